@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any
 
 from cutune import __version__
-from cutune.cli.comparing_options import SHAKE, add_shake, add_verify
+from cutune.cli.usage.comparing_options import SHAKE, add_shake, add_verify
+from cutune.cli.usage.completion import SHELLS
 from cutune.cli.usage.parser import Parser
+from cutune.cli.usage.source_options import add_inspect, add_instrument, add_json
 from cutune.cli.usage.verbs import VERBS
 from cutune.cli.usage.words import NVCC_FLAG, arranged
 from cutune.core.options import add_list, add_status
@@ -45,31 +47,8 @@ def parser() -> Parser:
     running = _running_options()
     judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
 
-    inspect = add("inspect", source)
-    inspect.add_argument("files", nargs="+", metavar="FILE")
-    inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
-    inspect.add_argument(
-        "--device",
-        default="h200",
-        metavar="NAME",
-        help="GPU of which conditions ask (default: h200)",
-    )
-    _add_json_option(inspect)
-    inspect.add_argument(
-        "--suggest", action="store_true", help="say what would make the other launches tunable"
-    )
-
-    instrument = add("instrument", source)
-    instrument.add_argument("file", metavar="FILE")
-    instrument.add_argument(
-        "-o", "--output", help="file or folder to write (default: standard output)"
-    )
-    instrument.add_argument(
-        "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
-    )
-    instrument.add_argument(
-        "--print-after", metavar="PASS", help="show the program behind a pass on standard error"
-    )
+    add_inspect(add("inspect", source))
+    add_instrument(add("instrument", source))
 
     collect = add("collect", source, place, fitting, running, recording)
     _add_collect_options(collect)
@@ -122,7 +101,7 @@ def parser() -> Parser:
     )
     choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
-    _add_json_option(choice)
+    add_json(choice)
 
     _add_evaluate_options(add("evaluate", source, place, judge, running))
 
@@ -136,6 +115,7 @@ def parser() -> Parser:
     add("nvcc", add_help=False)
 
     _add_doctor_options(add("doctor"))
+    _add_help_options(add("help"))
     return main
 
 
@@ -160,7 +140,7 @@ def _chosen_by(text: str) -> int:
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
-    _add_json_option(device)
+    add_json(device)
     device.add_argument(
         "--calibrate",
         action="store_true",
@@ -170,10 +150,6 @@ def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("-o", "--output", metavar="FILE", help="profile to write")
     _add_nvcc_option(device)
     _add_quiet_option(device)
-
-
-def _add_json_option(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--json", action="store_true", help="for programs instead of people")
 
 
 def _add_nvcc_option(group: argparse._ActionsContainer) -> None:
@@ -186,7 +162,7 @@ def _add_quiet_option(group: argparse._ActionsContainer) -> None:
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--device", default="h200", help="profile that the program sees")
-    _add_json_option(run)
+    add_json(run)
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument(
         "--check",
@@ -204,7 +180,7 @@ def _add_run_options(run: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
-    _add_json_option(doctor)
+    add_json(doctor)
     doctor.add_argument("--quiet", action="store_true", help="problems only")
     _add_nvcc_option(doctor)
     doctor.add_argument(
@@ -216,6 +192,14 @@ def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
         "--clear-cache",
         action="store_true",
         help="remove what was built for this machine; it is built again when it is needed",
+    )
+
+
+def _add_help_options(verb: Parser) -> None:
+    verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
+    verb.add_argument("--man", action="store_true", help="the manual page, as man reads it")
+    verb.add_argument(
+        "--completion", choices=SHELLS, help="what makes a shell complete words of cutune"
     )
 
 

@@ -34,6 +34,7 @@ class Code(Enum):
     UNKNOWN_VERB = (24, ERROR, "no verb is named '{name}'; known: {known}")
     UNKNOWN_OPTION = (25, ERROR, "'{prog}' has no option '{name}'{further}")
     UNKNOWN_VALUE = (26, ERROR, "'{name}' is no value of {option}; known: {known}")
+    UNKNOWN_TOPIC = (27, ERROR, "there is no help on '{name}'{further}")
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

@@ -98,6 +98,7 @@ MEANINGS: dict[Code, str] = {
     "compile command can be pasted. One that is in neither list may be one of a newer nvcc "
     "(`--nvcc-flag=-x`), or of the host's compiler (`-Xcompiler=-x`).",
     Code.UNKNOWN_VALUE: "The option takes one of the values that the message lists.",
+    Code.UNKNOWN_TOPIC: "A topic is the name of a page of the guide, of a verb, or a code.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
@@ -568,10 +569,12 @@ def _lines() -> Iterator[str]:
     codes = sorted(Code, key=lambda code: code.number)
     for hundred, group in groupby(codes, key=lambda code: code.value[0] // 100):
         yield f"## {hundred}xx: {GROUPS[hundred]}\n"
-        for code in group:
-            yield f"### {code.number}\n"
-            yield f"*{code.severity}*: `{_message(code)}`\n"
-            yield f"{MEANINGS[code]}\n"
+        yield from map(section, group)
+
+
+def section(code: Code, level: str = "###") -> str:
+    """What the page says of one code."""
+    return f"{level} {code.number}\n\n*{code.severity}*: `{_message(code)}`\n\n{MEANINGS[code]}\n"
 
 
 def _message(code: Code) -> str:

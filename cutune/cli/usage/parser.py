@@ -39,6 +39,11 @@ class Parser(argparse.ArgumentParser):
         return any(isinstance(a, argparse._SubParsersAction) for a in self._actions)
 
     @property
+    def actions(self) -> list[argparse.Action]:
+        """Words and options, in order."""
+        return self._actions
+
+    @property
     def options(self) -> dict[str, argparse.Action]:
         """Options by each of their spellings."""
         return self._option_string_actions
@@ -80,3 +85,18 @@ class Parser(argparse.ArgumentParser):
         """End with a message about the command line."""
         print(diagnostic.render(), file=sys.stderr)
         sys.exit(WRONG_USAGE)
+
+
+def name_of(action: argparse.Action) -> str:
+    """How an option is written: `--on {emulated,gpu}`."""
+    value = str(action.metavar or action.dest)
+    if action.choices is not None:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    words = ", ".join(action.option_strings) or value
+    takes_value = action.option_strings and action.nargs != 0
+    return f"{words} {value}" if takes_value else words
+
+
+def help_of(action: argparse.Action) -> str:
+    """What `--help` says of it."""
+    return (action.help or "") % {**vars(action), "prog": "cutune"}

@@ -87,4 +87,17 @@ VERBS = (
         "cutune device h200",
     ),
     Verb(*("doctor", "running", _HERE), "what this machine has and lacks", "cutune doctor"),
+    Verb(
+        *("help", "running", _HERE),
+        "a page of the guide, what a message means, or how a verb is used",
+        "cutune help CT211",
+    ),
+)
+#: What a status means to a shell or to continuous integration.
+STATUSES = (
+    (0, "done; what could not be tuned was said, and stays as it is"),
+    (1, "an error in what was given, nothing was tuned, or two programs differ"),
+    (2, "wrong usage: nothing was done"),
+    (3, "a launch that `inspect --require` names cannot be tuned, or there is none"),
+    (130, "interrupted"),
 )

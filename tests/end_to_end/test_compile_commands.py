@@ -1,0 +1,59 @@
+"""Compile commands as a user has them: pasted behind a verb, and in a compile_commands.json."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cutune.toolchain.nvcc import host_compiler
+from tests.end_to_end.tuning import STANDARD, cutune
+
+pytestmark = pytest.mark.nvcc
+PROGRAM = """\
+#include <cstdlib>
+int twice(int), half(int);
+__global__ void scale(int n, float *a)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] *= FACTOR;
+}
+int main(int, char **words)
+{
+    int n = half(twice(atoi(words[1])));
+    float *a;
+    cudaMalloc(&a, n * sizeof(float));
+    scale<<<(n + 127) / 128, 128>>>(n, a);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program of a source for the device, one for the host, and an object."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.cu").write_text(PROGRAM)
+    (tmp_path / "twice.cpp").write_text("int twice(int n) { return 2 * n; }\n")
+    (tmp_path / "half.cpp").write_text("int half(int n) { return n / 2; }\n")
+    subprocess.run([host_compiler(), "-c", "half.cpp"], check=True)
+    return tmp_path
+
+
+def test_a_pasted_command_is_tuned(folder: Path) -> None:
+    command = ["nvcc", "-O1", STANDARD, "-DFACTOR=2", "app.cu", "twice.cpp", "half.o", "-o", "app"]
+    runs = ["--run", "{program} {n}", "--vary", "n=1000,3000", "--variants=none", "-q"]
+    done = cutune("tune", *runs, "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert "tuned program: app.tuned.cu" in done.stdout
+    assert "cutune_select_scale" in (folder / "app.tuned.cu").read_text()
+    assert not (folder / "app").exists()
+
+
+def test_the_output_of_a_command_is_no_place_for_a_source(folder: Path) -> None:
+    done = cutune("tune", STANDARD, "-DFACTOR=2", "app.cu", "-o", "app", "--run", "{program} 9")
+    assert done.returncode == 2
+    assert "-o names a source to write" in done.stderr and "[CT023]" in done.stderr
+    assert not (folder / "app").exists()
