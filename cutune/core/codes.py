@@ -35,6 +35,14 @@ class Code(Enum):
     UNKNOWN_OPTION = (25, ERROR, "'{prog}' has no option '{name}'{further}")
     UNKNOWN_VALUE = (26, ERROR, "'{name}' is no value of {option}; known: {known}")
     UNKNOWN_TOPIC = (27, ERROR, "there is no help on '{name}'{further}")
+    NO_SOURCE_THERE = (28, ERROR, "'{path}' names no CUDA source")
+    REQUIRED_NOT_TUNABLE = (
+        29,
+        ERROR,
+        "the launch of kernel '{kernel}', which --require '{pattern}' names, cannot be tuned: "
+        "{reason}",
+    )
+    NOTHING_REQUIRED = (30, ERROR, "no launch is of a kernel '{name}'; known: {known}")
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

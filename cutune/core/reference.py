@@ -99,6 +99,12 @@ MEANINGS: dict[Code, str] = {
     "(`--nvcc-flag=-x`), or of the host's compiler (`-Xcompiler=-x`).",
     Code.UNKNOWN_VALUE: "The option takes one of the values that the message lists.",
     Code.UNKNOWN_TOPIC: "A topic is the name of a page of the guide, of a verb, or a code.",
+    Code.NO_SOURCE_THERE: "A folder is searched for `*.cu`, a compile_commands.json for commands "
+    "that compile CUDA. Name the sources themselves where they are called otherwise.",
+    Code.REQUIRED_NOT_TUNABLE: "The status is 3. A launch counts as tunable where the compiler has "
+    "confirmed it and a model can be made.",
+    Code.NOTHING_REQUIRED: "A pattern of `--require` that no launch matches holds nothing: the "
+    "status is 3. It may have `*` and `?`, and is compared with names of kernels.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",

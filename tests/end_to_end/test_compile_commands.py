@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -57,3 +58,25 @@ def test_the_output_of_a_command_is_no_place_for_a_source(folder: Path) -> None:
     assert done.returncode == 2
     assert "-o names a source to write" in done.stderr and "[CT023]" in done.stderr
     assert not (folder / "app").exists()
+
+
+def test_a_database_says_how_to_compile(folder: Path) -> None:
+    """And a launch that has to be tunable decides the status."""
+    (folder / "build").mkdir()
+    words = ["nvcc", "-O3", STANDARD, "-DFACTOR=2", "-c", "../app.cu", "-o", "app.o"]
+    entry = {"directory": str(folder / "build"), "file": "../app.cu", "arguments": words}
+    (folder / "build" / "compile_commands.json").write_text(json.dumps([entry]))
+    done = cutune("inspect", "build", "--require", "sca*", "--json")
+    assert done.returncode == 0, done.stderr
+    (launch,) = json.loads(done.stdout)["launches"]
+    assert (launch["kernel"], launch["verdict"], launch["file"]) == ("scale", "tunable", "app.cu")
+    missing = cutune("inspect", ".", "-DFACTOR=2", "--require", "scael")
+    assert missing.returncode == 3
+    assert "did you mean 'scale'?" in missing.stderr and "[CT030]" in missing.stderr
+    text = PROGRAM.replace("a[i] *=", "__syncthreads(), a[i] *=")
+    (folder / "app.cu").write_text(text)
+    refused = cutune("inspect", "build", "--require", "scale", "--sarif")
+    assert refused.returncode == 3, refused.stderr
+    assert "[CT029]" in refused.stderr
+    (result,) = json.loads(refused.stdout)["runs"][0]["results"]
+    assert result["level"] == "error"

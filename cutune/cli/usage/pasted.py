@@ -34,8 +34,6 @@ _LEFT_OUT = frozenset(
 )
 #: With these nvcc hands on what it does not know.
 _FORWARDING = ("forward-unknown-to-host-compiler", "forward-unknown-opts")
-#: Options whose values are paths.
-_PATHS = ("include-path", "system-include", "pre-include", "library-path", "options-file")
 #: What only a linker reads.
 _LINKED = (".o", ".obj", ".a", ".so", ".lib")
 
@@ -50,13 +48,9 @@ class Pasted:
     unknown: tuple[str, ...]
 
 
-def read_pasted(words: Sequence[str], folder: str | None = None) -> Pasted:
-    """Read a command; its compiler may stand before it.
-
-    Args:
-        folder: where it runs: paths are made absolute.
-    """
-    compiler, words = _without_compiler(words)
+def read_pasted(words: Sequence[str]) -> Pasted:
+    """Read a command; its compiler may stand before it."""
+    compiler, words = without_compiler(words)
     command = Command.parse(words)
     sources, flags, unknown = list[str](), list[str](), list[str]()
     forwards = command.has(_FORWARDING)
@@ -65,13 +59,13 @@ def read_pasted(words: Sequence[str], folder: str | None = None) -> Pasted:
             continue
         if not item.name and not item.value.startswith("@"):
             if item.value.endswith(_LINKED):
-                flags.append(f"-Xlinker={_placed(item.value, folder)}")
+                flags.append(f"-Xlinker={item.value}")
             else:
-                sources.append(_placed(item.value, folder))
+                sources.append(item.value)
         elif item.name == UNKNOWN and not forwards:
             unknown.append(item.value)
         else:
-            flags += _kept(command, item, folder)
+            flags += _kept(command, item)
     return Pasted(tuple(sources), tuple(flags), compiler, tuple(unknown))
 
 
@@ -84,29 +78,22 @@ def nvcc_item(words: Sequence[str]) -> Item | None:
 def kept_words(words: Sequence[str]) -> list[str]:
     """An option as cutune hands it on to nvcc; none where it only concerns the output."""
     command = Command.parse(words)
-    return _kept(command, command.items[0], None)
+    return _kept(command, command.items[0])
 
 
-def _kept(command: Command, item: Item, folder: str | None) -> list[str]:
+def _kept(command: Command, item: Item) -> list[str]:
     if item.name == "device-c":
         return ["-rdc=true"]
     if item.name in _LEFT_OUT:
         return []
     if not item.name:
-        return [f"--options-file={_placed(item.value[1:], folder)}"]
-    if folder is not None and item.name in _PATHS:
-        places = ",".join(_placed(path, folder) for path in item.value.split(","))
-        return [f"--{item.name}={places}"]
+        return [f"--options-file={item.value[1:]}"]
     if KINDS.get(item.name) == VALUE and item.length == 2:
         return [f"--{item.name}={item.value}"]
     return list(command.words_of(item))
 
 
-def _placed(path: str, folder: str | None) -> str:
-    return path if folder is None else os.path.normpath(os.path.join(folder, path))
-
-
-def _without_compiler(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+def without_compiler(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """`/usr/bin/ccache /cuda/bin/nvcc` before the first option or source, where it stands there."""
     for index, word in enumerate(words):
         if word.startswith("-") or word.endswith(".cu"):

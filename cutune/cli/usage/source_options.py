@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from cutune.core.options import add_list
+
 
 def add_json(verb: argparse._ActionsContainer) -> None:
     """`--json`: docs/json.md has the documents."""
@@ -12,7 +14,9 @@ def add_json(verb: argparse._ActionsContainer) -> None:
 
 def add_inspect(inspect: argparse.ArgumentParser) -> None:
     """`cutune inspect FILE …`."""
-    inspect.add_argument("files", nargs="+", metavar="FILE")
+    inspect.add_argument(
+        "files", nargs="+", metavar="FILE", help="sources, folders, or a compile_commands.json"
+    )
     inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
     inspect.add_argument(
         "--device",
@@ -20,7 +24,18 @@ def add_inspect(inspect: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="GPU of which conditions ask (default: h200)",
     )
-    add_json(inspect)
+    output = inspect.add_mutually_exclusive_group()
+    add_json(output)
+    output.add_argument(
+        "--sarif", action="store_true", help="refused launches as SARIF 2.1.0, for code review"
+    )
+    add_list(
+        inspect,
+        "--require",
+        metavar="KERNEL",
+        help="end with status 3 unless launches of such kernels can be tuned; * stands for any "
+        "letters",
+    )
     inspect.add_argument(
         "--suggest", action="store_true", help="say what would make the other launches tunable"
     )
