@@ -53,7 +53,9 @@ def parser() -> Parser:
     collect = add("collect", source, place, fitting, running, recording)
     _add_collect_options(collect)
 
-    add_table_options(add("fit", source, place, fitting))
+    fit = add("fit", source, place, fitting)
+    add_table_options(fit)
+    add_json(fit)
 
     emit = add("emit", source, place, _model_options((NEIGHBOURS,)))
     emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
@@ -82,6 +84,7 @@ def parser() -> Parser:
         "--clean", metavar="COMMAND", default="", help="what to run before each build of --make"
     )
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    add_json(tune)
     tune.add_argument(
         "--sizes",
         nargs="+",

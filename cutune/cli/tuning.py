@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -102,17 +103,23 @@ def _plan(options: argparse.Namespace) -> RunPlan:
 
 def fit(options: argparse.Namespace) -> int:
     """Fit models to measurements."""
+    if options.json and (options.table or options.model is not None):
+        parser().error("fit: --json is for models of kernels; write tables with -o FILE.json")
     if options.table:
         from cutune.cli.fit_table import fit_tables
 
         return fit_tables(options)
     if options.model == "neighbours":
         return _fit_neighbours(options)
-    from cutune.cli.report.choices import print_models
+    from cutune.cli.report.choices import models_to_json, print_models
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    print_models(fit(session_of(options), workspace, options.fit, device_of(options)))
+    models = fit(session_of(options), workspace, options.fit, device_of(options))
+    if options.json:
+        print(json.dumps(models_to_json(models), indent=1))
+    else:
+        print_models(models)
     workspace.note_command(options.words)
     return 0
 
@@ -264,25 +271,26 @@ def tune(options: argparse.Namespace) -> int:
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.analysis.seen import seen_launches
     from cutune.cli.report.choices import choice_table
-    from cutune.cli.report.tuned import Shown
+    from cutune.cli.report.tuned import ChoiceTable, Shown
     from cutune.stages.stages import tune as run
 
     seen = list(seen_launches(programs))
+    nothing = ChoiceTable(device.name, [], [], [])
     if seen and not any(launch.is_tunable for launch in seen):
-        _summary(seen, [], frozenset(), said).show()
+        Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
         if error.diagnostic.code is Code.NOTHING_MODELLED:
-            _summary(seen, [], frozenset(), said).show()
+            Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, session.flags)
     choices = choice_table(models, device, sizes, options.model)
     summary = _summary(seen, models, frozenset(choices.kept), said)
     shown = Shown(choices, summary, [str(path) for path in written])
-    shown.show()
+    shown.show(options.json)
     if keeper is not None:
         from cutune.unchanged.answers import Answer, keep
 
@@ -302,7 +310,7 @@ def _question(options: argparse.Namespace) -> Question | None:
     from cutune.toolchain.nvcc import find_nvcc
     from cutune.unchanged.inputs import Question
 
-    passing = ("words", "quiet", "again")
+    passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
@@ -327,7 +335,7 @@ def _shown_again(kept: Kept, question: Question, options: argparse.Namespace) ->
         show(Diagnostic.at(Code.NOTHING_CHANGED, None))
     kept.write_tuned()
     question.workspace.note_command(options.words, options.files, question.flags)
-    shown.show()
+    shown.show(options.json)
     return 0
 
 
@@ -360,7 +368,8 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 
 
 def _tune_project(options: argparse.Namespace) -> int:
-    from cutune.cli.report.choices import print_choices
+    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.tuned import Shown
     from cutune.nvcc.units import noted_launches
     from cutune.stages.project import Project, tune_project
 
@@ -376,8 +385,9 @@ def _tune_project(options: argparse.Namespace) -> int:
     device, workspace = device_of(options), workspace_of(options)
     models = tune_project(project, session, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
-    kept = print_choices(models, device, sizes)
-    _summary(noted_launches(workspace), models, kept, said).show()
+    choices = choice_table(models, device, sizes)
+    launches, kept = noted_launches(workspace), frozenset(choices.kept)
+    Shown(choices, _summary(launches, models, kept, said), []).show(options.json)
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

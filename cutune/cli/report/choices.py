@@ -26,6 +26,7 @@ from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 from cutune.variants.bounds import NAME as BOUNDS
 
+FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
 SHOWN = 10
 
@@ -58,6 +59,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     typical, most = choice.expected_regret
     is_own = configuration.plain.kept_original and not configuration.variant
     return {
+        "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
         "instance": _names([model])[0],
         "choice": {
@@ -160,6 +162,24 @@ def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
             *(str(len(times)), bound),
         )
     standard_output().print(table)
+
+
+def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
+    """The answer of `cutune fit --json`."""
+    return {
+        "schema": FIT_SCHEMA,
+        "models": [
+            {
+                "kernel": model.kernel.name,
+                "instance": name,
+                "file": model.kernel.origin.path,
+                "held_out_error": float(model.held_out_error),
+                "sizes": list(model.kernel.parameters),
+                "blocks": len(model.blocks),
+            }
+            for name, model in zip(_names(models), models, strict=True)
+        ],
+    }
 
 
 def print_models(models: Iterable[FittedModel]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from cutune.cli.usage.source_options import add_json
 from cutune.core.options import add_list, add_status
 
 SHAKE = """\
@@ -43,6 +44,7 @@ def add_shake(shake: argparse.ArgumentParser) -> None:
 
 
 def _add_conditions(verb: argparse.ArgumentParser) -> None:
+    add_json(verb)
     verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
     verb.add_argument("--device", default="h200", help="profile that is emulated")
     verb.add_argument("--identical", action="store_true", help="only the same bytes will do")
