@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -204,5 +205,6 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
 
 
 def show(diagnostic: Diagnostic) -> None:
-    """Print a message to standard error."""
-    print(diagnostic.render(), file=sys.stderr)
+    """Print a message to standard error, with colours where that is a terminal that has some."""
+    wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    print(diagnostic.render(sys.stderr.isatty() and not wants_none), file=sys.stderr)

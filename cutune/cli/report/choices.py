@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from cutune.cli.report.console import standard_output
+from cutune.cli.report.console import standard_output, table_within
 from cutune.cli.report.tuned import ChoiceTable
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
@@ -103,28 +103,28 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
-    names = list(choice.ranked[0].terms_us)
-    titles = (name.replace("_", " ") for name in names)
     ranked = configuration.ranked
-    first = ("variant",) if configuration.of_variants else ()
     if only := only_at(model.kernel):
         values = " and ".join(f"{argument} = {value}" for argument, value in only)
         stay = all(argument in model.kernel.required_names for argument, _ in only)
         others = "with others launches keep their own block" if stay else "others are not known"
         console.print(f"as measured at {values} only; {others}")
-    table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
-    for name, prediction in shown:
-        table.add_row(
-            *((name or PLAIN,) if first else ()),
-            shape(prediction.block) + _mark(name, prediction, configuration),
-            shape(prediction.grid),
-            f"{prediction.predicted_ms:.4g}",
-            *(f"{prediction.terms_us[name]:.4g}" for name in names),
-        )
+    variants = [["variant", *(name or PLAIN for name, _ in shown)]]
+    columns = [
+        *(variants if configuration.of_variants else ()),
+        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
+        ["grid", *(shape(p.grid) for _, p in shown)],
+        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
+    ]
+    terms = _terms(shown)
+    named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
+    table = table_within(console, columns, named)
     console.print(table)
-    if names:
-        console.print("columns behind the prediction: what each would take alone, microseconds")
+    left_out = len(choice.ranked[0].terms_us) - (len(table.columns) - len(columns))
+    few = f"; left out: {left_out}" if left_out else ""
+    behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
+    console.print(f"microseconds{behind}")
     kind = "its blocks" if configuration.variant else "blocks"
     console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} within 2 % of the best")
     same = choice.indistinguishable
@@ -137,6 +137,15 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console.print(
         f"expected regret about {100 * typical:.0f} %, at most {100 * most:.0f} % in 9 of 10 cases"
     )
+
+
+def _terms(shown: Sequence[tuple[str, Prediction]]) -> list[str]:
+    """The terms that are 1 % of one of the predictions, the largest first."""
+    largest = {
+        term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
+        for term in shown[0][1].terms_us
+    }
+    return sorted((t for t, share in largest.items() if share >= 0.01), key=lambda t: -largest[t])
 
 
 def _mark(variant: str, prediction: Prediction, configuration: ConfigurationChoice) -> str:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from cutune.cli.report.console import aligned
+from cutune.cli.report.console import aligned, with_remarks
 from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -160,7 +159,9 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     for program in read:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
-            console.print(_table(program.source.path, rows))
+            console.print(program.source.path, style="bold", markup=False, highlight=False)
+            for row_or_remark in with_remarks(_COLUMNS, rows):
+                console.print(row_or_remark)
         elif rows:
             console.print(
                 "\n".join([program.source.path, *aligned([_COLUMNS, *rows])]),
@@ -223,17 +224,6 @@ def _rows(program: Program) -> Iterator[_Row]:
     for kernel in program.kernels:
         if kernel.name not in launched:
             yield _unlaunched_row(kernel)
-
-
-def _table(title: str, rows: Sequence[_Row]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(
-            column, header_style="dim", no_wrap=column in ("launch", "line", "verdict")
-        )
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _launch_row(program: Program, site: LaunchSite) -> _Row:
