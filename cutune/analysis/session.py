@@ -376,11 +376,15 @@ class Session:
 
     def _placed(self, program: Program, folder: Path, word: str) -> tuple[Target, list[str]]:
         """Where a rewritten program is written to, and the flags to compile it with."""
-        flags = self.compile_flags(program.source.path)
         target = Target.within(program, folder, word)
+        return target, self.flags_at(program, target)
+
+    def flags_at(self, program: Program, target: Target) -> list[str]:
+        """The flags to compile a rewritten program with where it was written to."""
+        flags = self.compile_flags(program.source.path)
         if target.is_folder:
-            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target, flags
+            return redirected(flags, ShadowTree.of(program, target.path).copy_of)
+        return flags
 
     def build(
         self,

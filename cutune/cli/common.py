@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
+    from cutune.frontend.program import Program
+    from cutune.rewrite.output import Target
     from cutune.space.asked import Asked
     from cutune.space.condition import Value
 
@@ -202,6 +205,18 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
 
     sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
     return list(dict.fromkeys(sizes)) or None
+
+
+def show_compile_line(
+    session: Session, program: Program, target: Target, further: Sequence[str] = ()
+) -> None:
+    """Say how what was written is compiled."""
+    written, own = target.source_of(program), Path(program.source.path)
+    flags = session.flags_at(program, target)
+    if not target.is_folder and written.parent.absolute() == own.parent.absolute():
+        flags = list(session.flags)
+    words = ["nvcc", *flags, *further, str(written), "-o", str(written.with_suffix(""))]
+    print(f"compile it with: {shlex.join(words)}", file=sys.stderr)
 
 
 def show(diagnostic: Diagnostic) -> None:

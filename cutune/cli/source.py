@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import device_of, session_of, show
+from cutune.cli.common import device_of, session_of, show, show_compile_line
 from cutune.cli.usage.inputs import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.program import Program
@@ -161,10 +161,11 @@ def instrument(options: argparse.Namespace) -> int:
     if options.output is not None:
         target = Target.of(program, options.output, "instrumented")
         target.write(session.instrument(program, passes, options.print_after))
-        print(f"compile it with -I{INCLUDE_DIRECTORY}", file=sys.stderr)
+        show_compile_line(session, program, target, [f"-I{INCLUDE_DIRECTORY}"])
         return 0
     if headers := program.rewritten_headers:
         raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
     unit = session.instrument(program, passes, options.print_after)
     sys.stdout.buffer.write(unit.rewritten().encode())
+    print(f"compile it with: -I{INCLUDE_DIRECTORY}", file=sys.stderr)
     return 0

@@ -21,6 +21,7 @@ from cutune.cli.common import (
     plan_of,
     session_of,
     show,
+    show_compile_line,
     sizes_to_show,
     start_of,
     statuses_of,
@@ -169,13 +170,23 @@ def emit(options: argparse.Namespace) -> int:
         from cutune.emit.random_program import random_programs
 
         random_programs(session, programs, options.choose, targets)
+        _show_compile_line(session, programs, targets)
         return 0
     workspace, devices = workspace_of(options), devices_of(options)
     for program, target in zip(programs, targets, strict=True):
         emit(session, program, workspace, devices, target, options.model)
     for program in programs:
         _print_values(session, program, workspace)
+    _show_compile_line(session, programs, targets)
     return 0
+
+
+def _show_compile_line(
+    session: Session, programs: Sequence[Program], targets: Sequence[Target]
+) -> None:
+    """Sources of one program have options each."""
+    if len(programs) == 1:
+        show_compile_line(session, programs[0], targets[0])
 
 
 def _emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
