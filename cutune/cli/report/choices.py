@@ -241,18 +241,6 @@ def choice_table(
     return ChoiceTable(device.name, cells, questions, kept)
 
 
-def print_choices(
-    models: Sequence[FittedModel],
-    device: DeviceProfile,
-    sizes: Sequence[int] | None = None,
-    performance: str = DEFAULT,
-) -> frozenset[str]:
-    """Print `choice_table`; the entries of the kernels that keep their own block."""
-    table = choice_table(models, device, sizes, performance)
-    table.show()
-    return frozenset(table.kept)
-
-
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that bound small loops."""
     bounds = (f"{name} = {value}" for name, value in small_bounds(model.kernel).items())
