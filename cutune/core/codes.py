@@ -30,7 +30,7 @@ class Code(Enum):
         NOTE,
         "nothing has changed since this was last asked: the answer is the same (--again: anew)",
     )
-    WRONG_USAGE = (23, ERROR, "{reason}; see: {prog} --help")
+    WRONG_USAGE = (23, ERROR, "{reason}; see: {help}")
     UNKNOWN_VERB = (24, ERROR, "no verb is named '{name}'; known: {known}")
     UNKNOWN_OPTION = (25, ERROR, "'{prog}' has no option '{name}'{further}")
     UNKNOWN_VALUE = (26, ERROR, "'{name}' is no value of {option}; known: {known}")
@@ -865,7 +865,7 @@ class Code(Enum):
         808,
         ERROR,
         "parameter '{name}' stands nowhere; write #pragma cutune tune({name}: …) before its "
-        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run",
+        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run{further}",
     )
     SEVERAL_PLACES = (
         809,

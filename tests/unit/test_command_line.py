@@ -11,7 +11,8 @@ from cutune.cli.common import asked_of
 from cutune.cli.options import parse, parser
 from cutune.cli.usage.parser import WIDTH
 from cutune.cli.usage.verbs import VERBS, Verb
-from cutune.core.diagnostics import known_names
+from cutune.collect.run import plan_runs
+from cutune.core.diagnostics import CutuneError, known_names
 
 
 @pytest.mark.parametrize(
@@ -122,3 +123,21 @@ def test_values_may_be_negative_and_options_short() -> None:
     options = parse(shlex.split("verify a b --absolute -1e-3 --tol 0.5 -q"))
     assert (options.absolute, options.tolerance, options.quiet) == (-1e-3, 0.5, True)
     assert parse(["select", "k", "--json", "N=1024"]).sizes == ["N=1024"]
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            "{size} {n} {sizee}",
+            "{sizee} has no value; known: program, size, n; did you mean 'size'?",
+        ),
+        ("{size} {n} {m}", "{m} has no value; known: program, size, n"),
+        ("{size}", "it does not use {n}"),
+        ("{sizes} {n}", "it does not use {size}; did you mean 'sizes'?"),
+    ],
+)
+def test_names_in_braces_are_looked_up(run: str, said: str) -> None:
+    with pytest.raises(CutuneError) as error:
+        plan_runs(f"./{{program}} {run}", {"size": ["1"], "n": ["2"]}, Path("app"))
+    assert said in error.value.diagnostic.message

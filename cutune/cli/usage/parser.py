@@ -79,7 +79,7 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, and where to read what is right."""
         verb = self.prog.partition(" ")[2]
         reason = f"{verb}: {message}" if verb else message
-        self.fail(Diagnostic.at(Code.WRONG_USAGE, None, reason=reason, prog=self.prog))
+        self.fail(Diagnostic.at(Code.WRONG_USAGE, None, reason=reason, help=f"{self.prog} --help"))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
         """End with a message about the command line."""
