@@ -7,10 +7,12 @@ enters the choice.
     python -m benchmarks regret                   # all, blocks alone
     python -m benchmarks regret --variants        # the sets that were swept over variants, too
     python -m benchmarks.regret 13 14 polybench   # only these: sets by folder name, and the samples
+    python -m benchmarks.regret --models DIR         # models are kept there and taken from there
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -28,6 +30,7 @@ from cutune.evaluation.evaluate import Evaluation
 from cutune.evaluation.sweep_gpu import evaluate
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
+from cutune.fit.models_file import read_models, write_models
 from cutune.models.selection.model_check import choice_at, with_timings
 from cutune.models.selection.registry import DEFAULT
 from cutune.stages.stages import collect, fit
@@ -40,32 +43,37 @@ TIMED = 4
 SMALL = ("64", "96")
 
 
-def main(only: Sequence[str] = (), with_variants: bool = False) -> None:
-    """Print the scores of each set, and every launch of the judge sets."""
+def main(only: Sequence[str] = (), with_variants: bool = False, models: Path | None = None) -> None:
+    """Print the scores of each set, and every launch of the judge sets; `models`: a folder."""
     known = [SAMPLES.name, *(folder.name for folder in JUDGES)]
     if unknown := set(only).difference(known):
         sys.exit(f"no such set: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     folders = [folder for folder in (SAMPLES, *JUDGES) if not only or folder.name in only]
     device = DeviceProfile.named("h200")
     if with_variants:
-        _sets(folders, device, with_variants=True)
+        _sets(folders, device, models, with_variants=True)
         return
     if SAMPLES in folders:
-        _samples(device)
-    _sets([folder for folder in folders if folder != SAMPLES], device)
+        _samples(device, models)
+    _sets([folder for folder in folders if folder != SAMPLES], device, models)
 
 
-def _samples(device: DeviceProfile) -> None:
+def _samples(device: DeviceProfile, kept: Path | None) -> None:
     """The scores of the samples, without timings of them and with a few."""
     samples = read_sweep(recorded_sweep(SAMPLES))
-    models = [m for path in _programs(SAMPLES) for m in tuned(path, SMALL, device)]
+    models = models_of(SAMPLES, device, kept)
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
     print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
     models = [_timed(model, samples, device) for model in models]
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
 
 
-def _sets(folders: Sequence[Path], device: DeviceProfile, with_variants: bool = False) -> None:
+def _sets(
+    folders: Sequence[Path],
+    device: DeviceProfile,
+    kept: Path | None,
+    with_variants: bool = False,
+) -> None:
     """The scores of each set and of all together, with every launch."""
     evaluations = []
     for folder in folders:
@@ -74,8 +82,7 @@ def _sets(folders: Sequence[Path], device: DeviceProfile, with_variants: bool = 
             if not with_variants:
                 print(f"{set_name(folder)} has not been swept yet")
             continue
-        sizes = _emulated_sizes(folder)
-        models = [m for path in _programs(folder) for m in tuned(path, sizes[path.stem], device)]
+        models = models_of(folder, device, kept, with_variants)
         print(f"{set_name(folder)}:")
         evaluations.append(evaluate(read_sweep(recorded), models, device))
         print_evaluation(evaluations[-1], per_launch=True)
@@ -111,10 +118,31 @@ def _emulated_sizes(folder: Path) -> Mapping[str, Sequence[str]]:
     return {name: [str(n) for n in sizes["emulated"]] for name, sizes in plan.items()}
 
 
-def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[FittedModel]:
+def models_of(
+    folder: Path, device: DeviceProfile, kept: Path | None, with_variants: bool = False
+) -> list[FittedModel]:
+    """The models of all programs of a set; `kept`: a folder where they stay, and are taken from."""
+    sizes, found = _emulated_sizes(folder), []
+    for path in _programs(folder):
+        kind = "variants" if with_variants else "plain"
+        file = kept / kind / f"{folder.name}_{path.stem}.json" if kept else None
+        if file is not None and file.exists():
+            found += read_models(file)
+            continue
+        models = tuned(path, sizes[path.stem], device, with_variants)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_models(file, models)
+        found += models
+    return found
+
+
+def tuned(
+    path: Path, sizes: Sequence[str], device: DeviceProfile, with_variants: bool
+) -> list[FittedModel]:
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
-        session, workspace = Session(), Workspace(Path(folder))
+        session, workspace = Session(with_variants=with_variants), Workspace(Path(folder))
         program = session.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
             return []
@@ -125,5 +153,9 @@ def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[Fitte
 
 
 if __name__ == "__main__":
-    names = [word for word in sys.argv[1:] if word != "--variants"]
-    main(names, with_variants="--variants" in sys.argv)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--models", type=Path)
+    words = parser.parse_args()
+    main(words.sets, words.variants, words.models)

@@ -65,6 +65,32 @@ NEXT:
   bra NEXT;
 LAST:
 """,
+    # As many rounds as the least power of two that is not below n.
+    "padded": """
+  mov.u32 %r6, 1;
+POWER:
+  shl.b32 %r6, %r6, 1;
+  setp.lt.s32 %p2, %r6, %r1;
+  @%p2 bra POWER;
+  mov.f32 %f1, 0f00000000;
+ROUND:
+  ld.global.f32 %f2, [%rd4];
+  add.f32 %f1, %f1, %f2;
+  sub.s32 %r6, %r6, 1;
+  setp.gt.s32 %p2, %r6, 0;
+  @%p2 bra ROUND;
+""",
+    # Halves n until nothing is left of it.
+    "halving": """
+  mov.u32 %r6, %r1;
+  mov.f32 %f1, 0f00000000;
+HALF:
+  ld.global.f32 %f2, [%rd4];
+  add.f32 %f1, %f1, %f2;
+  shr.u32 %r6, %r6, 1;
+  setp.gt.s32 %p2, %r6, 0;
+  @%p2 bra HALF;
+""",
     "gather": """
   ld.global.u32 %r6, [%rd4];
   mul.wide.s32 %rd6, %r6, 4;

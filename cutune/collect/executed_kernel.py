@@ -215,6 +215,7 @@ def _measurement(
         lanes=tuple(logged.lanes if logged else 0 for logged in counters),
         executions=tuple(logged.executions if logged else 0 for logged in counters),
         sites=_sites(subject, record),
+        setting=kernel.setting,
     )
 
 

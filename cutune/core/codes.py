@@ -685,8 +685,8 @@ class Code(Enum):
     POOR_FIT = (
         502,
         WARNING,
-        "counts of kernel '{kernel}' are {error} % off at held-out sizes (limit {limit} %); its "
-        "launches stay as they are",
+        "counts of kernel '{kernel}' are {error} % off at sizes that took no part{where}; its "
+        "launches stay as they are. Run it at more sizes, apart: {command}",
     )
 
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")

@@ -399,8 +399,10 @@ MEANINGS: dict[Code, str] = {
     Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
     Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
     "Collect again.",
-    Code.POOR_FIT: "The counts are no rational function of the sizes that were found. Name the "
-    "sizes by `#pragma cutune kernel … data(…)`.",
+    Code.POOR_FIT: "No function was found that gives the counts at sizes that were held out; it "
+    "may be off by any factor elsewhere. A program that runs is counted on its own data, at the "
+    "sizes of `--vary`. If only some of the kernel's integers are sizes, name them by `#pragma "
+    "cutune kernel … data(…)`.",
     Code.UNMODELLED_KERNEL: "`cutune fit` found no model of that name. Take one of those listed.",
     Code.MISSING_SIZE: "The choice depends on sizes that were not given.",
     Code.UNKNOWN_SIZE: "The model has no parameter of that name. Take one of those listed.",

@@ -26,6 +26,7 @@ from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
 from cutune.models.selection.choose import SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
+from cutune.models.selection.support import LARGEST_SIZE, supported
 from cutune.models.selection.variants import Worthwhile, worthwhile
 from cutune.rewrite.prelude import c_comment, c_string
 
@@ -283,8 +284,23 @@ def _unlike(model: FittedModel) -> list[str]:
     conditions += [
         f"asked_->extent[{axis}] != {c_integer(threads)}" for axis, threads in _fixed_extents(model)
     ]
+    conditions += _beyond(model)
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
+    return conditions
+
+
+def _beyond(model: FittedModel) -> list[str]:
+    """Conditions on a launch for which the counts are not known; what is asked is 1 to 2^31."""
+    facts, ranges, conditions = model.kernel, supported(model), []
+    values = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for word, variable in facts.extent_words.items():
+        values[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
+    for name, value in values.items():
+        if ranges[name].least > 1:
+            conditions.append(f"{value} < {c_integer(ranges[name].least)}")
+        if ranges[name].largest < LARGEST_SIZE:
+            conditions.append(f"{value} > {c_integer(ranges[name].largest)}")
     return conditions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from cutune.fit.count_functions import (
 from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
 from cutune.fit.feature_columns import feature_columns, transaction_columns
 from cutune.fit.fitted_model import FittedModel, PublishedCounts
+from cutune.fit.held_out import HeldOut, held_out
 from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_rows, cells
 from cutune.fit.measurement.measurement import (
@@ -33,6 +35,8 @@ from cutune.fit.measurement.measurement import (
 EXACT, PAPER = "exact", "paper"
 #: Relative error up to which the functions of a data-dependent kernel are used.
 PROPORTION_LIMIT = 1.0
+#: Sizes at which a program is proposed to run, of each parameter.
+VARIED = "64,256,1024"
 
 
 def fit_model(
@@ -42,9 +46,10 @@ def fit_model(
 
     `method`: `EXACT`, or `PAPER` for what the published models read.
     """
-    counts = _counts(kernel, measurements)
-    if isinstance(counts, Diagnostic):
-        return counts
+    checked = _counts(kernel, measurements)
+    if isinstance(checked, Diagnostic):
+        return checked
+    counts = checked.functions
     classes = alignment_classes(kernel, measurements)
     launches = _feature_launches(kernel, classes, measurements)
     if launches is None:
@@ -57,12 +62,13 @@ def fit_model(
         model_of(kernel, counts, classes, launches.blocks, ordered, smaller),
         transactions=tuple(transaction_columns(kernel, counts, ordered)),
         published=published,
+        reached=checked.ranges(kernel),
+        is_exact=checked.is_exact,
+        held_out_error=0.0 if checked.is_exact else max(_error(kernel, counts), checked.deviation),
     )
 
 
-def _counts(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement]
-) -> CountFunctions | Diagnostic:
+def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> HeldOut | Diagnostic:
     """The counts as functions of the sizes, or the reason why no functions were found."""
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
@@ -70,21 +76,32 @@ def _counts(
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
     if not kernel.on_data and (reason := uncertain_accesses(kernel, counted[-1])):
         return _data_dependent(kernel, reason)
-    fitter = proportions(kernel, counted) if kernel.on_data else None
-    limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
-    counts = count_functions(kernel, counted, fitter)
-    error = _error(kernel, counts)
-    if error > limit:
-        return Diagnostic.at(
-            Code.POOR_FIT,
-            None,
-            kernel=kernel.name,
-            error=f"{100 * error:.1f}",
-            limit=f"{100 * limit:.0f}",
-        )
+    if kernel.on_data:
+        functions = count_functions(kernel, counted, proportions(kernel, counted))
+        checked = HeldOut(functions, tuple(counted), tuple(counted))
+    else:
+        checked = held_out(kernel, measurements)
+    counts = checked.functions
     if not kernel.on_data and (reason := bounded_elsewhere(kernel, counts, features)):
         return _data_dependent(kernel, reason)
-    return counts
+    error = max(_error(kernel, counts), checked.deviation)
+    limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
+    if error > limit:
+        return _poor_fit(kernel, checked, error)
+    return checked
+
+
+def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
+    """Why no model is made, and what to do."""
+    sizes = " ".join(f"--vary {name}={VARIED}" for name in kernel.parameters)
+    return Diagnostic.at(
+        Code.POOR_FIT,
+        None,
+        kernel=kernel.name,
+        error=f"{100 * error:.0f}",
+        where=checked.where,
+        command=f"cutune tune {shlex.quote(kernel.origin.path)} {sizes}",
+    )
 
 
 def _data_dependent(kernel: MeasuredKernel, reason: str) -> Diagnostic:

@@ -36,6 +36,18 @@ KINDS = frozenset(
 
 
 @dataclass(frozen=True)
+class Range:
+    """The least and the largest value of a size at which counts are known.
+
+    `factor`: how many times as large as any that took part in fitting it the largest is.
+    """
+
+    least: int
+    largest: int
+    factor: int = 1
+
+
+@dataclass(frozen=True)
 class Array:
     """A pointer parameter, and the bytes between the lowest and the highest accessed address."""
 
@@ -134,6 +146,9 @@ class FittedModel(Totals):
         confirmed_on: the device on which timings confirm the model: at a timed size it chooses a
             block other than the program's own, and that block was no slower.
         variants: models of the kernel's variants; theirs have none.
+        reached: per variable where the counts are known: sizes that took part, and larger ones and
+            corners that were held out.
+        is_exact: are all counts exact, also where they were held out?
     """
 
     kernel: MeasuredKernel
@@ -149,6 +164,8 @@ class FittedModel(Totals):
     published: PublishedCounts | None = None
     confirmed_on: str | None = None
     variants: tuple[FittedModel, ...] = ()
+    reached: tuple[Range, ...] = ()
+    is_exact: bool = False
 
     @property
     def one_dimensional(self) -> bool:

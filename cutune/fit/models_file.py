@@ -32,6 +32,7 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     FittedModel,
     PublishedCounts,
+    Range,
     Totals,
     in_single_precision,
 )
@@ -39,7 +40,7 @@ from cutune.fit.measurement.alignment_classes import MAX_CLASSES
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 
-SCHEMA = "cutune-models-6"
+SCHEMA = "cutune-models-7"
 COMMAND = "cutune fit"
 
 
@@ -92,6 +93,8 @@ def _to_json(model: FittedModel) -> Json:
         "published": _published(model.published),
         "confirmed_on": model.confirmed_on,
         "variants": [_to_json(variant) for variant in model.variants],
+        "reached": [[one.least, one.largest, one.factor] for one in model.reached],
+        "is_exact": model.is_exact,
     }
 
 
@@ -100,6 +103,7 @@ def _to_json(model: FittedModel) -> Json:
 _Exponents = tuple[Annotated[int, Meta(ge=0, le=16)], ...]
 _Terms = tuple[tuple[_Exponents, Fraction], ...]
 _Value = Annotated[float, Meta(ge=0, le=1e12)]
+_Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
 _Class = Annotated[int, Meta(ge=0, lt=MAX_CLASSES)]
 
 
@@ -184,6 +188,8 @@ class _ModelEntry:
     transactions: tuple[_ColumnEntry, ...]
     published: _PublishedEntry | None
     confirmed_on: Text | None
+    reached: tuple[tuple[_Size, _Size, Annotated[int, Meta(ge=1, lt=1 << 62)]], ...]
+    is_exact: bool
     variants: tuple[dict[str, Any], ...] = ()
 
 
@@ -212,6 +218,8 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
         published=read.published.read() if read.published is not None else None,
         confirmed_on=read.confirmed_on,
         variants=tuple(_from_json(variant, False) for variant in read.variants),
+        reached=tuple(Range(*entry) for entry in read.reached),
+        is_exact=read.is_exact,
     )
 
 
@@ -222,6 +230,8 @@ def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
         ValueError: they do not.
     """
     require(len(read.groups) == len(read.requests), "`requests` are as many as `groups`")
+    require(len(read.reached) == len(kernel.variables), "`reached` has a range for each variable")
+    require(all(low <= high for low, high, _ in read.reached), "a range of `reached` is not empty")
     require(len(read.classes) == len(kernel.parameters), "`classes` are those of `parameters`")
     require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
     require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")

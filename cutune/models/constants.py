@@ -32,6 +32,8 @@ NEARLY_MAXIMUM = 8
 
 #: Cycles or counts that keep a division finite where a quantity may be 0. Derived.
 NEARLY_NONE = Fraction(1, 1000)
+#: Of what every thread executes at least, what counts may fall short of by rounding. Derived.
+NEARLY_ALL = 1 - NEARLY_NONE
 
 # ---- variants
 
@@ -131,6 +133,21 @@ OWN_BAND_DATA_LARGER = Fraction(102, 100)
 #: Of kernels with atomic operations in shared memory: the model has no term for contention there.
 #: Read off judges/06_h200.json (kmeans_update).
 OWN_BAND_CONTENDED = Fraction(2)
+
+# ---- how far a model may be asked
+
+#: Sizes up to this multiple of the largest at which counts are known, and down to this part of the
+#: least. Where all counts are exact, also where they were held out. Read off the counts of the
+#: samples, judges/03 and judges/05: functions made of sizes up to 256 give those of all held-out
+#: launches, up to 131072 times as large; docs/evaluation.md has the figures.
+REACH_EXACT = 1 << 17
+#: Where some counts were fitted numerically; more where what was held out is further away from the
+#: samples. Read off tests/unit/test_held_out.py: functions of work that is no polynomial and that
+#: meet what was held out are at most a quarter off there.
+REACH_NUMERICAL = 4
+#: Of kernels that are counted on data. Read off judges/03_h200.json and judges/05_h200.json, where
+#: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.
+REACH_ON_DATA = 256
 
 # ---- what is reported about a choice
 

@@ -49,6 +49,8 @@ class Features:
 
     def per_thread(self, count: RationalFunction) -> Expression:
         """A total divided by the number of working threads."""
+        if count.is_zero:
+            return expression(0)
         return maximum(0, count.expression()) / Parameter("working")
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
@@ -121,4 +123,4 @@ class Features:
     @property
     def has_barriers(self) -> bool:
         """Do threads of a block ever wait for each other?"""
-        return any(c.numerator for _, c in self.model.barriers.numerator.terms)
+        return not self.model.barriers.is_zero

@@ -57,7 +57,7 @@ def _of_own_work(
 ) -> Expression:
     """(slots and units) * unevenness + reads of constants + barriers."""
     issue = _joined(features, slots, units) * features.only(ISSUE)
-    if _has_any(features.model.constants):
+    if not features.model.constants.is_zero:
         issue = issue + _of_constant_reads(features, resident_warps)
     if features.has_barriers:
         cost = features.lines.define("barrier_cost", barriers * features.constant("barrier_cycles"))
@@ -90,10 +90,6 @@ def _joined(features: Features, slots: Expression, units: Expression) -> Express
     plain = maximum(NEARLY_NONE, slots / features.constant("issue_per_cycle"))
     joined = norm(SIDE_BY_SIDE, plain, maximum(NEARLY_NONE, units))
     return features.lines.define("issue_cycles", joined)
-
-
-def _has_any(count: RationalFunction) -> bool:
-    return any(c.numerator for _, c in count.numerator.terms)
 
 
 def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:

@@ -10,14 +10,16 @@ resources is joined by a smooth maximum. `docs/model.md` has each term as a form
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
+from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile, ModelConstants
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.nodes import Expression, Parameter, maximum, norm
+from cutune.fit.rational.nodes import Expression, Parameter, expression, less_equal, maximum, norm
 from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.models.candidates import describe_candidates
-from cutune.models.constants import NEARLY_MAXIMUM, SIDE_BY_SIDE
+from cutune.models.constants import NEARLY_ALL, NEARLY_MAXIMUM, SIDE_BY_SIDE
 from cutune.models.definitions import ALIGNMENT_CLASS, CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines
 from cutune.models.execution import Regime, define_busy, regime_of
 from cutune.models.features import Features
@@ -98,9 +100,29 @@ def _define_time(features: Features, busy: Expression) -> None:
     dispatch = constant("dispatch_us_per_block") * Parameter("blocks")
     dispatch = lines.define("dispatch_us", dispatch)
     busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
-    time = constant("launch_us") + norm(NEARLY_MAXIMUM, busy, dispatch)
+    launch = constant("launch_us")
+    for is_enough in _bounds(features):
+        launch = launch / is_enough
+    time = launch + norm(NEARLY_MAXIMUM, busy, dispatch)
     time = lines.define(TIME, time)
     lines.define(TIME_WITH_FLOOR, norm(NEARLY_MAXIMUM, time, constant("floor_us")))
+
+
+def _bounds(features: Features) -> Iterator[Expression]:
+    """1 where counts are no less than what every thread executes that accesses memory, else 0.
+
+    That needs no fit. Where counts are less, which only a fault can bring about, the time is
+    infinite, and the program's own configuration stays.
+    """
+    model, least = features.model, features.model.kernel.compiled.least
+    share = NEARLY_ALL - Fraction(model.held_out_error)
+    if share <= 0 or not model.groups:
+        return  # some counts are no more than a guess, or no thread accessed memory
+    if least.of_working:
+        yield less_equal(least.of_working * share, Parameter("slots"))
+    if least.accesses:
+        trips = (n * Parameter(f"trips_{index}") for index, n in enumerate(model.requests))
+        yield less_equal(least.accesses * share, sum(trips, expression(0)))
 
 
 def _define_terms(features: Features) -> None:

@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.program_sets import SAMPLES
 from benchmarks.regret import SMALL, tuned
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
@@ -61,16 +62,18 @@ def stored_models(folder: Path) -> list[FittedModel]:
 
 
 def _models(stem: str) -> list[FittedModel]:
-    (path,) = (*ROOT.glob(f"samples/*/{stem}.cu"), *ROOT.glob(f"benchmarks/**/{stem}.cu"))
+    (path,) = (*SAMPLES.glob(f"{stem}.cu"), *ROOT.glob(f"benchmarks/**/{stem}.cu"))
     plan = path.with_name("sizes.json")
     sizes = json.loads(plan.read_text())[stem]["emulated"] if plan.exists() else SMALL
-    found = tuned(path, [str(n) for n in sizes], DeviceProfile.named("h200"))
+    sizes = [str(n) for n in sizes]
+    found = tuned(path, sizes, DeviceProfile.named("h200"), with_variants=False)
     return [_placed(model, stem) for model in found]
 
 
 def _placed(model: FittedModel, stem: str) -> FittedModel:
     origin = Origin(f"/project/{stem}.cu", model.kernel.origin.content)
-    return replace(model, kernel=replace(model.kernel, origin=origin))
+    # Variants have sweeps of their own.
+    return replace(model, kernel=replace(model.kernel, origin=origin), variants=())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,10 @@ import pytest
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import emit_selection
+from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.measurement.compiled_kernel import LeastWork
 from cutune.fit.models_file import read_models
+from cutune.models.selection.question import Chooser
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
@@ -253,7 +257,22 @@ int main(int argc, char **argv) {
 """
 
 
-def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
+#: The block of a launch at each of some sizes.
+ASKED = """
+int main(int argc, char **argv) {
+    float data = 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const dim3 block = launch(atoi(argv[i]), atoi(argv[i + 1]), &data);
+        printf("%ux%ux%u ", block.x, block.y, block.z);
+    }
+    return 0;
+}
+"""
+
+
+def emitted(
+    devices: tuple[DeviceProfile, ...] = (H200,), models: Sequence[FittedModel] = MODELS
+) -> str:
     """The prelude of a tuned program."""
 
     def header(name: str) -> str:
@@ -263,7 +282,7 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
         *map(header, ("launch", "signature", "range", "allocation", "tables")),
         *map(header, ("operators", "choice", "refine", "select")),
     )
-    parts = (emit_selection(MODELS, devices).text, SITES, header("tuned"), header("call"))
+    parts = (emit_selection(models, devices).text, SITES, header("tuned"), header("call"))
     return "".join([*before, *parts])
 
 
@@ -321,6 +340,34 @@ def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) ->
         environment = {**os.environ, "CUTUNE": mode, "ASAN_OPTIONS": "detect_leaks=0"}
         done = subprocess.run([str(binary)], env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: Path) -> None:
+    (model,) = MODELS
+    ranges = (Range(400, 500), Range(64, 700))
+    narrow = replace(model, reached=ranges, is_exact=False, variants=())
+    sizes = [(n, m) for n in (99, 100, 777, 2000, 2001, 1 << 20) for m in (15, 16, 640, 2800, 2801)]
+    binary = build(emitted(models=[narrow]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")
+    words = [str(size) for pair in sizes for size in pair]
+    done = subprocess.run([str(binary), *words], capture_output=True, text=True, check=True)
+    chooser = Chooser(narrow, H200)
+    choices = [chooser.choose({"n": n, "m": m}) for n, m in sizes]
+    assert done.stdout.split() == ["x".join(map(str, one.block)) for one in choices]
+    known = [pair for pair, one in zip(sizes, choices, strict=True) if not one.extrapolated]
+    assert known == [(n, m) for n, m in sizes if 100 <= n <= 2000 and 16 <= m <= 2800]
+    assert any(one.block != model.kernel.original for one in choices)
+
+
+def test_counts_below_the_least_choose_nothing(tmp_path: Path) -> None:
+    (model,) = MODELS
+    compiled = replace(model.kernel.compiled, least=LeastWork(of_working=1 << 40))
+    faulty = replace(model, kernel=replace(model.kernel, compiled=compiled), variants=())
+    binary = build(emitted(models=[faulty]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")
+    done = subprocess.run([str(binary), "777", "640"], capture_output=True, text=True, check=True)
+    own = Chooser(faulty, H200).choose({"n": 777, "m": 640})
+    assert own.is_impossible
+    assert done.stdout.split() == ["x".join(map(str, own.block))]
+    assert Chooser(model, H200).choose({"n": 777, "m": 640}).block != own.block
 
 
 @pytest.fixture(scope="module")

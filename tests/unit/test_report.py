@@ -203,8 +203,8 @@ def test_a_thread_space_that_has_to_be_named_is_asked_for(tmp_path: Path) -> Non
         variable_extents=(True, True, False),
         recorded=(((64, 64), (64, 64, 1)), ((64, 64), (96, 64, 1))),
     )
-    subject = Subject("add.cu", found, (replace(model, kernel=kernel, variants=()),))
-    (launch,) = report([subject], tmp_path).launches
+    changed = replace(model, kernel=kernel, reached=model.reached * 2, variants=())
+    (launch,) = report([Subject("add.cu", found, (changed,))], tmp_path).launches
     assert launch.question == "cutune select add n=… m=… T.x=… T.y=…"
 
 

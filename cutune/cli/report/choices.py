@@ -15,12 +15,13 @@ from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import configuration_text, shape
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.size_relations import only_at, small_bounds
+from cutune.fit.measurement.size_relations import small_bounds
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.registry import DEFAULT
+from cutune.models.selection.support import measured_only_at, supported
 from cutune.models.selection.usual_sizes import usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
@@ -69,7 +70,9 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
         },
         "launch_bound": choice.launch_bound,
         "kept_original": is_own,
-        "measured_only_at": dict(only_at(model.kernel)),
+        "measured_only_at": measured_only_at(model),
+        "extrapolated": bool(choice.extrapolated),
+        "supported": {name: [r.least, r.largest] for name, r in supported(model).items()},
         "reason": configuration.reason,
         "within_2_percent": choice.within_band,
         "indistinguishable": [list(block) for block in choice.indistinguishable],
@@ -93,10 +96,8 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console, choice = standard_output(), configuration.chosen
     (name,) = _names([model])
     if not choice.ranked:
-        console.print(
-            f"{escape(name)}: no candidate covers exactly these threads; "
-            f"the program's own block {shape(choice.block)} stays"
-        )
+        console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}")
+        console.print(choice.reason)
         return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""
@@ -104,11 +105,9 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
     ranked = configuration.ranked
-    if only := only_at(model.kernel):
-        values = " and ".join(f"{argument} = {value}" for argument, value in only)
-        stay = all(argument in model.kernel.required_names for argument, _ in only)
-        others = "with others launches keep their own block" if stay else "others are not known"
-        console.print(f"as measured at {values} only; {others}")
+    if only := measured_only_at(model):
+        values = " and ".join(f"{argument} = {value}" for argument, value in only.items())
+        console.print(f"as measured at {values} only; with others launches keep their own block")
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
     columns = [

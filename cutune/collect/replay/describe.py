@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cutune.collect.replay.least import least_work
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.counters import site_counters as counters_of_machine
 from cutune.fit.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
@@ -23,7 +24,8 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
     """What measurements say of a kernel's code, with the compiler's static counters."""
     uncertain = code.obliviousness.uncertain
-    return CompiledKernel(static, _code_blocks(code), _memory_instructions(code), uncertain)
+    blocks, memory = _code_blocks(code), _memory_instructions(code)
+    return CompiledKernel(static, blocks, memory, uncertain, least_work(code))
 
 
 def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:

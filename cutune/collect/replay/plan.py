@@ -12,7 +12,6 @@ from cutune.fit.measurement.alignment_classes import Row, modulus, representativ
 from cutune.fit.measurement.measurement import (
     COUNTS,
     FEATURES,
-    FEWEST_ROUNDS,
     PROBE,
     SMALLER,
     TRAINING,
@@ -40,6 +39,9 @@ TRAINING_BUDGET = 600_000
 #: Where a loop strides by all threads, its size is so many times a level while counts are taken: a
 #: multiple of every level, and of the rounds that a compiler joins.
 ROUNDS_COUNTED = 480
+#: Fewer rounds of such a loop are not counted: those that a compiler does not join with others are
+#: no small part of them.
+FEWEST_ROUNDS = 16
 #: Up to so many sizes, launches may be larger while they are counted.
 FEW_SIZES = 2
 #: Parts of a block that are larger take too long to be counted.
@@ -93,19 +95,24 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
     work even if they share it, and all blocks if they do.
     """
-    block, kept, shares = count_block(kernel), _kept_extents(kernel), _shares(kernel)
-    unit = 1
+    block = count_block(kernel)
+    for point in count_points(kernel.variables):
+        yield Replay(COUNTS, counted_sizes(kernel, point), block, 1)
+
+
+def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of a launch that is counted. `point`: a multiple of a warp for each variable."""
+    kept, unit = _kept_extents(kernel), 1
     if kept:
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
-        unit = most * max(-(-width // WARP) for width in block)
-    for point in count_points(kernel.variables):
-        sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
-        if kernel.strided_to is not None:
-            sizes[kernel.strided_to] *= ROUNDS_COUNTED
-        for name, (blocks, share) in shares.items():
-            missing = LEVELS.index(point[name]) * (share // len(LEVELS))
-            sizes[name] = share * sizes[blocks] - missing
-        yield Replay(COUNTS, sizes, block, 1)
+        unit = most * max(-(-width // WARP) for width in count_block(kernel))
+    sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+    if kernel.strided_to is not None:
+        sizes[kernel.strided_to] *= ROUNDS_COUNTED
+    for name, (blocks, share) in _shares(kernel).items():
+        missing = (point[name] // WARP - 1) % len(LEVELS) * (share // len(LEVELS))
+        sizes[name] = share * sizes[blocks] - missing
+    return sizes
 
 
 def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:

@@ -23,7 +23,11 @@ from cutune.emulator.machine import LaunchCounters, LoadedModule
 from cutune.emulator.sampling import run_sampled
 from cutune.fit.count_functions import is_looped
 from cutune.fit.measurement.measurement import (
+    CHECK,
     COUNTS,
+    FAR,
+    OWN_SMALL,
+    RECHECK,
     REPLAYED,
     MeasuredKernel,
     Measurement,
@@ -41,6 +45,8 @@ GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 Made = dict[tuple[object, ...], Measurement]
 
 INSTRUCTION_LIMIT = 400_000_000
+#: Launches of which all blocks are counted.
+IN_FULL = (COUNTS, CHECK, RECHECK, OWN_SMALL)
 #: Launches with more warps, and more instructions of all of them, are not counted in full.
 MANY_WARPS = 20_000
 COUNTED_INSTRUCTIONS = 50_000_000
@@ -76,8 +82,8 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
     return replace(
         with_only(kernel, wide),
         fixed_arguments=(*kernel.fixed_arguments, *kept),
-        required_arguments=tuple(held),
-        required_names=tuple(name for name, _ in kept),
+        required_arguments=(*kernel.required_arguments, *held),
+        required_names=(*kernel.required_names, *(name for name, _ in kept)),
     )
 
 
@@ -106,11 +112,14 @@ class Replayer:
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
         """One planned launch, unless its counters are known."""
         sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
-        key = (self._kernel.entry, self._kernel.code, plan.purpose, sizes, plan.block)
+        kernel = self._kernel
+        key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
-        if plan.purpose == COUNTS:
+        if plan.purpose in IN_FULL:
             return self._look(plan, None)
+        if plan.purpose == FAR:
+            return self.run(FAR, plan.sizes, plan.block, is_sampled=True)
         grid = self._grid(plan.block, plan.sizes)
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
@@ -131,6 +140,7 @@ class Replayer:
         *,
         blocks: Sequence[int] | None = None,
         trace_every: int = 0,
+        is_sampled: bool = False,
     ) -> Measurement:
         """Count one launch.
 
@@ -138,6 +148,7 @@ class Replayer:
             sizes: a value for every variable of the kernel.
             blocks: linear indices of the blocks to run; all when None.
             trace_every: look at the addresses of one window out of this many; 0: of none.
+            is_sampled: count some blocks, which stand for all.
 
         Raises:
             CutuneError: CT4xx when the launch fails or takes too many instructions.
@@ -147,13 +158,17 @@ class Replayer:
         names = tuple((name, sizes[name]) for name in self._kernel.variables)
         shared = self._kernel.shared_bytes(block)
         chosen = None if blocks is None else tuple(blocks)
-        launch = (self._code.digest, grid, block, parameters, shared, chosen, trace_every)
+        every = -1 if is_sampled else trace_every
+        launch = (self._code.digest, grid, block, parameters, shared, chosen, every)
         if launch in self._made:
             # Another kernel of the module has the same code.
             same = self._made[launch]
-            return replace(same, entry=self._kernel.entry, purpose=purpose, sizes=names)
+            own = self._kernel
+            return replace(same, entry=own.entry, setting=own.setting, purpose=purpose, sizes=names)
         try:
-            if blocks is None:
+            if is_sampled:
+                counters = self._sampled(grid, block, parameters)
+            elif blocks is None:
                 counters = self._run_all(grid, block, parameters, trace_every)
             else:
                 counters = self._run_some(grid, block, parameters, blocks, trace_every)
@@ -172,6 +187,7 @@ class Replayer:
             lanes=tuple(int(n) for n in counters.block_lanes),
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
+            setting=self._kernel.setting,
         )
         return self._made[launch]
 
@@ -205,17 +221,19 @@ class Replayer:
             middle = [prod(grid) // 2]
             one = self._run_some(grid, block, parameters, middle, 0)
             if one.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS:
-                shared = self._kernel.shared_bytes(block)
-                return run_sampled(
-                    self._module,
-                    self._code.name,
-                    grid,
-                    block,
-                    parameters,
-                    ghosts=GHOSTS,
-                    shared_bytes=shared,
-                ).rounded()
+                return self._sampled(grid, block, parameters)
         return self._run_some(grid, block, parameters, None, trace_every)
+
+    def _sampled(self, grid: Block, block: Block, parameters: bytes) -> LaunchCounters:
+        return run_sampled(
+            self._module,
+            self._code.name,
+            grid,
+            block,
+            parameters,
+            ghosts=GHOSTS,
+            shared_bytes=self._kernel.shared_bytes(block),
+        ).rounded()
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)

@@ -7,10 +7,12 @@ all candidates are traced in each class.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from cutune.collect.replay.checks import check_launches, far_launches, small_launches
 from cutune.collect.replay.plan import (
     Replay,
     count_block,
@@ -32,10 +34,13 @@ from cutune.fit.count_functions import (
     is_looped,
     uncertain_accesses,
 )
+from cutune.fit.held_out import HeldOut, held_out
 from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import (
+    small_bounds,
+    with_bounds_fixed,
     with_constants_fixed,
     with_sizes_tied,
     with_strides,
@@ -59,37 +64,73 @@ class CountedKernel:
 def counted_kernel(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> CountedKernel:
-    """Count full launches that were not counted before.
+    """Count full launches that were not counted before, and some that are held out.
 
     If the counts show that some parameters are not sizes, or follow from others, the kernel is
-    counted again without these.
+    counted again without these: no functions give them, or not at the sizes that were held out.
     """
     found = _counted(subject, known, progress)
     held = with_constants_fixed(subject.kernel, _counts(found))
     if held is not None:
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
-    functions = count_functions(subject.kernel, _counts(found))
-    tied = None if functions.holds else with_sizes_tied(subject.kernel)
-    if tied is not None:
-        subject = replace(subject, kernel=tied)
+    checked = _checked(subject, found)
+    simpler = _simpler(subject.kernel, checked)
+    if simpler is not None:
+        subject = replace(subject, kernel=simpler)
         found = _counted(subject, known, progress)
-        functions = count_functions(subject.kernel, _counts(found))
-    strided = None if functions.holds else _strided(subject, known, progress)
+        checked = _checked(subject, found)
+    strided = None if checked.holds else _strided(subject, known, progress)
     if strided is not None:
-        subject, found, functions = strided
-    functions = replace(functions, strides=_strides(subject))
+        subject, found, checked = strided
+    functions = replace(checked.functions, strides=_strides(subject))
     kernel = subject.kernel
     repeated = _own(kernel, known)
     looked = _looked(subject, functions, repeated)
     new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
-    problem = _problem(kernel, functions, _counts(found)[-1], looked)
+    problem = _problem(kernel, checked, functions, _counts(found)[-1], looked)
     return CountedKernel(subject, new, functions, problem)
+
+
+def _simpler(kernel: MeasuredKernel, checked: HeldOut) -> MeasuredKernel | None:
+    """The kernel with fewer sizes, where its counts are no functions of these; None: they are."""
+    if not checked.holds:
+        return with_sizes_tied(kernel)
+    # Loops of a few rounds are compiled to other code than long ones: no function has both.
+    wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
+    return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
+
+
+def _checked(subject: Subject, found: dict[tuple[object, ...], Measurement]) -> HeldOut:
+    """Count launches that take no part, and add them to what was found."""
+    kernel = subject.kernel
+    functions = count_functions(kernel, _counts(found))
+    if not functions.holds:
+        return held_out(kernel, _counts(found))
+    full = (*check_launches(kernel, functions), *small_launches(kernel))
+    found |= _held_out(subject, [*full, *far_launches(kernel, functions)], found)
+    checked = held_out(kernel, list(found.values()))
+    if not checked.holds:
+        found |= _held_out(subject, check_launches(kernel, functions, again=True), found)
+        checked = held_out(kernel, list(found.values()))
+    return checked
+
+
+def _held_out(
+    subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
+) -> dict[tuple[object, ...], Measurement]:
+    """The launches of a plan that can be made: some take too long, or the kernel fails there."""
+    found, replayer = {}, subject.replayer()
+    for plan in plans:
+        with suppress(CutuneError):
+            measurement = replayer.replay(plan, done)
+            found[measurement.key] = measurement
+    return found
 
 
 def _strided(
     subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> tuple[Subject, dict[tuple[object, ...], Measurement], CountFunctions] | None:
+) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
     """The kernel counted with many rounds of a loop, where functions of its sizes are found so."""
     if not is_looped(subject.kernel):
         return None
@@ -99,21 +140,25 @@ def _strided(
             found = _counted(strided, known, progress)
         except CutuneError:  # too much work for a loop over this size
             continue
-        functions = count_functions(kernel, _counts(found))
-        if functions.holds:
-            return strided, found, functions
+        checked = _checked(strided, found)
+        if checked.holds:
+            return strided, found, checked
     return None
 
 
 def _problem(
     kernel: MeasuredKernel,
+    checked: HeldOut,
     functions: CountFunctions,
     largest: Measurement,
     looked: Sequence[Measurement],
 ) -> str:
-    if not functions.holds:
-        return "no function of its sizes was found that gives its work"
-    return bounded_elsewhere(kernel, functions, looked) or uncertain_accesses(kernel, largest)
+    if functions.holds and (reason := bounded_elsewhere(kernel, functions, looked)):
+        return reason
+    if not checked.holds:
+        off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
+        return f"no function of its sizes was found that gives its work{off}"
+    return uncertain_accesses(kernel, largest)
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:

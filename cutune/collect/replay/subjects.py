@@ -194,6 +194,7 @@ def _describe(
     guards = [dimension.guard for dimension in kernel.dimensions]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
     unguarded = _unguarded(guards, records, kept)
+    required = [name for name in others if name in _unvaried(kernel, records, code)]
     covers = [
         _cover(records, code, positions, sizes, axis)
         if unguarded[axis] and not kept[axis] and not kernel.asserted
@@ -232,21 +233,22 @@ def _describe(
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
-        unvaried=_unvaried(kernel, records, code),
+        required_arguments=tuple(
+            (order.index(name), integer_argument(record, code, order.index(name)))
+            for name in required
+        ),
+        required_names=tuple(required),
     )
 
 
 def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
-    """Integers that have one value in all launches, although others change."""
+    """Integers that have one value in all launches. An offset alone changes no work."""
     order = kernel.argument_names
     values = {
         p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
         for p in kernel.data_parameters
-        # An offset alone changes no work.
         if p.role is not Role.OFFSET
     }
-    if all(len(found) == 1 for found in values.values()):
-        return ()
     return tuple(name for name, found in values.items() if len(found) == 1)
 
 

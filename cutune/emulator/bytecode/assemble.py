@@ -210,7 +210,9 @@ class _Assembler:
                 phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
                 demand = demand + Demand(constants=constants[k])
                 deepest = max(phases, default=0)
-                blocks.append(Block(offset + k, loop, deepest, demand))
+                targets = tuple(offset + target for target in block.terminator.targets)
+                calls = any(i.opcode == "call" for i in block.instructions)
+                blocks.append(Block(offset + k, loop, deepest, demand, targets, calls))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
                 access, block_index, _, _ = self.sites[index]
@@ -222,6 +224,7 @@ class _Assembler:
                         offset + block_index - first,
                         access.real,
                         phase_of[access.line],
+                        access.guarded,
                     )
                 )
                 site_indices.append(index)

@@ -30,12 +30,17 @@ class ParameterSlot:
 
 @dataclass(frozen=True)
 class Block:
-    """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function."""
+    """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function.
+
+    `targets`: the blocks that may follow; `calls`: does it end with a call?
+    """
 
     index: int
     loop: int
     load_phases: int
     demand: Demand
+    targets: tuple[int, ...]
+    calls: bool
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Site:
     """A static memory instruction; `bytes` per lane, vectors counted whole.
 
     `real`: an atomic operation on floating-point numbers. `phase`: of a global load, its place
-    among the load phases of its block.
+    among the load phases of its block. `guarded`: only some lanes may execute it.
     """
 
     kind: str
@@ -52,6 +57,7 @@ class Site:
     block: int
     real: bool
     phase: int
+    guarded: bool
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,21 @@ class MemoryInstruction:
 
 
 @dataclass(frozen=True)
+class LeastWork:
+    """What the shortest ways through the code execute; 0 where it is not known.
+
+    Attributes:
+        instructions: issue slots of any thread.
+        of_working: of one that accesses memory.
+        accesses: what that one executes of the instructions that access global memory.
+    """
+
+    instructions: Count = 0
+    of_working: Count = 0
+    accesses: Count = 0
+
+
+@dataclass(frozen=True)
 class CompiledKernel:
     """What the compiler made of a kernel: registers, basic blocks, memory instructions."""
 
@@ -64,11 +79,14 @@ class CompiledKernel:
     memory: tuple[MemoryInstruction, ...] = ()
     #: Data-dependent memory instructions, each executed at most once per thread.
     uncertain: Count = 0
+    least: LeastWork = LeastWork()
 
     @staticmethod
     def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
         """Its entries in the line of a kernel, which has them among its own."""
-        return {field.name: entry[field.name] for field in fields(CompiledKernel)}
+        names = [field.name for field in fields(CompiledKernel)]
+        # Older files say nothing of `least`.
+        return {name: entry[name] for name in names if name in entry or name != "least"}
 
     def __post_init__(self) -> None:
         most = len(self.code_blocks) or 1 << 62

@@ -58,9 +58,10 @@ Position = Annotated[int, Meta(ge=0, le=62)]
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 #: Features at a smaller size: how the work of a warp grows where the grid is kept.
 SMALLER = "smaller"
-#: Fewer rounds of a loop that strides by all threads are not counted: those that a compiler does
-#: not join with others are no small part of them.
-FEWEST_ROUNDS = 16
+#: At sizes that took no part: counted in full; the same once functions were fitted again with
+#: those; some blocks of much larger launches; and at the program's own small values.
+CHECK, RECHECK, FAR, OWN_SMALL = "check", "recheck", "far", "own_small"
+PURPOSES = (COUNTS, PROBE, FEATURES, TRAINING, SMALLER, CHECK, RECHECK, FAR, OWN_SMALL)
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
 
@@ -155,8 +156,6 @@ class MeasuredKernel:
     required_names: tuple[MemberName, ...] = ()
     #: Data parameters that bound loops.
     bounds: tuple[MemberName, ...] = ()
-    #: Integer arguments that had one value in all recorded launches, while sizes changed.
-    unvaried: tuple[MemberName, ...] = ()
     #: The data parameter up to which a loop strides by all threads, where one is known.
     strided_to: MemberName | None = None
 
@@ -225,6 +224,17 @@ class MeasuredKernel:
         return self.origin.path, self.sites, self.signatures
 
     @property
+    def setting(self) -> str:
+        """A hash of what launches are counted with besides sizes; empty where there is nothing.
+
+        The same code does other work where an integer that is no size has another value.
+        """
+        parts = (self.fixed_arguments, self.tied, self.covers, self.strided_to)
+        if not (self.fixed_arguments or self.tied or any(self.covers) or self.strided_to):
+            return ""
+        return sha256(repr(parts).encode()).hexdigest()[:16]
+
+    @property
     def place(self) -> tuple[str, str, str]:
         """Identifies it in a workspace: source, name, compiled entry."""
         return self.origin.path, self.name, self.entry
@@ -282,8 +292,8 @@ class Measurement:
     """Counters of one launch.
 
     Attributes:
-        entry, code: of the kernel, see `MeasuredKernel`.
-        purpose: `COUNTS`, `PROBE`, `FEATURES`, `TRAINING` or `SMALLER`.
+        entry, code, setting: of the kernel, see `MeasuredKernel`.
+        purpose: one of `PURPOSES`.
         source: `REPLAYED` or `RUN`.
         sizes: a value for each variable of the kernel.
         executed_blocks: thread blocks that were executed.
@@ -294,7 +304,7 @@ class Measurement:
 
     entry: Symbol
     code: Symbol
-    purpose: Annotated[str, one_of("counts", "probe", "features", "training", "smaller")]
+    purpose: Annotated[str, one_of(*PURPOSES)]
     source: Annotated[str, one_of("emulation", "run")]
     sizes: tuple[tuple[MemberName, Integer], ...]
     grid: Extents
@@ -304,6 +314,7 @@ class Measurement:
     lanes: tuple[Count, ...]
     executions: tuple[Count, ...]
     sites: tuple[SiteCounters, ...]
+    setting: Symbol = ""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -324,22 +335,14 @@ class Measurement:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal keys mean equal counters: the emulated device is deterministic."""
-        return (self.entry, self.code, self.purpose, self.sizes, self.block)
+        return (self.entry, self.code, self.setting, self.purpose, self.sizes, self.block)
 
     def belongs_to(self, kernel: MeasuredKernel) -> bool:
         """Does it belong to this kernel, in this version of its code and of its description?"""
-        own = (kernel.entry, kernel.code, kernel.variables)
+        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables)
         source = RUN if kernel.on_data else REPLAYED
-        is_same = (self.entry, self.code, self.variables) == own and self.source == source
-        return is_same and (self.purpose != COUNTS or self._makes_rounds(kernel))
-
-    def _makes_rounds(self, kernel: MeasuredKernel) -> bool:
-        """Are the rounds many, where a loop strides by all threads?"""
-        if kernel.strided_to is None:
-            return True
-        sizes = dict(self.sizes)
-        threads = max(sizes[name] for name in kernel.extent_words.values())
-        return sizes[kernel.strided_to] >= FEWEST_ROUNDS * threads
+        mine = (self.entry, self.code, self.setting, self.variables)
+        return mine == own and self.source == source
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""

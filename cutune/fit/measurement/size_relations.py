@@ -114,8 +114,8 @@ def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
 
 def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
     """Integer arguments by name, and the only values that the measurements tell of."""
-    told = {*kernel.required_names, *kernel.unvaried}
-    return tuple((n, value) for n, value in dict(kernel.fixed_arguments).items() if n in told)
+    fixed = dict(kernel.fixed_arguments)
+    return tuple((name, fixed[name]) for name in kernel.required_names)
 
 
 def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:

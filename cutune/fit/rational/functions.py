@@ -65,6 +65,11 @@ class RationalFunction:
     rank: int = 1
     unknowns: int = 1
 
+    @property
+    def is_zero(self) -> bool:
+        """Is it 0 everywhere?"""
+        return not any(coefficient for _, coefficient in self.numerator.terms)
+
     def __call__(self, values: Mapping[str, int]) -> Fraction:
         """The value at a point.
 

@@ -224,7 +224,9 @@ class _Application:
             if d in changed.pure_dimensions
         ]
         bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
-        others = {p.name for p in proven.data_parameters if not p.is_size}
+        # What bounds a loop decides about the work, be it named or not.
+        roles |= {n: Role.BRANCH for n, r in roles.items() if r is Role.BOUND and n not in sizes}
+        others = {name for name, role in roles.items() if not DataParameter(name, role).is_size}
         return tuple(
             DataParameter(name, _role(name, bounds, sizes, roles))
             for name in proven.argument_names

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
+from cutune.fit.fitted_model import Range
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.models.constants import (
@@ -34,9 +35,6 @@ from cutune.models.constants import (
 )
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.models.selection.own_block import NO_OWN_BAND, OwnBand
-
-#: From this size on, products of the model are not exact.
-LARGEST_SIZE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,10 @@ class Selection:
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
+    #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
+    extrapolated: Mapping[str, Range] = field(default_factory=dict)
+    #: Are the counts less than what every thread executes? Nothing is ranked then, either.
+    is_impossible: bool = False
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -97,6 +99,13 @@ class Selection:
     def reason(self) -> str:
         """Why the program's own block stays or goes."""
         own = self.predicted_ms(self.original)
+        if self.extrapolated:
+            return f"{_known_at(self.extrapolated)}: the program's own block stays"
+        if self.is_impossible:
+            return (
+                "the model's counts are less than what every thread executes, which is a fault of"
+                " cutune: the program's own block stays"
+            )
         if not self.ranked:
             return "no candidate covers exactly these threads: the program's own block stays"
         if self.kept_original and self.launch_bound:
@@ -122,6 +131,22 @@ class Selection:
     def predicted_ms(self, block: Block) -> float | None:
         """The predicted time of one block, if it is a valid candidate."""
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
+
+
+def _known_at(ranges: Mapping[str, Range]) -> str:
+    """Where the counts of a kernel are known to hold, as part of a sentence."""
+    known = (
+        f"{name} = {held.least}"
+        if held.least == held.largest
+        else f"{name} from {held.least} to {held.largest}"
+        for name, held in ranges.items()
+    )
+    return f"its counts are known for {' and '.join(known)} only"
+
+
+def unanswered(original: Block, grid: Block, ranges: Mapping[str, Range]) -> Selection:
+    """The program's own block, where the model may not be asked."""
+    return Selection(original, grid, (), False, True, original, 1.0, ranges)
 
 
 def selection_rule(
@@ -183,6 +208,7 @@ def select(
     valid = np.array(
         [_is_valid(b, extents, guarded, original, free, grid_kept) for b in rule.blocks]
     )
+    is_impossible = bool(valid.any()) and not np.isfinite(floored[valid]).any()
     valid &= np.isfinite(floored)
     terms = {
         name.removeprefix(TERM): np.broadcast_to(value, count)
@@ -207,7 +233,8 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        return Selection(original, own_grid, tuple(ranked), bound, True, original, band)
+        own = Selection(original, own_grid, tuple(ranked), bound, True, original, band)
+        return replace(own, is_impossible=is_impossible)
     block = rule.blocks[chosen]
     grid, is_own = grid_of(block, extents, grid_kept), block == original
     return Selection(block, grid, tuple(ranked), bound, is_own, original, band)

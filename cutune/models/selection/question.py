@@ -10,15 +10,16 @@ from fractions import Fraction
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import GRID_LIMITS, Block
+from cutune.device.thread_block import GRID_LIMITS, Block, grid_of
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.fit.measurement.size_relations import extents_at
+from cutune.fit.measurement.size_relations import extents_at, only_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US
-from cutune.models.selection.choose import LARGEST_SIZE, Selection, select
+from cutune.models.selection.choose import Selection, select, unanswered
 from cutune.models.selection.registry import DEFAULT, MODELS
+from cutune.models.selection.support import LARGEST_SIZE, outside, supported
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
@@ -77,7 +78,8 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     """
     kernel = model.kernel
     extents_by_name = kernel.extent_words
-    known = {**{name: name for name in kernel.parameters}, **extents_by_name}
+    asked = {**{name: name for name in kernel.parameters}, **extents_by_name}
+    known = {**asked, **{name: name for name, _ in only_at(kernel)}}
     sizes = {known[_resolve(name, known, kernel)]: value for name, value in named.items()}
     if every is not None:
         sizes = {**dict.fromkeys(kernel.parameters, every), **sizes}
@@ -86,7 +88,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
             extent = _recorded_extent(kernel, "xyz".index(word[-1]), sizes)
             if extent is not None:
                 sizes[variable] = extent
-    missing = [word for word, variable in known.items() if variable not in sizes]
+    missing = [word for word, variable in asked.items() if variable not in sizes]
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
         raise CutuneError(
@@ -110,6 +112,7 @@ class Chooser:
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
         self._rule = judge.rule(self._model, device)
+        self._supported = supported(self._model)
         #: How sizes are named, and what asking about pointers takes.
         self.size_names = model.kernel.parameters
         self.asking_us = float(ASKING_US) * model.kernel.asked_pointers
@@ -122,8 +125,27 @@ class Chooser:
                 possible.
         """
         question = ask(self._model, sizes, every)
+        choice = self._unanswered(question) or self._selected(question)
+        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
+            if blocks > most:
+                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
+                raise _impossible(self._model.kernel, reason)
+        return choice
+
+    def _unanswered(self, question: Question) -> Selection | None:
+        """The program's own block, where the model may not be asked."""
+        far = outside(self._supported, question.sizes)
+        if not far:
+            return None
         kernel = self._model.kernel
-        choice = select(
+        words = {variable: word for word, variable in kernel.extent_words.items()}
+        far = {words.get(name, name): held for name, held in far.items()}
+        own = grid_of(kernel.original, question.extents, kernel.grid_kept)
+        return unanswered(kernel.original, own, far)
+
+    def _selected(self, question: Question) -> Selection:
+        kernel = self._model.kernel
+        return select(
             self._program,
             self._rule,
             {name: question.sizes[name] for name in kernel.parameters},
@@ -133,11 +155,6 @@ class Chooser:
             kernel.free,
             kernel.grid_kept,
         )
-        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
-            if blocks > most:
-                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
-                raise _impossible(kernel, reason)
-        return choice
 
 
 def choose_block(

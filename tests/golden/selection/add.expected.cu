@@ -21,9 +21,9 @@ namespace {
         const double *all_ = cutune_values;
         cutune_table<1, 52> doublings_{all_,
             "'DF,?P%'DF,?&%'DF,$&%'DF+$&%'DA+$&%'A+$&%A+$&A+$A+AA"};
-        cutune_table<1, 52> missed_4_{all_,
+        cutune_table<1, 52> missed_5_{all_,
             "+-.24*+-.24*+-.24*+-.24*$+-.24%$+-.2%$+-.%$+-%$+%$%%", "###########"};
-        cutune_table<4, 52> missed_5_{all_,
+        cutune_table<4, 52> missed_6_{all_,
             "I/),,,,,,,,I/)k'P?NfUa^I/k,k(k%k#igdb_Ik/k-k)k&k$jhec`", "###$%&&&&&&", "######$$$$$$%%%%%%&&&&&&''''''(((((()))))****+++,,--"};
         cutune_table<11, 52> load_0_{all_,
             "k.RR?\?\?'''&$R?\?'''&&&$$<00CCCMMM&$<00CCC&&&&$<00JJJ'''&$<77''''''&$<77>>>%%%&$<77>>>S&S&$<07J>>&&&&$<77T[TZ&&&$<07''''''&$", nullptr, "######$%%%%%&'(((()*+))),,,,,,----------------------"};
@@ -87,29 +87,28 @@ static inline void cutune_model_add(
     const double weight_0_ = 1.015 * trips_0_;  // what a unit of column 0 counts, per warp
     const double load_fixed_ = .6846 * trips_0_;  // cycles of loads that are the same for any block
     const double weight_2_ = 1.915 * trips_0_;  // what a unit of column 2 counts, per warp
-    const double weight_4_ = trips_0_;  // what a unit of column 4 counts, per warp
+    const double weight_5_ = trips_0_;  // what a unit of column 5 counts, per warp
     // sectors of array 0 per warp if each SM reads it once
     const double once_0_ = cutune_choice(cutune_less_equal(array_bytes_0_, 262144.), array_bytes_0_ / working_, 1000000000000.);
     const double far_cycles_0_ = .6826 * far_0_;  // cycles per sector of array 0 that misses L1
-    const double weight_5_ = trips_0_;  // what a unit of column 5 counts, per warp
+    const double weight_6_ = trips_0_;  // what a unit of column 6 counts, per warp
     // sectors of array 1 per warp if each SM reads it once
     const double once_1_ = cutune_choice(cutune_less_equal(array_bytes_1_, 262144.), array_bytes_1_ / working_, 1000000000000.);
     const double far_cycles_1_ = .6826 * far_1_;  // cycles per sector of array 1 that misses L1
     // issue slots per thread
     const double slots_ = cutune_max(0., 16. * size_m_ * size_n_) / working_;
-    const double barriers_ = cutune_max(0., 0.) / working_;  // barriers per thread
     // cycles of issue and arithmetic units per warp of a full block
-    const double issue_cycles_ = cutune_norm_3(cutune_max(.001, slots_ / 3.358), cutune_max(.001, .532 * (cutune_max(0., 0.) / working_) + 2.128 * (cutune_max(0., 0.) / working_)));
+    const double issue_cycles_ = cutune_norm_3(cutune_max(.001, slots_ / 3.358), cutune_max(.001, 0.));
     // cycles of issue and arithmetic units per warp
     const double warp_issue_cycles_ = issue_cycles_;
     // cycles of a warp alone: start, instructions, barriers
-    const double latency_fixed_ = 396.2 + (3.742 * slots_ + 21.17 * barriers_);
+    const double latency_fixed_ = 396.2 + 3.742 * slots_;
     const double miss_latency_ = 277.8 + 384.8 * dram_misses_;  // cycles of a miss of L1
     const double steps_latency_ = 57.77 * steps_;  // cycles of a warp alone: load steps
     // loss where a block ends and the next one begins
     const double turnover_loss_ = .336 + dram_share_ * .9125;
-    const double *row_0_ = tables_.missed_4_[alignment_class_];
-    const double *row_1_ = tables_.missed_5_[alignment_class_];
+    const double *row_0_ = tables_.missed_5_[alignment_class_];
+    const double *row_1_ = tables_.missed_6_[alignment_class_];
     const double *row_2_ = tables_.load_0_[alignment_class_];
     const double *row_3_ = tables_.store_2_[alignment_class_];
     double part_0_[12];
@@ -142,11 +141,11 @@ static inline void cutune_model_add(
         const cutune_lanes rows_factor_ = 1. + .02874 * cutune_load(tables_.doublings_[0] + c_);
         const cutune_lanes sms_ = cutune_min(blocks_, cutune_all(132.));  // SMs that have a block
         // sectors of array 0 that miss L1 per warp of a block that is alone
-        const cutune_lanes alone_0_ = weight_4_ * cutune_load(row_0_ + c_);
+        const cutune_lanes alone_0_ = weight_5_ * cutune_load(row_0_ + c_);
         // sectors of array 0 that miss L1 per warp
         const cutune_lanes still_0_ = cutune_min(alone_0_, once_0_ * sms_);
         // sectors of array 1 that miss L1 per warp of a block that is alone
-        const cutune_lanes alone_1_ = weight_5_ * cutune_load(row_1_ + c_);
+        const cutune_lanes alone_1_ = weight_6_ * cutune_load(row_1_ + c_);
         // sectors of array 1 that miss L1 per warp
         const cutune_lanes still_1_ = cutune_min(alone_1_, once_1_ * sms_);
         // share of these misses that other blocks do not save

@@ -1,0 +1,60 @@
+"""How far a model may be asked. Takes a model, gives the sizes that its counts hold for.
+
+Beyond them the program's own block and kernel stay: `cutune select` says so, and the selection
+routine of a tuned program does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.measurement.size_relations import only_at
+from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
+
+#: From this size on, products of the model are not exact.
+LARGEST_SIZE = 1 << 31
+
+
+def supported(model: FittedModel) -> dict[str, Range]:
+    """The least and the largest value of each variable of a kernel's counts.
+
+    Arguments that had one value when the kernel was measured have that value only.
+    """
+    kernel = model.kernel
+    ranges = {
+        name: _widened(reached, _factor(model, reached), kernel.on_data)
+        for name, reached in zip(kernel.variables, model.reached, strict=True)
+    }
+    return ranges | {name: Range(value, value) for name, value in only_at(kernel)}
+
+
+def measured_only_at(model: FittedModel) -> dict[str, int]:
+    """Integers of which one value is known, by the names that users have for them."""
+    words = {variable: word for word, variable in model.kernel.extent_words.items()}
+    ranges = supported(model).items()
+    return {words.get(name, name): r.least for name, r in ranges if r.least == r.largest}
+
+
+def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, Range]:
+    """The variables whose value lies where the counts are not known to hold, with their range."""
+    return {
+        name: held
+        for name, held in ranges.items()
+        if name in sizes and not held.least <= sizes[name] <= held.largest
+    }
+
+
+def _factor(model: FittedModel, reached: Range) -> int:
+    if model.kernel.on_data:
+        return REACH_ON_DATA
+    # What was met so many times beyond its samples is asked as far again.
+    return REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
+
+
+def _widened(reached: Range, factor: int, is_on_data: bool) -> Range:
+    # What never varied tells nothing of other values.
+    if is_on_data and reached.least == reached.largest:
+        return reached
+    least, largest = -(-reached.least // factor), reached.largest * factor
+    return Range(max(1, least), min(LARGEST_SIZE, largest))

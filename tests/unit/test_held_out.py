@@ -1,0 +1,209 @@
+"""Counts at sizes that took no part: what is held out, what fails there, how far models reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import gcd, isqrt
+
+import pytest
+
+from cutune.collect.replay.checks import CHECKED, check_launches, far_launches, small_launches
+from cutune.collect.replay.replayed_kernel import CountedKernel, counted_kernel
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.device.profile import DeviceProfile
+from cutune.fit.count_functions import HELD_OUT_LIMIT, LEVELS, CountFunctions
+from cutune.fit.fit import fit_model
+from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.held_out import deviation, held_out
+from cutune.fit.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
+from cutune.fit.rational.exact_fit import fit
+from cutune.fit.rational.functions import RationalFunction
+from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
+from cutune.models.selection.question import Chooser
+from cutune.models.selection.support import LARGEST_SIZE, supported
+from tests import measured as known
+from tests.replayed import fitted, measured, subject
+
+H200 = DeviceProfile.named("h200")
+ONE_WARP = (32, 1, 1)
+COLUMNS = fitted(*measured("columns"))
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Nobody looks."""
+
+
+def counted(name: str) -> CountedKernel:
+    return counted_kernel(subject(name), [], silent)
+
+
+@pytest.mark.parametrize("name", ["copy", "columns"])
+def test_exact_functions_meet_larger_launches_that_took_no_part(name: str) -> None:
+    found = counted(name)
+    assert found.problem == ""
+    checked = held_out(found.subject.kernel, found.new)
+    assert checked.holds and checked.is_exact
+    held = [m for m in found.new if m.purpose in (CHECK, FAR)]
+    assert {m.purpose for m in held} == {CHECK, FAR}
+    (reached,) = checked.ranges(found.subject.kernel)
+    largest = max(size for m in held for _, size in m.sizes)
+    assert reached == Range(LEVELS[0], largest, largest // LEVELS[-1])
+    assert reached.largest > 8 * LEVELS[-1]
+
+
+def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
+    """Between 160 and 256 its loop has 256 rounds: an exact function, and wrong everywhere else."""
+    found = counted("padded")
+    assert found.functions.worst_error == 0
+    assert "n = " in found.problem and "% off" in found.problem
+    launch = subject("padded").replayer().run(CHECK, {"n": 992}, ONE_WARP)
+    assert deviation(found.subject.kernel, found.functions, launch) > 0.5
+
+
+def test_where_a_fit_is_refused_the_message_says_where_and_what_to_do() -> None:
+    found = counted("padded")
+    kernel = found.subject.kernel
+    features = subject("padded").replayer().run("features", {"n": 512}, ONE_WARP, trace_every=1)
+    said = fit_model(kernel, [*found.new, features])
+    assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
+    assert "n = " in said.message
+    assert f"cutune tune {kernel.origin.path} --vary n=" in said.message
+
+
+def test_corners_move_one_size_away_from_the_others() -> None:
+    names = ("w", "h", "r")
+    kernel = replace(
+        known.KERNEL,
+        parameters=names,
+        positions=(0, 1, 2),
+        guards=("w", "h", None),
+        free=(True, True, False),
+        recorded=(((64, 64, 1), (64, 64, 1)), ((96, 64, 6), (96, 64, 1))),
+    )
+    counts = functions(names, lambda w, h, r: 10 * w * h)
+    for launches in (check_launches(kernel, counts), far_launches(kernel, counts)):
+        points = [tuple(one.sizes[name] > LEVELS[-1] for name in names) for one in launches]
+        assert len({*points}) == len(points) == 7  # all large, each alone, all but each
+    again = {tuple(one.sizes.values()) for one in check_launches(kernel, counts, again=True)}
+    assert again.isdisjoint(tuple(one.sizes.values()) for one in check_launches(kernel, counts))
+    small = [(one.purpose, one.sizes) for one in small_launches(kernel)]
+    assert small == [(OWN_SMALL, {"w": 96, "h": 96, "r": r}) for r in (1, 6)]
+
+
+def test_a_kernel_without_sizes_has_nothing_to_hold_out() -> None:
+    kernel = replace(known.KERNEL, parameters=(), positions=(), recorded=(((), (64, 1, 1)),))
+    counts = functions(("w", "h", "r"), lambda w, h, r: w * h)
+    assert not [*check_launches(kernel, counts), *far_launches(kernel, counts)]
+    assert not [*small_launches(kernel)]
+
+
+def functions(names: tuple[str, ...], work: Callable[..., int]) -> CountFunctions:
+    """Counts of a kernel whose instructions are a function of its sizes."""
+    points = [(w, h, r) for w in (32, 64, 96) for h in (32, 64, 96) for r in (32, 64, 96)]
+    all_work = fit(names, points, [work(*point) for point in points])
+    a = all_work
+    return CountFunctions(a, a, a, a, a, a, a, (), (), ())
+
+
+def test_what_is_held_out_takes_no_part() -> None:
+    assert not {*CHECKED} & {*LEVELS}
+    assert len({*PURPOSES}) == len(PURPOSES)
+
+
+# ---- how far a model may be asked
+
+
+def test_exact_models_reach_further_than_others_and_those_on_data() -> None:
+    model = replace(COLUMNS, reached=(Range(32, 2000),))
+    assert supported(model) == {"n": Range(1, 2000 * REACH_EXACT)}
+    numerical = replace(model, is_exact=False)
+    assert supported(numerical) == {"n": Range(32 // REACH_NUMERICAL, 2000 * REACH_NUMERICAL)}
+    further = replace(numerical, reached=(Range(32, 2000, factor=50),))
+    assert supported(further)["n"].largest == 2000 * 50
+    on_data = replace(model.kernel, on_data=True)
+    ran = replace(model, kernel=on_data, reached=(Range(300, 2000),))
+    assert supported(ran) == {"n": Range(2, 2000 * REACH_ON_DATA)}
+    once = replace(ran, reached=(Range(300, 300),))
+    assert supported(once) == {"n": Range(300, 300)}
+    far = replace(model, reached=(Range(32, 1 << 24),))
+    assert supported(far)["n"].largest == LARGEST_SIZE
+
+
+def test_beyond_its_range_the_program_s_own_block_stays_and_says_so() -> None:
+    model = replace(COLUMNS, is_exact=False, reached=(Range(64, 2000),))
+    chooser = Chooser(model, H200)
+    for n, is_known in ((15, False), (16, True), (8000, True), (8001, False)):
+        choice = chooser.choose({"n": n})
+        assert (choice.extrapolated == {}) is is_known
+        assert bool(choice.ranked) is is_known
+        if not is_known:
+            assert choice.block == model.kernel.original and choice.kept_original
+            assert "n from 16 to 8000" in choice.reason
+
+
+def test_a_value_that_never_varied_is_the_only_one_that_is_known() -> None:
+    kernel = replace(
+        COLUMNS.kernel,
+        fixed_arguments=(("r", 3),),
+        required_arguments=((3, 3),),
+        required_names=("r",),
+    )
+    chooser = Chooser(replace(COLUMNS, kernel=kernel), H200)
+    assert chooser.choose({"n": 1000}) == chooser.choose({"n": 1000, "r": 3})
+    other = chooser.choose({"n": 1000, "r": 4})
+    assert other.block == kernel.original and other.extrapolated == {"r": Range(3, 3)}
+    assert "r = 3 only" in other.reason
+
+
+#: Work that is no polynomial: what is fitted numerically, or holds for the samples alone.
+WORK: dict[str, Callable[[int], int]] = {
+    "log": lambda n: n * n.bit_length(),
+    "padded": lambda n: n << (n - 1).bit_length(),
+    "root": lambda n: n * isqrt(n),
+    "power": lambda n: isqrt(n * n * n) * n.bit_length(),
+    "divisors": lambda n: sum(n // i for i in range(1, n)),
+    "steps": lambda n: n * (n // 48 + 1),
+    "common": lambda n: sum(gcd(i, n) for i in range(1, n + 1)),
+    "parts": lambda n: n * (n // 100 + 1),
+    "halves": lambda n: sum(n >> i for i in range(20)),
+    "bounded": lambda n: n * min(n, 100),
+    "thirds": lambda n: n + n // 3 + n // 7,
+    "groups": lambda n: n * (n + n // 48),
+}
+
+
+def test_numerical_functions_that_hold_are_not_far_off_where_they_may_be_asked() -> None:
+    """What `REACH_NUMERICAL` rests on. Functions are made from samples and checks, held against
+    others, then asked at so many times their sizes."""
+    samples = (*LEVELS, *CHECKED[:6])
+    tried, off = 0, {}
+    for name, work in WORK.items():
+        found = fit(("n",), [(n,) for n in samples], [work(n) for n in samples])
+        if found.held_out_error > HELD_OUT_LIMIT or error(found, work, 2336) > HELD_OUT_LIMIT:
+            continue
+        tried += 1
+        off[name] = max(error(found, work, 2336 * k) for k in range(2, REACH_NUMERICAL + 1))
+    assert tried >= 4
+    assert max(off.values()) < 0.25, off
+
+
+def test_what_is_met_far_beyond_the_samples_is_not_far_off_as_far_again() -> None:
+    met, factor = CHECKED[5], CHECKED[5] // LEVELS[-1]
+    off = {}
+    for name, work in WORK.items():
+        found = fit(("n",), [(n,) for n in LEVELS], [work(n) for n in LEVELS])
+        if max(found.held_out_error, error(found, work, met)) <= HELD_OUT_LIMIT:
+            off[name] = error(found, work, met * factor)
+    assert len(off) >= 3 and max(off.values()) < 0.25, off
+
+
+def error(function: RationalFunction, work: Callable[[int], int], n: int) -> float:
+    return abs(float(function({"n": n})) / work(n) - 1)
+
+
+def test_models_say_how_far_they_were_held_out() -> None:
+    assert isinstance(COLUMNS, FittedModel)
+    assert COLUMNS.is_exact and COLUMNS.held_out_error == 0
+    assert COLUMNS.reached[0].largest >= 2080
