@@ -8,15 +8,20 @@ BIN    := $(VENV)/bin
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-$(VENV)/.installed: pyproject.toml
+# What the demonstration needs, which is less than developers do.
+$(VENV)/.usable: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
 	@$(BIN)/python -m cutune doctor --quiet --install-toolkit
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.usable
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
 
-demo: $(VENV)/.installed ## tune samples/polybench/gemm.cu for an H200, without a GPU
+demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
 	$(BIN)/python samples/demo.py
 
 # Its many processes load the same modules, whatever the machine says about keeping them compiled.

@@ -1,11 +1,19 @@
-"""What pyproject.toml cannot say: the emulated device makes a wheel one of its platform."""
+"""What pyproject.toml cannot say: the emulated device makes a wheel one of its platform, and the
+manual page is made of the parser."""
 
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-BUILT = Path(__file__).parent / "cutune" / "emulator" / "built"
+ROOT = Path(__file__).parent
+BUILT = ROOT / "cutune" / "emulator" / "built"
+MANUAL = Path("build") / "cutune.1"
+sys.path.insert(0, str(ROOT))
+
+from cutune.cli.options import parser  # noqa: E402 (needs no package that cutune needs)
+from cutune.cli.usage.manual import manual_page  # noqa: E402
 
 
 class Cutune(Distribution):
@@ -22,4 +30,10 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(distclass=Cutune, cmdclass={"bdist_wheel": Wheel})
+MANUAL.parent.mkdir(exist_ok=True)
+MANUAL.write_text(manual_page(parser()), encoding="utf-8")
+setup(
+    distclass=Cutune,
+    cmdclass={"bdist_wheel": Wheel},
+    data_files=[("share/man/man1", [str(MANUAL)])],
+)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from cutune.cli.options import parser
+from cutune.cli.usage.parser import help_of, name_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,25 +20,11 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def options(verb: str) -> str:
     """Each option of a verb, with what `--help` says of it."""
-    (verbs,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     rows = ["## Options", "", "| option | |", "|---|---|"]
-    for action in verbs.choices[verb]._actions:
+    for action in parser().verbs()[verb].actions:
         if not isinstance(action, argparse._HelpAction):
-            rows.append(f"| `{_name(action)}` | {_cell(_help(action))} |")
+            rows.append(f"| `{_cell(name_of(action))}` | {_cell(help_of(action))} |")
     return "\n".join(rows)
-
-
-def _name(action: argparse.Action) -> str:
-    value = action.metavar or action.dest
-    if action.choices is not None:
-        value = "{" + ",".join(map(str, action.choices)) + "}"
-    words = ", ".join(action.option_strings) or str(value)
-    takes_value = action.option_strings and action.nargs != 0
-    return _cell(f"{words} {value}" if takes_value else words)
-
-
-def _help(action: argparse.Action) -> str:
-    return (action.help or "as for nvcc") % {**vars(action), "prog": "cutune"}
 
 
 def _cell(text: str) -> str:

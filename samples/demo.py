@@ -1,7 +1,8 @@
-"""What `make demo` runs: tune samples/polybench/gemm.cu for an H200, on a machine without a GPU.
+"""What `make demo` runs: tune samples/demo.cu for an H200, on a machine without a GPU.
 
 Analyse, instrument, run and replay on the emulated device, fit, emit; then compile the original
-and the tuned program and let both check their results on the emulated device. What was found is
+and the tuned program and let both check their results on the emulated device. What is predicted
+stands beside what an H200 was measured to take, as it is recorded in tests/recorded; all of it is
 written to report.html.
 """
 
@@ -10,28 +11,40 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from rich.table import Table
+
 from cutune.analysis.session import Session
-from cutune.cli.report.choices import print_choices
+from cutune.cli.common import show
+from cutune.cli.report.console import standard_output
 from cutune.cli.report.programs import print_programs
 from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace, replace_file
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import configuration_text
 from cutune.emulator.run import device_environment, program_environment
 from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.frontend.program import Program
-from cutune.page.facts.gathered import Subject, report_of
+from cutune.models.selection.variants import VariantChooser
+from cutune.page.facts.gathered import Subject, Timings, read_timings, report_of
 from cutune.page.html import to_html
 from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit
 
-SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
-PLAN = RunPlan("./{program} {n}", {"n": ["128", "256", "512"]}, "paper")
-SHOWN_SIZES = (512, 1000, 1024, 2048, 3000, 4096)
+SAMPLE = Path(__file__).parent / "demo.cu"
+#: Kernels of the demonstration → the samples that have them, and were swept.
+ORIGINS = {"mean_kernel": "covar", "reduce_kernel": "covar", "fdtd_step3_kernel": "fdtd2d"}
+RECORDED = Path(__file__).parents[1] / "tests/recorded/variants/polybench_h200.json"
+#: When that was.
+RECORDED_ON = "2026-11-23"
+PLAN = RunPlan("./{program} {n}", {"n": ["64", "96", "128"]}, "paper")
+SHOWN_SIZES = (1024, 2048, 3000)
 CHECKED_SIZE = "200"
 REPORT = Path("report.html")
 
@@ -39,28 +52,85 @@ REPORT = Path("report.html")
 def main() -> int:
     """Run the demonstration; 0 when both programs pass."""
     device = DeviceProfile.named("h200")
-    session = Session(
-        warn=lambda diagnostic: print(diagnostic.render(), file=sys.stderr),
-        progress=progress_for(quiet=False),
-    )
+    session = Session(warn=show, progress=progress_for(quiet=False))
     with tempfile.TemporaryDirectory(prefix="cutune-demo-") as folder:
         workspace = Workspace(Path(folder))
         program = session.load(str(SAMPLE), require_nvcc=True)
         print_programs([program])
         collect(session, program, PLAN, device, workspace)
         models = fit(session, workspace)
-        target = Target(Path(folder) / "gemm.tuned.cu")
+        target = Target(Path(folder) / "demo.tuned.cu")
         tuned = emit(session, program, workspace, [device], target)
+        timings = recorded(workspace, device)
         print()
-        print_choices(models, device, SHOWN_SIZES)
+        print_gains(models, device, timings)
         print()
         passed = [
             check(session, name, source, Path(folder), device)
             for name, source in (("original", SAMPLE), ("tuned", tuned))
         ]
-        report = write_report(session, workspace, program, models, device)
-    print(f"\nreport: {report.resolve()}")
+        write_report(session, workspace, program, models, device, timings)
+    print(f"\nopen {REPORT}")
     return 0 if all(passed) else 1
+
+
+def recorded(workspace: Workspace, device: DeviceProfile) -> Timings:
+    """What an H200 took for these kernels, in the samples that they come from."""
+    found, _ = read_timings(workspace, [str(RECORDED)], device)
+    own = (one for one in found.launches if ORIGINS.get(one.kernel) == one.program)
+    return replace(found, launches=tuple(replace(one, program=SAMPLE.stem) for one in own))
+
+
+def print_gains(models: Sequence[FittedModel], device: DeviceProfile, timings: Timings) -> None:
+    """How much faster each kernel is predicted to be, and was measured to be; or why it stays."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in (
+        "kernel",
+        "size",
+        "own block",
+        "cutune's",
+        "predicted",
+        f"measured\n{RECORDED_ON}",
+    ):
+        table.add_column(head, vertical="bottom")
+    reasons: dict[str, str] = {}
+    for model in models:
+        chooser, name = VariantChooser(model, device), model.kernel.name
+        for size in SHOWN_SIZES:
+            choice = chooser.choose({}, size)
+            chosen = SweptConfiguration(choice.chosen.block, choice.variant)
+            own = configuration_text(choice.plain.original, "")
+            gain = "" if choice.gain is None else f"{choice.gain:.2f}"
+            words = (own, configuration_text(*chosen), gain)
+            table.add_row(name, str(size), *words, measured(timings, name, size, chosen))
+            if choice.plain.kept_original and not choice.variant:
+                reasons[name] = choice.reason
+    console = standard_output()
+    console.print(f"times as fast as with its own block, {device.name}:", highlight=False)
+    console.print(table)
+    for name, reason in reasons.items():
+        console.print(f"{name}: {reason}", highlight=False)
+    console.print(f"measured: {', '.join(dict.fromkeys(origins()))}, as recorded", highlight=False)
+
+
+def origins() -> Iterator[str]:
+    """Where the kernels come from."""
+    return (f"samples/polybench/{program}.cu" for program in ORIGINS.values())
+
+
+def measured(timings: Timings, kernel: str, size: int, chosen: SweptConfiguration) -> str:
+    """How much faster the chosen configuration was; empty where that was not timed."""
+    launch = next(
+        (one for one in timings.launches if (one.kernel, one.size) == (kernel, size)), None
+    )
+    if launch is None or chosen not in launch.times:
+        return ""
+    return f"{ratio(launch, chosen):.2f}"
+
+
+def ratio(launch: SweptLaunch, chosen: SweptConfiguration) -> float:
+    """The time of the program's own block by that of another configuration."""
+    return launch.times[SweptConfiguration(launch.own)] / launch.times[chosen]
 
 
 def write_report(
@@ -69,17 +139,18 @@ def write_report(
     program: Program,
     models: Sequence[FittedModel],
     device: DeviceProfile,
-) -> Path:
+    timings: Timings,
+) -> None:
     """One page about all of it, beside the caller."""
     subject = Subject(program.source.path, program, tuple(models))
-    found = report_of(session, [subject], device, workspace, sizes=SHOWN_SIZES)
+    note = f"timings are of {', '.join(dict.fromkeys(origins()))}, recorded on {RECORDED_ON}"
+    found = report_of(session, [subject], device, workspace, timings, SHOWN_SIZES, [note])
     replace_file(REPORT, to_html(found).encode())
-    return REPORT
 
 
 def check(session: Session, name: str, source: Path, folder: Path, device: DeviceProfile) -> bool:
     """Compile one of the programs, run it on the emulated device and show its verdict."""
-    binary = session.build(source, session.compile_flags(str(SAMPLE)), folder / f"gemm.{name}")
+    binary = session.build(source, session.compile_flags(str(SAMPLE)), folder / f"demo.{name}")
     environment = {
         **program_environment(binary, session.nvcc),
         **device_environment(device, folder),
@@ -89,8 +160,8 @@ def check(session: Session, name: str, source: Path, folder: Path, device: Devic
         [str(binary), CHECKED_SIZE], env=environment, capture_output=True, text=True, check=False
     )
     print(f"{name:>8} on the emulated device, N = {CHECKED_SIZE}: {done.stdout.strip()}")
-    if done.stderr:
-        print(f"{'':>8} {done.stderr.strip()}")
+    for line in done.stderr.splitlines():
+        print(f"{'':>8} {line}")
     return done.returncode == 0 and "PASS" in done.stdout
 
 
@@ -98,5 +169,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except CutuneError as error:
-        print(error.diagnostic.render(), file=sys.stderr)
+        show(error.diagnostic)
         sys.exit(1)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
@@ -376,11 +376,15 @@ class Session:
 
     def _placed(self, program: Program, folder: Path, word: str) -> tuple[Target, list[str]]:
         """Where a rewritten program is written to, and the flags to compile it with."""
-        flags = self.compile_flags(program.source.path)
         target = Target.within(program, folder, word)
+        return target, self.flags_at(program, target)
+
+    def flags_at(self, program: Program, target: Target) -> list[str]:
+        """The flags to compile a rewritten program with where it was written to."""
+        flags = self.compile_flags(program.source.path)
         if target.is_folder:
-            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target, flags
+            return redirected(flags, ShadowTree.of(program, target.path).copy_of)
+        return flags
 
     def build(
         self,
@@ -437,6 +441,6 @@ def passes_named(names: str) -> tuple[Pass, ...]:
     for name in wanted:
         if name not in known:
             raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=", ".join(known))
+                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=known_names(name, known))
             )
     return tuple(step() for name, step in known.items() if name in wanted)

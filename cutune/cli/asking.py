@@ -44,13 +44,13 @@ def _select_measured(
     options: argparse.Namespace, sizes: Mapping[str, int], every: int | None
 ) -> int:
     from cutune.core.codes import Code
-    from cutune.core.diagnostics import CutuneError, Diagnostic
+    from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
     from cutune.tunables.host import read_blocks
 
     _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
     choice = next((one for one in choices if one.kernel == options.kernel), None)
     if choice is None:
-        known = ", ".join(one.kernel for one in choices)
+        known = known_names(options.kernel, (one.kernel for one in choices))
         code = Code.UNMODELLED_KERNEL
         raise CutuneError(Diagnostic.at(code, None, name=options.kernel, known=known))
     values = choice.completed(sizes, every)

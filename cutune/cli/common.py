@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
+    from cutune.frontend.program import Program
+    from cutune.rewrite.output import Target
     from cutune.space.asked import Asked
     from cutune.space.condition import Value
 
@@ -203,6 +207,19 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
     return list(dict.fromkeys(sizes)) or None
 
 
+def show_compile_line(
+    session: Session, program: Program, target: Target, further: Sequence[str] = ()
+) -> None:
+    """Say how what was written is compiled."""
+    written, own = target.source_of(program), Path(program.source.path)
+    flags = session.flags_at(program, target)
+    if not target.is_folder and written.parent.absolute() == own.parent.absolute():
+        flags = list(session.flags)
+    words = ["nvcc", *flags, *further, str(written), "-o", str(written.with_suffix(""))]
+    print(f"compile it with: {shlex.join(words)}", file=sys.stderr)
+
+
 def show(diagnostic: Diagnostic) -> None:
-    """Print a message to standard error."""
-    print(diagnostic.render(), file=sys.stderr)
+    """Print a message to standard error, with colours where that is a terminal that has some."""
+    wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    print(diagnostic.render(sys.stderr.isatty() and not wants_none), file=sys.stderr)

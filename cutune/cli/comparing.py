@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from cutune.evaluation.shake import SeededRun, Shaken
     from cutune.frontend.program import Program
 
+VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
+
 
 def verify(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
     from cutune.evaluation.verify import verify
 
     conditions = _conditions(options)
-    failed = False
+    runs: list[dict[str, object]] = []
     with temporary_folder() as folder:
         plans = [
             _plan(options, _built(path, Path(folder) / name, options))
@@ -37,11 +40,15 @@ def verify(options: argparse.Namespace) -> int:
             for remark in known.remarks():
                 show(remark)
             if difference is not None:
-                failed = True
                 show(difference)
-            values = _values(known.run) or "the run"
-            print(f"{'differs' if difference else 'same'}: {values}", flush=True)
-    return 1 if failed else 0
+            reason = difference.message if difference is not None else None
+            runs.append({"values": dict(known.run.values), "same": not reason, "reason": reason})
+            if not options.json:
+                values = _values(known.run) or "the run"
+                print(f"{'differs' if reason else 'same'}: {values}", flush=True)
+    if options.json:
+        print(json.dumps({"schema": VERIFY_SCHEMA, "runs": runs}, indent=1))
+    return 0 if all(run["same"] for run in runs) else 1
 
 
 def shake(options: argparse.Namespace) -> int:
@@ -59,7 +66,11 @@ def shake(options: argparse.Namespace) -> int:
     programs = session.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)
     tunable = sum(len(program.tunable_launches) for program in programs)
+    counts = {"launches": launches, "tunable": tunable}
     if not tunable:
+        if options.json:
+            _print_shaken(counts, [], [])
+            return 0
         print(f"nothing may change: 0 of {launches} launches are tunable")
         print_programs(programs)
         return 0
@@ -71,7 +82,10 @@ def shake(options: argparse.Namespace) -> int:
     for one in found:
         for remark in one.remarks():
             show(remark)
-    if found and found[-1].trial is not None:
+    if options.json:
+        _print_shaken(counts, trials, found, options)
+        return 1 if _differs(found) else 0
+    if _differs(found):
         _show_difference(found[-1], options)
         return 1
     print(f"same: {_tried(trials)}, {_counted(tunable, 'tunable launch', 'es')}{_runs(found)}")
@@ -124,11 +138,45 @@ def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     assert trial is not None, "a difference was found by a trial"
     where = ", ".join(filter(None, [str(trial), _values(found.run)]))
     print(f"differs: {where}: {found.reason}")
-    words = ["cutune", *options.words]
+    print("see it again:", _again(trial, options))
+
+
+def _again(trial: SeededRun, options: argparse.Namespace) -> str:
+    """The command that runs one trial alone."""
     is_own = trial.seed is None
     named = [] if is_own else [f"{name}={value}" for name, value in trial.variables.items()]
     own = ["--seeds", "0"] if is_own else []
-    print("see it again:", *named, shlex.join([*words, *own]))
+    return " ".join([*named, shlex.join(["cutune", *options.words, *own])])
+
+
+def _differs(found: Sequence[Shaken]) -> bool:
+    return bool(found) and found[-1].trial is not None
+
+
+def _print_shaken(
+    counts: dict[str, int],
+    trials: Sequence[SeededRun],
+    found: Sequence[Shaken],
+    options: argparse.Namespace | None = None,
+) -> None:
+    """The answer of `shake --json`."""
+    last, difference = found[-1] if found else None, None
+    if last is not None and last.trial is not None and options is not None:
+        difference = {
+            "trial": str(last.trial),
+            "values": dict(last.run.values),
+            "reason": last.reason,
+            "again": _again(last.trial, options),
+        }
+    document = {
+        "schema": SHAKE_SCHEMA,
+        **counts,
+        "trials": len(trials),
+        "runs": len(found),
+        "same": difference is None,
+        "difference": difference,
+    }
+    print(json.dumps(document, indent=1))
 
 
 def named_trial() -> SeededRun | None:

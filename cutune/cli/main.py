@@ -14,20 +14,12 @@ from importlib import import_module
 
 from cutune.cli.common import show
 from cutune.cli.options import parse
+from cutune.cli.usage.verbs import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
 #: Of what cannot be written: a full device, a quota, an error of the device.
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
-#: The modules below `cutune.cli`, imported when they are asked for, and the verbs: functions of
-#: these names.
-VERBS = {
-    "asking": ("select", "evaluate", "report", "device"),
-    "comparing": ("verify", "shake"),
-    "running": ("run", "doctor"),
-    "source": ("inspect", "instrument"),
-    "tuning": ("collect", "fit", "emit", "tune"),
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,6 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _verb(name: str) -> Callable[[argparse.Namespace], int]:
-    module = next(module for module, verbs in VERBS.items() if name in verbs)
+    module = next(verb.module for verb in VERBS if verb.name == name)
     verb: Callable[[argparse.Namespace], int] = getattr(import_module(f"cutune.cli.{module}"), name)
     return verb

@@ -5,114 +5,59 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from cutune import __version__
-from cutune.cli.comparing_options import add_shake, add_verify
+from cutune.cli.usage.comparing_options import SHAKE, add_shake, add_verify
+from cutune.cli.usage.completion import SHELLS
+from cutune.cli.usage.parser import Parser
+from cutune.cli.usage.source_options import add_inspect, add_instrument, add_json
+from cutune.cli.usage.verbs import VERBS
+from cutune.cli.usage.words import NVCC_FLAG, arranged
 from cutune.core.options import add_list, add_status
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
-NVCC_FLAG = "--nvcc-flag"
 #: The names of `models.registry`, which takes numpy to import.
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read a command line; a wrong one prints its usage and ends the process with status 2."""
+    """Read a command line; a wrong one is told of, and ends the process with status 2."""
     whole = parser()
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] != ["run"]:
-        words = [f"--options-file={w[1:]}" if len(w) > 1 and w[0] == "@" else w for w in words]
-    options, rest = whole.parse_known_args(_joined(words))
-    # argparse gives up on positional arguments that follow an option: `select K --json N=1024`.
-    if options.verb == "select" and not any(word.startswith("-") for word in rest):
-        options.sizes += rest
-    elif rest:
-        whole.error(f"unrecognized arguments: {' '.join(rest)}{_as_nvcc_flags(options, rest)}")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = whole.parse_args(arranged(words, whole))
     # For messages that say how to see it again.
-    options.words = list(sys.argv[1:] if arguments is None else arguments)
+    options.words = words
     return options
 
 
-def _joined(words: Sequence[str]) -> list[str]:
-    """The same words; an option of nvcc behind `--nvcc-flag` is no option of cutune."""
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] == NVCC_FLAG and word.startswith("-"):
-            joined[-1] = f"{NVCC_FLAG}={word}"
-        else:
-            joined.append(word)
-    return joined
-
-
-def _as_nvcc_flags(options: argparse.Namespace, rest: Sequence[str]) -> str:
-    """How options that may be nvcc's are written, for verbs that compile."""
-    flags = [word for word in rest if word.startswith("-") and not word.startswith("--")]
-    if not flags or not hasattr(options, "nvcc_flag"):
-        return ""
-    return f"; options of nvcc are written {' '.join(f'{NVCC_FLAG}={flag}' for flag in flags)}"
-
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of `cutune VERB …`; `verb` holds the name of the verb."""
-    main = argparse.ArgumentParser(
+    main = Parser(
         prog="cutune",
         description="Every CUDA kernel launch picks its own thread block at run time.",
     )
     main.add_argument("--version", action="version", version=f"cutune {__version__}")
     verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add = partial(_add_verb, verbs)
     source = _source_options()
     place = _place_options()
     running = _running_options()
     judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
 
-    inspect = verbs.add_parser(
-        "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
-    )
-    inspect.add_argument("files", nargs="+", metavar="FILE")
-    inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
-    inspect.add_argument(
-        "--device",
-        default="h200",
-        metavar="NAME",
-        help="GPU of which conditions ask (default: h200)",
-    )
-    _add_json_option(inspect)
-    inspect.add_argument(
-        "--suggest", action="store_true", help="say what would make the other launches tunable"
-    )
+    add_inspect(add("inspect", source))
+    add_instrument(add("instrument", source))
 
-    instrument = verbs.add_parser(
-        "instrument", parents=[source], help="put hooks at the launches of a program"
-    )
-    instrument.add_argument("file", metavar="FILE")
-    instrument.add_argument(
-        "-o", "--output", help="file or folder to write (default: standard output)"
-    )
-    instrument.add_argument(
-        "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
-    )
-    instrument.add_argument(
-        "--print-after", metavar="PASS", help="show the program behind a pass on standard error"
-    )
-
-    collect = verbs.add_parser(
-        "collect",
-        parents=[source, place, fitting, running, recording],
-        help="run the program on the emulated device and count what its kernels do",
-    )
+    collect = add("collect", source, place, fitting, running, recording)
     _add_collect_options(collect)
 
-    add_table_options(
-        verbs.add_parser("fit", parents=[source, place, fitting], help="fit models to measurements")
-    )
+    fit = add("fit", source, place, fitting)
+    add_table_options(fit)
+    add_json(fit)
 
-    emit = verbs.add_parser(
-        "emit",
-        parents=[source, place, _model_options((NEIGHBOURS,))],
-        help="write the program that chooses its thread blocks",
-    )
+    emit = add("emit", source, place, _model_options((NEIGHBOURS,)))
     emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     emit.add_argument(
@@ -128,11 +73,7 @@ def parser() -> argparse.ArgumentParser:
         help="without a model: every launch takes any block that it may have, at random",
     )
 
-    tune = verbs.add_parser(
-        "tune",
-        parents=[source, place, judge, fitting, running, recording],
-        help="all of it: instrument, collect, fit, emit",
-    )
+    tune = add("tune", source, place, judge, fitting, running, recording)
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
     tune.add_argument(
         "--make",
@@ -143,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
         "--clean", metavar="COMMAND", default="", help="what to run before each build of --make"
     )
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    add_json(tune)
     tune.add_argument(
         "--sizes",
         nargs="+",
@@ -155,51 +97,40 @@ def parser() -> argparse.ArgumentParser:
         help="do all of it again, also where nothing has changed since the last time",
     )
 
-    choice = verbs.add_parser(
-        "select",
-        parents=[place, _model_options((NEIGHBOURS,))],
-        help="which thread block a kernel would get at given sizes",
-    )
+    choice = add("select", place, _model_options((NEIGHBOURS,)))
     choice.add_argument("kernel", metavar="KERNEL")
     choice.add_argument(
         "sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x, G.x too"
     )
     choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
-    _add_json_option(choice)
+    add_json(choice)
 
-    _add_evaluate_options(
-        verbs.add_parser(
-            "evaluate",
-            parents=[source, place, judge, running],
-            help="compare the chosen blocks with an exhaustive sweep, and with other strategies",
-        )
-    )
+    _add_evaluate_options(add("evaluate", source, place, judge, running))
 
-    _add_report_options(
-        verbs.add_parser(
-            "report", parents=[source, place], help="one HTML page about everything that is known"
-        )
-    )
+    _add_report_options(add("report", source, place))
 
-    _add_device_options(
-        verbs.add_parser(
-            "device", help="list the GPUs that can be modelled, show one, or calibrate one"
-        )
-    )
-    _add_run_options(
-        verbs.add_parser(
-            "run",
-            parents=[source],
-            help="run a program on the emulated device; a .cu file is compiled for it first",
-        )
-    )
-    add_verify(verbs, [source, running])
-    add_shake(verbs, [source, _running_options(with_candidates=False)])
-    verbs.add_parser("nvcc", add_help=False, help="nvcc, with instrumented or tuned sources")
+    _add_device_options(add("device"))
+    _add_run_options(add("run", source))
+    add_verify(add("verify", source, running))
+    without_candidates = _running_options(with_candidates=False)
+    add_shake(add("shake", source, without_candidates, description=SHAKE))
+    add("nvcc", add_help=False)
 
-    _add_doctor_options(verbs.add_parser("doctor", help="what this machine has and lacks"))
+    _add_doctor_options(add("doctor"))
+    _add_help_options(add("help"))
     return main
+
+
+def _add_verb(
+    verbs: argparse._SubParsersAction[Parser],
+    name: str,
+    *parents: Parser,
+    **keywords: Any,
+) -> Parser:
+    """The parser of a verb, with the options of others."""
+    verb = next(verb for verb in VERBS if verb.name == name)
+    return verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
 
 
 def _chosen_by(text: str) -> int:
@@ -212,7 +143,7 @@ def _chosen_by(text: str) -> int:
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
-    _add_json_option(device)
+    add_json(device)
     device.add_argument(
         "--calibrate",
         action="store_true",
@@ -222,10 +153,6 @@ def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("-o", "--output", metavar="FILE", help="profile to write")
     _add_nvcc_option(device)
     _add_quiet_option(device)
-
-
-def _add_json_option(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--json", action="store_true", help="for programs instead of people")
 
 
 def _add_nvcc_option(group: argparse._ActionsContainer) -> None:
@@ -238,7 +165,7 @@ def _add_quiet_option(group: argparse._ActionsContainer) -> None:
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--device", default="h200", help="profile that the program sees")
-    _add_json_option(run)
+    add_json(run)
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument(
         "--check",
@@ -256,7 +183,7 @@ def _add_run_options(run: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
-    _add_json_option(doctor)
+    add_json(doctor)
     doctor.add_argument("--quiet", action="store_true", help="problems only")
     _add_nvcc_option(doctor)
     doctor.add_argument(
@@ -271,15 +198,23 @@ def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
     )
 
 
-def _source_options() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
+def _add_help_options(verb: Parser) -> None:
+    verb.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a code, or a verb")
+    verb.add_argument("--man", action="store_true", help="the manual page, as man reads it")
+    verb.add_argument(
+        "--completion", choices=SHELLS, help="what makes a shell complete words of cutune"
+    )
+
+
+def _source_options() -> Parser:
+    options = Parser(add_help=False)
     group = options.add_argument_group("compiling")
     _add_nvcc_option(group)
-    add_list(group, "-I", dest="include", metavar="DIR")
-    add_list(group, "-D", dest="define", metavar="NAME[=VALUE]")
-    add_list(group, "-include", dest="forced", metavar="FILE")
-    group.add_argument("-std", dest="std", metavar="c++17")
-    add_list(group, NVCC_FLAG, metavar="FLAG", help="any other option of nvcc, such as -O3")
+    add_list(group, "-I", dest="include", metavar="DIR", help="as for nvcc, whose other options")
+    add_list(group, "-D", dest="define", metavar="NAME[=VALUE]", help="are taken as they are, too")
+    add_list(group, "-include", dest="forced", metavar="FILE", help="a header read first")
+    group.add_argument("-std", dest="std", metavar="c++17", help="the standard of C++")
+    add_list(group, NVCC_FLAG, metavar="FLAG", help="an option for nvcc that cutune has, too")
     add_list(
         group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
     )
@@ -303,8 +238,8 @@ def _source_options() -> argparse.ArgumentParser:
     return options
 
 
-def _place_options() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
+def _place_options() -> Parser:
+    options = Parser(add_help=False)
     options.add_argument(
         "--workspace",
         metavar="DIR",
@@ -366,7 +301,7 @@ def _add_report_options(report: argparse.ArgumentParser) -> None:
     report.add_argument("--figures", metavar="DIR", help="write figures as PNG and PDF, too")
 
 
-def _fitting_options() -> argparse.ArgumentParser:
+def _fitting_options() -> Parser:
     return _one_option(
         "--fit",
         choices=("exact", "paper"),
@@ -376,7 +311,7 @@ def _fitting_options() -> argparse.ArgumentParser:
     )
 
 
-def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
+def _model_options(further: Sequence[str] = ()) -> Parser:
     text = "performance model (default: %(default)s; the others are published ones"
     if further:
         text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
@@ -384,8 +319,8 @@ def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
     return _one_option("--model", choices=names, default=MODEL_NAMES[0], help=f"{text})")
 
 
-def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
+def _running_options(with_candidates: bool = True) -> Parser:
+    options = Parser(add_help=False)
     options.add_argument(
         "--run",
         default="./{program}",
@@ -408,7 +343,7 @@ def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
     return options
 
 
-def _recording_options() -> argparse.ArgumentParser:
+def _recording_options() -> Parser:
     options = _one_option(
         "--launches-only",
         action="store_true",
@@ -419,8 +354,8 @@ def _recording_options() -> argparse.ArgumentParser:
     return options
 
 
-def _one_option(name: str, **keywords: Any) -> argparse.ArgumentParser:
+def _one_option(name: str, **keywords: Any) -> Parser:
     """A parser of one option, as a parent of several verbs'."""
-    options = argparse.ArgumentParser(add_help=False)
+    options = Parser(add_help=False)
     options.add_argument(name, **keywords)
     return options

@@ -1,4 +1,4 @@
-"""`run`, `doctor`: programs and the machine they run on."""
+"""`run`, `doctor`, `help`: programs, the machine they run on, and this tool."""
 
 from __future__ import annotations
 
@@ -41,3 +41,39 @@ def doctor(options: argparse.Namespace) -> int:
     if options.clear_cache:
         return clear_cache(options.quiet)
     return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
+
+
+def help(options: argparse.Namespace) -> int:
+    """A page, the manual page, or what a shell completes by."""
+    from cutune.cli.usage.completion import completion
+    from cutune.cli.usage.manual import manual_page
+    from cutune.cli.usage.topics import text_on, title_of, topics
+
+    whole = parser()
+    if options.man:
+        print(manual_page(whole), end="")
+    elif options.completion is not None:
+        print(completion(whole, options.completion), end="")
+    elif options.topic is None:
+        print(whole.format_help())
+        print("topics of cutune help, besides the codes of messages (cutune help CT211):")
+        verbs = whole.verbs()
+        for name, page in topics().items():
+            if name not in verbs:
+                print(f"  {name:16}  {title_of(page)}")
+    else:
+        verb = whole.verbs().get(options.topic.lower())
+        _show_page(text_on(options.topic, verb.format_help() if verb is not None else ""))
+    return 0
+
+
+def _show_page(text: str) -> None:
+    """Markdown, laid out where somebody reads it on a terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        print(text)

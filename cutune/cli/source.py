@@ -10,13 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import device_of, session_of, show
+from cutune.cli.common import device_of, session_of, show, show_compile_line
+from cutune.cli.usage.inputs import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.program import Program
 
 if TYPE_CHECKING:
+    from cutune.analysis.linked import ReadSource
     from cutune.analysis.session import Session
-    from cutune.frontend.program import Program
+    from cutune.cli.required import Lacking
     from cutune.search.program_space import ProgramSpace
 
 
@@ -25,24 +27,9 @@ def inspect(options: argparse.Namespace) -> int:
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
     session = replace(session_of(options), architectures=())
-    read, programs = [], list[Program]()
-    failed = False
-    for path in options.files:
-        try:
-            read.append(session.read(path))
-        except CutuneError as error:
-            show(error.diagnostic)
-            failed = True
-    # Loaded where nvcc need not wait for it.
-    from cutune.analysis.linked import linked
-    from cutune.cli.report.programs import print_programs, to_json
+    programs, failed = _programs_of(session, options)
+    from cutune.cli.required import NOT_AS_REQUIRED, lacking
 
-    for program in linked(read):
-        try:
-            programs += map(session.with_unmodelled, session.reported([program]))
-        except CutuneError as error:
-            show(error.diagnostic)
-            failed = True
     spaces = []
     for program in programs:
         try:
@@ -54,24 +41,73 @@ def inspect(options: argparse.Namespace) -> int:
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
-    if options.json:
+    contradictions = list(lacking(programs, options.require))
+    _show_inspected(programs, spaces, contradictions, options)
+    if written is not None and not failed:
+        _write_space(written, spaces)
+    for one in contradictions:
+        show(one.diagnostic)
+    return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
+
+
+def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Program], bool]:
+    """The programs of all sources that can be analyzed; and were there others?"""
+    sessions: list[Session] = []
+    read: list[ReadSource] = []
+    programs, failed = list[Program](), False
+    inputs = inputs_of(options.files)
+    for number, one in enumerate(inputs):
+        if number:
+            session.progress("reading", number, len(inputs))
+        own = replace(session, flags=(*one.flags, *session.flags)) if one.flags else session
+        try:
+            read.append(own.read(one.path))
+            sessions.append(own)
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
+    if len(inputs) > 1:
+        session.progress("reading", len(inputs), len(inputs))
+    # Loaded where nvcc need not wait for it.
+    from cutune.analysis.linked import linked
+
+    for own, program in zip(sessions, linked(read), strict=True):
+        try:
+            programs += map(own.with_unmodelled, own.reported([program]))
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
+    return programs, failed
+
+
+def _show_inspected(
+    programs: Sequence[Program],
+    spaces: Sequence[tuple[Program, ProgramSpace]],
+    contradictions: Sequence[Lacking],
+    options: argparse.Namespace,
+) -> None:
+    from cutune.cli.report.programs import print_programs, to_json
+    from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
+
+    if options.sarif:
+        from cutune.cli.report.sarif import to_sarif
+
+        print(
+            json.dumps(
+                to_sarif(programs, [one.site for one in contradictions if one.site]), indent=1
+            )
+        )
+    elif options.json:
         document = to_json(programs)
         document["spaces"] = _spaces_json(spaces) if spaces else []
         if options.suggest:
-            from cutune.cli.report.suggestions import suggestions_to_json
-
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
     else:
         print_programs(programs)
         _print_spaces(spaces)
-    if written is not None and not failed:
-        _write_space(written, spaces)
-    if options.suggest and not options.json:
-        from cutune.cli.report.suggestions import print_suggestions
-
-        print_suggestions(programs)
-    return 1 if failed else 0
+        if options.suggest:
+            print_suggestions(programs)
 
 
 def _space_of(program: Program, session: Session, options: argparse.Namespace) -> ProgramSpace:
@@ -125,10 +161,11 @@ def instrument(options: argparse.Namespace) -> int:
     if options.output is not None:
         target = Target.of(program, options.output, "instrumented")
         target.write(session.instrument(program, passes, options.print_after))
-        print(f"compile it with -I{INCLUDE_DIRECTORY}", file=sys.stderr)
+        show_compile_line(session, program, target, [f"-I{INCLUDE_DIRECTORY}"])
         return 0
     if headers := program.rewritten_headers:
         raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
     unit = session.instrument(program, passes, options.print_after)
     sys.stdout.buffer.write(unit.rewritten().encode())
+    print(f"compile it with: -I{INCLUDE_DIRECTORY}", file=sys.stderr)
     return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -19,6 +21,7 @@ from cutune.cli.common import (
     plan_of,
     session_of,
     show,
+    show_compile_line,
     sizes_to_show,
     start_of,
     statuses_of,
@@ -101,17 +104,23 @@ def _plan(options: argparse.Namespace) -> RunPlan:
 
 def fit(options: argparse.Namespace) -> int:
     """Fit models to measurements."""
+    if options.json and (options.table or options.model is not None):
+        parser().error("fit: --json is for models of kernels; write tables with -o FILE.json")
     if options.table:
         from cutune.cli.fit_table import fit_tables
 
         return fit_tables(options)
     if options.model == "neighbours":
         return _fit_neighbours(options)
-    from cutune.cli.report.choices import print_models
+    from cutune.cli.report.choices import models_to_json, print_models
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    print_models(fit(session_of(options), workspace, options.fit, device_of(options)))
+    models = fit(session_of(options), workspace, options.fit, device_of(options))
+    if options.json:
+        print(json.dumps(models_to_json(models), indent=1))
+    else:
+        print_models(models)
     workspace.note_command(options.words)
     return 0
 
@@ -161,13 +170,23 @@ def emit(options: argparse.Namespace) -> int:
         from cutune.emit.random_program import random_programs
 
         random_programs(session, programs, options.choose, targets)
+        _show_compile_line(session, programs, targets)
         return 0
     workspace, devices = workspace_of(options), devices_of(options)
     for program, target in zip(programs, targets, strict=True):
         emit(session, program, workspace, devices, target, options.model)
     for program in programs:
         _print_values(session, program, workspace)
+    _show_compile_line(session, programs, targets)
     return 0
+
+
+def _show_compile_line(
+    session: Session, programs: Sequence[Program], targets: Sequence[Target]
+) -> None:
+    """Sources of one program have options each."""
+    if len(programs) == 1:
+        show_compile_line(session, programs[0], targets[0])
 
 
 def _emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
@@ -212,12 +231,24 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
     """Where the sources of a tuned program are written to."""
     from cutune.rewrite.output import Target
 
+    if len(programs) == 1 and output is not None and _may_be_binary(output):
+        parser().error(
+            f"{verb}: -o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
+            "that of a compile command stands behind --, with the whole command"
+        )
     if len(programs) == 1 or output is None:
         return [Target.of(program, output, "tuned") for program in programs]
     targets = [Target.complete(program, Path(output), "tuned") for program in programs]
     if len({target.path for target in targets}) < len(targets):
         parser().error(f"{verb}: two files would be written to one place; leave -o out")
     return targets
+
+
+def _may_be_binary(output: str) -> bool:
+    """Is it named as a program is: the `-o` of a compile command?"""
+    path = Path(output)
+    is_other = path.exists() and not path.is_file()
+    return not (path.suffix or output.endswith(os.sep) or is_other)
 
 
 def _make_folder_of(targets: Sequence[Target]) -> None:
@@ -251,25 +282,26 @@ def tune(options: argparse.Namespace) -> int:
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.analysis.seen import seen_launches
     from cutune.cli.report.choices import choice_table
-    from cutune.cli.report.tuned import Shown
+    from cutune.cli.report.tuned import ChoiceTable, Shown
     from cutune.stages.stages import tune as run
 
     seen = list(seen_launches(programs))
+    nothing = ChoiceTable(device.name, [], [], [])
     if seen and not any(launch.is_tunable for launch in seen):
-        _summary(seen, [], frozenset(), said).show()
+        Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
         if error.diagnostic.code is Code.NOTHING_MODELLED:
-            _summary(seen, [], frozenset(), said).show()
+            Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, session.flags)
     choices = choice_table(models, device, sizes, options.model)
     summary = _summary(seen, models, frozenset(choices.kept), said)
     shown = Shown(choices, summary, [str(path) for path in written])
-    shown.show()
+    shown.show(options.json)
     if keeper is not None:
         from cutune.unchanged.answers import Answer, keep
 
@@ -289,7 +321,7 @@ def _question(options: argparse.Namespace) -> Question | None:
     from cutune.toolchain.nvcc import find_nvcc
     from cutune.unchanged.inputs import Question
 
-    passing = ("words", "quiet", "again")
+    passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
@@ -314,7 +346,7 @@ def _shown_again(kept: Kept, question: Question, options: argparse.Namespace) ->
         show(Diagnostic.at(Code.NOTHING_CHANGED, None))
     kept.write_tuned()
     question.workspace.note_command(options.words, options.files, question.flags)
-    shown.show()
+    shown.show(options.json)
     return 0
 
 
@@ -347,7 +379,8 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 
 
 def _tune_project(options: argparse.Namespace) -> int:
-    from cutune.cli.report.choices import print_choices
+    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.tuned import Shown
     from cutune.nvcc.units import noted_launches
     from cutune.stages.project import Project, tune_project
 
@@ -363,8 +396,9 @@ def _tune_project(options: argparse.Namespace) -> int:
     device, workspace = device_of(options), workspace_of(options)
     models = tune_project(project, session, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
-    kept = print_choices(models, device, sizes)
-    _summary(noted_launches(workspace), models, kept, said).show()
+    choices = choice_table(models, device, sizes)
+    launches, kept = noted_launches(workspace), frozenset(choices.kept)
+    Shown(choices, _summary(launches, models, kept, said), []).show(options.json)
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

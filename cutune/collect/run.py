@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.processes import Ended, run_to_end, signal_name
 
 RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
 WELL = frozenset({0})
+_NAMES = re.compile(r"\{(\w+)\}")
 #: What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
 
@@ -104,7 +105,8 @@ def plan_runs(
         combinations = [{**c, name: value} for c in combinations for value in values]
     unused = [name for name in vary if f"{{{name}}}" not in template]
     if unused:
-        reason = f"it does not use {{{unused[0]}}}"
+        named = _NAMES.findall(template)
+        reason = f"it does not use {{{unused[0]}}}{meant(unused[0], named)}"
         raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
     relative = os.path.relpath(program)
     shell = template if needs_shell(template) else ""
@@ -117,7 +119,14 @@ def plan_runs(
             )
             if not run.command[-1]:
                 raise ValueError("it names no program")
-        except (KeyError, IndexError, ValueError) as error:
+        except KeyError as error:
+            name = str(error.args[0])
+            known = known_names(name, ("program", *vary))
+            reason = f"{{{name}}} has no value; known: {known}"
+            raise CutuneError(
+                Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason)
+            ) from error
+        except (IndexError, ValueError) as error:
             raise CutuneError(
                 Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
             ) from error

@@ -30,6 +30,19 @@ class Code(Enum):
         NOTE,
         "nothing has changed since this was last asked: the answer is the same (--again: anew)",
     )
+    WRONG_USAGE = (23, ERROR, "{reason}; see: {help}")
+    UNKNOWN_VERB = (24, ERROR, "no verb is named '{name}'; known: {known}")
+    UNKNOWN_OPTION = (25, ERROR, "'{prog}' has no option '{name}'{further}")
+    UNKNOWN_VALUE = (26, ERROR, "'{name}' is no value of {option}; known: {known}")
+    UNKNOWN_TOPIC = (27, ERROR, "there is no help on '{name}'{further}")
+    NO_SOURCE_THERE = (28, ERROR, "'{path}' names no CUDA source")
+    REQUIRED_NOT_TUNABLE = (
+        29,
+        ERROR,
+        "the launch of kernel '{kernel}', which --require '{pattern}' names, cannot be tuned: "
+        "{reason}",
+    )
+    NOTHING_REQUIRED = (30, ERROR, "no launch is of a kernel '{name}'; known: {known}")
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (
@@ -852,7 +865,7 @@ class Code(Enum):
         808,
         ERROR,
         "parameter '{name}' stands nowhere; write #pragma cutune tune({name}: …) before its "
-        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run",
+        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run{further}",
     )
     SEVERAL_PLACES = (
         809,

@@ -8,11 +8,12 @@ keeps its meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from cutune.core.codes import ERROR, Code
+from cutune.core.codes import ERROR, NOTE, WARNING, Code
 
 if TYPE_CHECKING:
     from cutune.core.source import Source, Span
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 LONGEST_LINE = 160
 #: At least this much is shown after the place; a cut before it is marked.
 AFTER_PLACE, CUT = 20, "... "
+#: Of a terminal, as GCC has them.
+COLOURS = {ERROR: "\033[1;31m", WARNING: "\033[1;35m", NOTE: "\033[1;36m"}
+PLAIN = "\033[0m"
+#: So much of two names is the same where one may be meant by the other.
+ALIKE = 0.7
 
 
 @dataclass(frozen=True)
@@ -53,18 +59,21 @@ class Diagnostic:
         """Does the stage that reported this count as failed?"""
         return self.code.severity == ERROR
 
-    def render(self) -> str:
+    def render(self, is_coloured: bool = False) -> str:
         """The message as GCC and clang print it, with the line and carets when a place is known."""
         # Quoted output of another program stands on further lines, after the code.
         head, *quoted = self.message.splitlines() or [""]
-        text = "\n".join([f"{self.code.severity}: {head} [{self.code.number}]", *quoted])
+        severity = f"{self.code.severity}:"
+        if is_coloured:
+            severity = f"{COLOURS[self.code.severity]}{severity}{PLAIN}"
+        text = "\n".join([f"{severity} {head} [{self.code.number}]", *quoted])
         if self.source is None:
             text = f"cutune: {text}"
         elif self.span is None:
             text = f"{self.source.path}: {text}"
         else:
             text = f"{self.source.location(self.span.start)}: {text}\n{self._excerpt()}"
-        return "\n".join([text, *(note.render() for note in self.notes)])
+        return "\n".join([text, *(note.render(is_coloured) for note in self.notes)])
 
     def _excerpt(self) -> str:
         assert self.source is not None and self.span is not None
@@ -86,6 +95,19 @@ class Diagnostic:
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """What there is in place of a name that is not, and which of it may be meant."""
+    names = list(dict.fromkeys(known))
+    return f"{', '.join(names) or 'none'}{meant(name, names)}"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'gemm'?` where one of the names is close to what was written."""
+    lower = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), lower, 1, ALIKE)
+    return f"; did you mean '{lower[found[0]]}'?" if found else ""
 
 
 #: Says something to the user, and goes on.

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar per activity on a terminal, lines elsewhere."""
+"""Progress on standard error: a bar while an activity lasts on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def _bars() -> Progress:
         MofNCompleteColumn,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
     from rich.progress import Progress as Bars  # noqa: PLC0415
 
@@ -39,6 +40,8 @@ def _bars() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     state: dict[str, Bars] = {}
 
@@ -48,7 +51,8 @@ def _bars() -> Progress:
             for progress in state.values():
                 progress.stop()
             state.clear()
-            state[activity] = Bars(*columns, console=Console(stderr=True, emoji=False))
+            console = Console(stderr=True, emoji=False)
+            state[activity] = Bars(*columns, console=console, transient=True)
             state[activity].add_task(activity, total=total)
             state[activity].start()
         state[activity].update(state[activity].task_ids[0], completed=done, total=total)

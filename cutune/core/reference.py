@@ -91,6 +91,20 @@ MEANINGS: dict[Code, str] = {
     "say what is rounded (`fmaf(a, b, __fmul_rn(c, d))`), or compile with `-fmad=false`.",
     Code.NOT_CONFIRMED: "The source text says which launches are tunable, until the compiler "
     "confirms it. Give cutune the options that the file is compiled with.",
+    Code.WRONG_USAGE: "Words or values are missing, or do not go together. Nothing was done; the "
+    "status is 2.",
+    Code.UNKNOWN_VERB: "The first word says what to do. `cutune --help` lists the verbs.",
+    Code.UNKNOWN_OPTION: "Verbs that compile take the options of nvcc as they are, so that a "
+    "compile command can be pasted. One that is in neither list may be one of a newer nvcc "
+    "(`--nvcc-flag=-x`), or of the host's compiler (`-Xcompiler=-x`).",
+    Code.UNKNOWN_VALUE: "The option takes one of the values that the message lists.",
+    Code.UNKNOWN_TOPIC: "A topic is the name of a page of the guide, of a verb, or a code.",
+    Code.NO_SOURCE_THERE: "A folder is searched for `*.cu`, a compile_commands.json for commands "
+    "that compile CUDA. Name the sources themselves where they are called otherwise.",
+    Code.REQUIRED_NOT_TUNABLE: "The status is 3. A launch counts as tunable where the compiler has "
+    "confirmed it and a model can be made.",
+    Code.NOTHING_REQUIRED: "A pattern of `--require` that no launch matches holds nothing: the "
+    "status is 3. It may have `*` and `?`, and is compared with names of kernels.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
@@ -563,10 +577,12 @@ def _lines() -> Iterator[str]:
     codes = sorted(Code, key=lambda code: code.number)
     for hundred, group in groupby(codes, key=lambda code: code.value[0] // 100):
         yield f"## {hundred}xx: {GROUPS[hundred]}\n"
-        for code in group:
-            yield f"### {code.number}\n"
-            yield f"*{code.severity}*: `{_message(code)}`\n"
-            yield f"{MEANINGS[code]}\n"
+        yield from map(section, group)
+
+
+def section(code: Code, level: str = "###") -> str:
+    """What the page says of one code."""
+    return f"{level} {code.number}\n\n*{code.severity}*: `{_message(code)}`\n\n{MEANINGS[code]}\n"
 
 
 def _message(code: Code) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.typed import Label, Meta, Text, parsed, require, typed
 
 SCHEMA = "cutune-device-2"
@@ -183,7 +183,7 @@ class DeviceProfile:
             return _parse(name, text)
         shipped = resources.files("cutune.device") / "profiles" / f"{name.lower()}.json"
         if not shipped.is_file():
-            known = ", ".join(profile_names())
+            known = known_names(name, profile_names())
             raise CutuneError(Diagnostic.at(Code.UNKNOWN_DEVICE, None, name=name, known=known))
         return _parse(name, shipped.read_text(encoding="utf-8"))
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.emulator.build import machine_library
 from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.counters import site_counters
@@ -145,7 +145,7 @@ class LoadedModule:
         """
         kernels = self.assembled.kernels
         if name not in kernels:
-            raise _error(Code.UNKNOWN_KERNEL, name=name, known=", ".join(kernels) or "none")
+            raise _error(Code.UNKNOWN_KERNEL, name=name, known=known_names(name, kernels))
         return kernels[name]
 
     def run(

@@ -43,7 +43,13 @@ def main_nvcc(arguments: Sequence[str]) -> int:
     try:
         settings, words = read_settings(arguments)
     except Usage as error:
-        print(f"cutune nvcc: {error}", file=sys.stderr)
+        from cutune.core.codes import Code
+        from cutune.core.diagnostics import Diagnostic, known_names
+
+        listed = f"; known: {known_names(error.name, error.known)}" if error.known else ""
+        said = f"nvcc: {error}{listed}"
+        wrong = Diagnostic.at(Code.WRONG_USAGE, None, reason=said, help="cutune help nvcc")
+        print(wrong.render(), file=sys.stderr)
         return 2
     launcher, words = split_launcher(words)
     if not launcher:

@@ -33,7 +33,11 @@ class Settings(NamedTuple):
 
 
 class Usage(Exception):
-    """A `--cutune-` option is wrong."""
+    """A `--cutune-` option is wrong: what is said, a name that is not known, and those that are."""
+
+    def __init__(self, said: str, name: str = "", known: Sequence[str] = ()) -> None:
+        super().__init__(said)
+        self.name, self.known = name, known
 
 
 def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
@@ -50,8 +54,8 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
             continue
         name, _, value = word[len(_PREFIX) :].partition("=")
         if name not in _SETTINGS:
-            known = ", ".join(_PREFIX + name for name in _SETTINGS)
-            raise Usage(f"unknown option '{word}'; known: {known}")
+            known = [_PREFIX + name for name in _SETTINGS]
+            raise Usage(f"unknown option '{word}'", word.partition("=")[0], known)
         found[name] = value
     environment = os.environ
     modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
@@ -70,14 +74,15 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
 
 def _variants(text: str) -> bool:
     if text not in (ALL, NONE):
-        raise Usage(f"unknown value of --cutune-variants '{text}'; known: {ALL}, {NONE}")
+        raise Usage(f"unknown value of --cutune-variants '{text}'", text, (ALL, NONE))
     return text == ALL
 
 
 def _modes(text: str) -> frozenset[str]:
     modes = frozenset(text.split(","))
     if not modes <= set(MODES):
-        raise Usage(f"unknown mode '{text}'; known: {', '.join(MODES)}")
+        wrong = next(mode for mode in text.split(",") if mode not in MODES)
+        raise Usage(f"unknown mode '{wrong}'", wrong, MODES)
     if OFF in modes:
         return frozenset()
     if {TUNED, INSTRUMENT} <= modes:

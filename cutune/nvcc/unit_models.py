@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.workspace import Workspace
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.models_file import read_models
@@ -52,5 +52,5 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
     if found:
         known = ", ".join(f"'{i}' in {m.kernel.origin.path}" for i, m in found)
         raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
-    known = ", ".join(dict.fromkeys(model.kernel.name for model in models)) or "none"
+    known = known_names(name, (model.kernel.name for model in models))
     raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))

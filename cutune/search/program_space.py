@@ -13,7 +13,7 @@ from enum import Enum
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
@@ -69,7 +69,7 @@ class ProgramSpace:
         known = self.space.names
         for name in names:
             if name not in known:
-                reason = f"no tunable is named '{name}'; known: {', '.join(known)}"
+                reason = f"no tunable is named '{name}'; known: {known_names(name, known)}"
                 raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
         kept = tuple(p for p in self.space.parameters if p.name in names)
         fixed = {name: self.own[name] for name in known if name not in names and name in self.own}
@@ -114,7 +114,10 @@ def program_space(
     places = list(_places(program, asked, run))
     for parameter in asked.parameters:
         if parameter.name not in [name for name, _, _ in places]:
-            raise CutuneError(Diagnostic.at(Code.NOWHERE, None, name=parameter.name))
+            further = meant(parameter.name, [name for name, _, _ in places])
+            raise CutuneError(
+                Diagnostic.at(Code.NOWHERE, None, name=parameter.name, further=further)
+            )
     for name, _, _ in places:
         if [other for other, _, _ in places].count(name) > 1:
             raise CutuneError(Diagnostic.at(Code.SEVERAL_PLACES, None, name=name))

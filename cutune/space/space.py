@@ -9,7 +9,7 @@ from functools import cached_property
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.space.condition import Condition, Value, unknown_names
 from cutune.space.parameter import NONE, Parameter
 from cutune.space.tables import Table, tables_of
@@ -55,7 +55,7 @@ class Space:
             raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
         for condition in space.conditions:
             for name in sorted(space.unknown(condition)):
-                listed = ", ".join([*names, *space.known])
+                listed = known_names(name, [*names, *space.known])
                 code = Code.UNKNOWN_IN_SPACE
                 raise CutuneError(
                     Diagnostic.at(

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.typed import (
     Label,
     MemberName,
@@ -100,7 +100,7 @@ class BlockClassifier:
         """
         for name in named:
             if name not in self.columns:
-                known = ", ".join(self.columns)
+                known = known_names(name, self.columns)
                 code = Code.UNKNOWN_SIZE
                 raise CutuneError(
                     Diagnostic.at(code, None, name=name, kernel=self.kernel, known=known)

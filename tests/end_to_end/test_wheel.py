@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -83,6 +84,9 @@ def test_it_tunes_a_sample(tmp_path: Path) -> None:
     files = "[p.name for p in files('cutune.page').joinpath('templates').iterdir()]"
     listed = ran(python, "-c", f"from importlib.resources import files; print({files})")
     assert {"page.html", "parts.html", "style.css", "script.js"} <= {*ast.literal_eval(listed)}
+    assert "# Annotations of kernels" in ran(python, "-m", "cutune", "help", "annotations")
+    with ZipFile(wheel) as archive:
+        assert any(name.endswith("/man/man1/cutune.1") for name in archive.namelist())
     ran(python, "-m", "cutune", "instrument", sample, "-o", "mvt.instrumented.cu")
     assert "cutune_launch" in (tmp_path / "mvt.instrumented.cu").read_text()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import parse, parser
+from cutune.cli.usage.verbs import STATUSES
 from cutune.emulator.lower.dispatch import _LOWERINGS
 from cutune.emulator.lower.opcodes import handlers
 from tests import guide
@@ -99,3 +100,9 @@ def test_make_targets_that_the_readme_names() -> None:
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     named = re.findall(r"(?:`|\$ )make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert {"demo", "test"} <= {*named} <= {*targets}
+
+
+def test_statuses_are_those_of_the_tool() -> None:
+    page = (ROOT / "docs/guide/ci.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert rows == [(str(status), meaning) for status, meaning in STATUSES]

@@ -214,7 +214,11 @@ def test_repeated_measurements_give_their_median(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("N,m,ms\n1,4,2\n", ["--sizes", "n"], "has no column 'n'; it has: N, m, ms [CT540]"),
+        (
+            "N,m,ms\n1,4,2\n",
+            ["--sizes", "n"],
+            "has no column 'n'; it has: N, m, ms; did you mean 'N'? [CT540]",
+        ),
         (
             "N,m,ms\n1,x,2\n",
             [],

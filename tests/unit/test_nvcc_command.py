@@ -187,13 +187,22 @@ def test_an_nvcc_that_is_cutune_itself_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--cutune-mode=fast"], ["--cutune-speed=1"], ["--cutune-variants=some"]]
+    ("word", "meant"),
+    [
+        ("--cutune-mode=fast", ""),
+        ("--cutune-mode=tuned,emulate", "emulated"),
+        ("--cutune-mod=off", "--cutune-mode"),
+        ("--cutune-unheard-of=1", ""),
+        ("--cutune-variants=al", "all"),
+    ],
 )
 def test_a_wrong_option_of_cutunes_own(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert driver.main_nvcc(words) == 2
-    assert "known: " in capsys.readouterr().err
+    assert driver.main_nvcc([word]) == 2
+    said = capsys.readouterr().err
+    assert "known: " in said and "[CT023]" in said
+    assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
 
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

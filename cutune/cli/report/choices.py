@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from cutune.cli.report.console import standard_output
+from cutune.cli.report.console import standard_output, table_within
 from cutune.cli.report.tuned import ChoiceTable
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
@@ -28,6 +28,7 @@ from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 from cutune.variants.bounds import NAME as BOUNDS
 
+FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
 SHOWN = 10
 
@@ -60,6 +61,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     regret = expected_regret(model, choice)
     is_own = configuration.plain.kept_original and not configuration.variant
     return {
+        "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
         "instance": _names([model])[0],
         "choice": {
@@ -103,26 +105,26 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
-    names = list(choice.ranked[0].terms_us)
-    titles = (name.replace("_", " ") for name in names)
     ranked = configuration.ranked
-    first = ("variant",) if configuration.of_variants else ()
     if only := measured_only_at(model):
         values = " and ".join(f"{argument} = {value}" for argument, value in only.items())
         console.print(f"as measured at {values} only; with others launches keep their own block")
-    table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
-    for name, prediction in shown:
-        table.add_row(
-            *((name or PLAIN,) if first else ()),
-            shape(prediction.block) + _mark(name, prediction, configuration),
-            shape(prediction.grid),
-            f"{prediction.predicted_ms:.4g}",
-            *(f"{prediction.terms_us[name]:.4g}" for name in names),
-        )
+    variants = [["variant", *(name or PLAIN for name, _ in shown)]]
+    columns = [
+        *(variants if configuration.of_variants else ()),
+        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
+        ["grid", *(shape(p.grid) for _, p in shown)],
+        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
+    ]
+    terms = _terms(shown)
+    named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
+    table = table_within(console, columns, named)
     console.print(table)
-    if names:
-        console.print("columns behind the prediction: what each would take alone, microseconds")
+    left_out = len(choice.ranked[0].terms_us) - (len(table.columns) - len(columns))
+    few = f"; left out: {left_out}" if left_out else ""
+    behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
+    console.print(f"microseconds{behind}")
     kind = "its blocks" if configuration.variant else "blocks"
     console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} within 2 % of the best")
     same = choice.indistinguishable
@@ -138,6 +140,15 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
             f"expected regret about {typical}, at most {most} in 9 of 10 launches "
             f"of this kind ({kind})"
         )
+
+
+def _terms(shown: Sequence[tuple[str, Prediction]]) -> list[str]:
+    """The terms that are 1 % of one of the predictions, the largest first."""
+    largest = {
+        term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
+        for term in shown[0][1].terms_us
+    }
+    return sorted((t for t, share in largest.items() if share >= 0.01), key=lambda t: -largest[t])
 
 
 def _mark(variant: str, prediction: Prediction, configuration: ConfigurationChoice) -> str:
@@ -163,6 +174,24 @@ def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
             *(str(len(times)), bound),
         )
     standard_output().print(table)
+
+
+def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
+    """The answer of `cutune fit --json`."""
+    return {
+        "schema": FIT_SCHEMA,
+        "models": [
+            {
+                "kernel": model.kernel.name,
+                "instance": name,
+                "file": model.kernel.origin.path,
+                "held_out_error": float(model.held_out_error),
+                "sizes": list(model.kernel.parameters),
+                "blocks": len(model.blocks),
+            }
+            for name, model in zip(_names(models), models, strict=True)
+        ],
+    }
 
 
 def print_models(models: Iterable[FittedModel]) -> None:
@@ -213,18 +242,6 @@ def choice_table(
             asked = " ".join(f"{word}=…" for word in words)
             questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
     return ChoiceTable(device.name, cells, questions, kept)
-
-
-def print_choices(
-    models: Sequence[FittedModel],
-    device: DeviceProfile,
-    sizes: Sequence[int] | None = None,
-    performance: str = DEFAULT,
-) -> frozenset[str]:
-    """Print `choice_table`; the entries of the kernels that keep their own block."""
-    table = choice_table(models, device, sizes, performance)
-    table.show()
-    return frozenset(table.kept)
 
 
 def _size_text(model: FittedModel, size: int) -> str:

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
+    from rich.padding import Padding
     from rich.text import Text
 
 PIPE_WIDTH = 500
+#: Of a remark below its row.
+INDENT = 8
 
 
 def standard_output() -> Console:
@@ -19,6 +23,49 @@ def standard_output() -> Console:
     if console.is_terminal:
         return console
     return Console(highlight=False, emoji=False, width=PIPE_WIDTH)
+
+
+def table_within(
+    console: Console, columns: Sequence[Sequence[str]], further: Sequence[Sequence[str]]
+) -> Table:
+    """A table of columns, each a head and its cells, and of as many further ones as have room."""
+    # A word per line, so that a terminal of 80 columns has room for some.
+    between = "\n" if console.is_terminal else " "
+    table, left = Table(box=None, padding=(0, 2, 0, 0)), console.width
+    shown: list[Sequence[str]] = []
+    for number, (head, *cells) in enumerate([*columns, *further]):
+        words = head.replace("_", between)
+        left -= 2 + max(map(len, [*words.split("\n"), *cells]))
+        if number < len(columns) or left >= 0:
+            table.add_column(words, no_wrap=True, vertical="bottom")
+            shown.append(cells)
+    for row in zip(*shown, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def with_remarks(
+    heads: Sequence[str], rows: Sequence[Sequence[str | Text]]
+) -> Iterator[Text | Padding]:
+    """Rows as lines for a terminal: the last cell of each stands on lines of its own.
+
+    Columns of which every cell is empty are left out.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    shown = [i for i in range(len(heads) - 1) if any(str(row[i]) for row in rows)]
+    widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in shown]
+    for number, row in enumerate([heads, *rows]):
+        line = Text(style="" if number else "dim")
+        for i, width in zip(shown, widths, strict=True):
+            cell = row[i]
+            line.append(cell) if isinstance(cell, str) else line.append_text(cell)
+            line.append(" " * (width - len(str(cell)) + 2))
+        line.rstrip()
+        yield line
+        if number and str(row[-1]):
+            yield Padding(row[-1], (0, 0, 0, INDENT))
 
 
 def aligned(rows: Sequence[Sequence[str | Text]]) -> Iterator[str]:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from cutune.cli.report.console import aligned
+from cutune.cli.report.console import aligned, with_remarks
 from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -55,8 +54,8 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "file": site.source.path,
         "line": site.source.location(site.span.start).line,
         "function": site.function,
-        "verdict": _verdict(program, site),
-        "reason": _why_unmodelled(program, site) or site.reason,
+        "verdict": verdict_of(program, site),
+        "reason": why_unmodelled(program, site) or site.reason,
         "code": site.code.number if site.code is not None else None,
         "pure_dimensions": list(kernel.pure_dimensions) if kernel is not None else [],
         "guards": _guards(kernel) if kernel is not None else {},
@@ -160,7 +159,9 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     for program in read:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
-            console.print(_table(program.source.path, rows))
+            console.print(program.source.path, style="bold", markup=False, highlight=False)
+            for row_or_remark in with_remarks(_COLUMNS, rows):
+                console.print(row_or_remark)
         elif rows:
             console.print(
                 "\n".join([program.source.path, *aligned([_COLUMNS, *rows])]),
@@ -179,10 +180,10 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    lacking = sum(bool(_why_unmodelled(p, site)) for p in read for site in p.launches)
+    lacking = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
     unmodelled = f", {lacking} of them not modelled" if lacking else ""
     noun = "launch" if len(launches) == 1 else "launches"
-    unconfirmed = "" if all(map(_is_confirmed, read)) else _BY_TEXT
+    unconfirmed = "" if all(map(is_confirmed, read)) else _BY_TEXT
     console.print(
         f"{len(launches)} {noun}, {tunable} tunable{unmodelled}{unconfirmed}", highlight=False
     )
@@ -196,7 +197,7 @@ def _variant_lines(kernel: Kernel) -> Iterator[str]:
         yield f"{kernel.name} {reason.message} [{reason.code.number}]"
 
 
-def _is_confirmed(program: Program) -> bool:
+def is_confirmed(program: Program) -> bool:
     """Has the compiler confirmed each tunable launch?"""
     kernels = (program.kernel(site.kernel) for site in program.tunable_launches)
     return all(kernel is not None and kernel.proven_for for kernel in kernels)
@@ -225,28 +226,17 @@ def _rows(program: Program) -> Iterator[_Row]:
             yield _unlaunched_row(kernel)
 
 
-def _table(title: str, rows: Sequence[_Row]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(
-            column, header_style="dim", no_wrap=column in ("launch", "line", "verdict")
-        )
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
 def _launch_row(program: Program, site: LaunchSite) -> _Row:
     kernel = program.kernel(site.kernel)
     is_tunable = site.verdict is Verdict.TUNABLE
     remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
-    if why := _why_unmodelled(program, site):
+    if why := why_unmodelled(program, site):
         remark = "; ".join(filter(None, [why, remark]))
     return (
         str(site.id),
         _line(program, site),
         Text(_callee(site), "bold"),
-        Text(_verdict(program, site), "green" if is_tunable and not why else "yellow"),
+        Text(verdict_of(program, site), "green" if is_tunable and not why else "yellow"),
         _grid_form(site, kernel if is_tunable else None),
         _threads(kernel) if kernel is not None and is_tunable else "",
         _sizes(kernel) if kernel is not None and is_tunable else "",
@@ -254,15 +244,15 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     )
 
 
-def _why_unmodelled(program: Program, site: LaunchSite) -> str:
+def why_unmodelled(program: Program, site: LaunchSite) -> str:
     """Why no model can be made for a launch that may be tuned; empty if one can."""
     reason = dict(program.unmodelled).get(site.kernel, "")
     return reason if site.verdict is Verdict.TUNABLE else ""
 
 
-def _verdict(program: Program, site: LaunchSite) -> str:
+def verdict_of(program: Program, site: LaunchSite) -> str:
     """The verdict in words, of which there are three."""
-    return NOT_MODELLED if _why_unmodelled(program, site) else site.verdict.value
+    return NOT_MODELLED if why_unmodelled(program, site) else site.verdict.value
 
 
 def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:

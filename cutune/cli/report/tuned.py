@@ -5,12 +5,18 @@ The words are kept, and shown again where nothing has changed.
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 
 from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import aligned, standard_output
+
+SCHEMA = "cutune-tune-1"
+#: Cells of a row of choices.
+_CHOICE = ("kernel", "size", "own_block", "choice", "speed_up", "within_2_percent")
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,36 @@ class Shown:
     summary: Summary
     written: list[str]
 
-    def show(self) -> None:
+    def show(self, as_json: bool = False) -> None:
         """Print it."""
+        if as_json:
+            print(json.dumps(self.to_json(), indent=1))
+            return
         self.choices.show()
         self.summary.show()
         for path in self.written:
             print(f"tuned program: {path}")
+
+    def to_json(self) -> dict[str, object]:
+        """docs/json.md says what is in it."""
+        choices = [dict(zip(_CHOICE, row, strict=True)) for row in self.choices.rows]
+        return {
+            "schema": SCHEMA,
+            "device": self.choices.device,
+            "choices": [{**one, "speed_up": _number(one["speed_up"])} for one in choices],
+            "launches": [_launch(*row) for row in self.summary.rows],
+            "written": self.written,
+        }
+
+
+def _launch(place: str, kernel: str, outcome: str, remark: str) -> dict[str, object]:
+    """A row of the summary, in parts."""
+    file, _, line = place.rpartition(":")
+    said = re.fullmatch(r"(.*?)(?: \[(CT\d+)\])?", remark, re.DOTALL)
+    reason, code = said.groups() if said is not None else (remark, None)
+    where = {"file": file, "line": int(line), "kernel": kernel}
+    return {**where, "outcome": outcome, "reason": reason, "code": code}
+
+
+def _number(text: str) -> float | None:
+    return None if text == "-" else float(text)

@@ -16,7 +16,7 @@ from typing import NoReturn
 from lark import Token, Tree
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.device.thread_block import LARGEST
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.c_names import names_in as names_in_c
@@ -113,7 +113,7 @@ class _Application:
     def kernels(self, by_name: ByName) -> list[Kernel]:
         known = by_name.get(self.said.kernel, ())
         if not known:
-            names = ", ".join(by_name) or "none"
+            names = known_names(self.said.kernel, by_name)
             self._refuse(Code.UNKNOWN_ANNOTATED_KERNEL, name=self.said.kernel, known=names)
         try:
             return [self._applied(kernel) for kernel in known]
@@ -247,7 +247,7 @@ class _Application:
                 Code.UNKNOWN_PARAMETER,
                 name=name,
                 kernel=kernel.name,
-                known=", ".join(known) or "none",
+                known=known_names(name, known),
             )
 
     # block(…) and where(…)

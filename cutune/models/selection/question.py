@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import GRID_LIMITS, Block, grid_of
 from cutune.fit.fitted_model import FittedModel
@@ -205,7 +205,7 @@ def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str
     same = [candidate for candidate in known if candidate.lower() == name.lower()]
     if len(same) == 1:
         return same[0]
-    names = ", ".join(known) or "none"
+    names = known_names(name, known)
     raise CutuneError(
         Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=kernel.name, known=names)
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
 from cutune.space.condition import holds
@@ -172,7 +172,7 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
             continue
         missing = next((name for name in wanted if name not in row.values), None)
         if missing is not None:
-            known = ", ".join(row.values) or "none"
+            known = known_names(missing, row.values)
             raise CutuneError(Diagnostic.at(Code.MISSING_COLUMN, source, name=missing, known=known))
         yield row
 

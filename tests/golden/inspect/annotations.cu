@@ -9,7 +9,7 @@ __global__ void k1(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k2 data(N)  // expect CT232: annotation ignored: 'N' is no integer parameter of kernel 'k2'; it has: n
+#pragma cutune kernel k2 data(N)  // expect CT232: annotation ignored: 'N' is no integer parameter of kernel 'k2'; it has: n; did you mean 'n'?
 __global__ void k2(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;

@@ -1,20 +1,13 @@
-"""The options of `verify` and `shake`. Takes the parser of verbs, adds theirs."""
+"""The options of `verify` and `shake`. Takes their parsers, adds options."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from cutune.cli.usage.source_options import add_json
 from cutune.core.options import add_list, add_status
 
-if TYPE_CHECKING:
-    # Not public, and all that `add_subparsers` gives.
-    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
-
-Parents = Sequence[argparse.ArgumentParser]
-
-_SHAKE = """\
+SHAKE = """\
 Every launch that may be changed takes a random legal configuration, by the seed in CUTUNE_SEED.
 The program is built once and runs with each seed, with each variant wherever it may run
 (CUTUNE_VARIANT), and once with CUTUNE=off; all runs are compared with the original, which runs
@@ -22,26 +15,15 @@ twice. Exit status: 0 'same', or 'nothing may change' and why; 1 'differs', with
 shows it again, and after errors."""
 
 
-def add_verify(verbs: Verbs, parents: Parents) -> None:
+def add_verify(verify: argparse.ArgumentParser) -> None:
     """`cutune verify ORIGINAL TUNED`."""
-    verify = verbs.add_parser(
-        "verify",
-        parents=parents,
-        help="run a program and its tuned form, and compare what they give",
-    )
     verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
     verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
     _add_conditions(verify)
 
 
-def add_shake(verbs: Verbs, parents: Parents) -> None:
+def add_shake(shake: argparse.ArgumentParser) -> None:
     """`cutune shake FILE …`."""
-    shake = verbs.add_parser(
-        "shake",
-        parents=parents,
-        help="run a program with random legal configurations, and compare what it gives",
-        description=_SHAKE,
-    )
     shake.set_defaults(run="{program}")
     shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     shake.add_argument(
@@ -62,6 +44,7 @@ def add_shake(verbs: Verbs, parents: Parents) -> None:
 
 
 def _add_conditions(verb: argparse.ArgumentParser) -> None:
+    add_json(verb)
     verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
     verb.add_argument("--device", default="h200", help="profile that is emulated")
     verb.add_argument("--identical", action="store_true", help="only the same bytes will do")

@@ -1,0 +1,1 @@
+"""What may be written behind `cutune`, and what explains it."""

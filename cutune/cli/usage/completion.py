@@ -1,0 +1,105 @@
+"""What makes a shell complete verbs, options and their values. Takes the parser, gives a script."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from cutune.cli.usage.parser import Parser, help_of
+from cutune.cli.usage.topics import topics
+from cutune.cli.usage.verbs import VERBS
+
+SHELLS = ("bash", "zsh", "fish")
+#: The verb whose argument is a topic.
+_HELP = "help"
+
+
+def completion(whole: Parser, shell: str) -> str:
+    """The script for one of `SHELLS`."""
+    lines = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](whole)
+    return "\n".join([f"# Completion of cutune, made by: cutune help --completion {shell}", *lines])
+
+
+def _bash(whole: Parser) -> Iterator[str]:
+    yield "_cutune() {"
+    yield "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} names=''"
+    yield '    case "$COMP_CWORD:${COMP_WORDS[1]} $before" in'
+    for name, parser in whole.verbs().items():
+        for action in _options(parser):
+            if action.choices is not None:
+                spelled = "|".join(f"*:{name}' '{one}" for one in action.option_strings)
+                yield f"    {spelled}) names='{_words(action)}' ;;"
+    yield f"    1:*) names='{' '.join(verb.name for verb in VERBS)}' ;;"
+    for name, parser in whole.verbs().items():
+        yield f"    *:{name}' '*) names='{' '.join(_names(name, parser))}' ;;"
+    yield "    esac"
+    # What is no option and no listed value is a file.
+    yield '    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")'
+    yield '    [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "$word")'
+    yield "}"
+    yield "complete -o filenames -F _cutune cutune\n"
+
+
+def _zsh(whole: Parser) -> Iterator[str]:
+    yield "#compdef cutune"
+    yield "_cutune() {"
+    yield "    local -a verbs=("
+    yield from (f"        {_quoted(f'{verb.name}:{verb.help}')}" for verb in VERBS)
+    yield "    )"
+    yield "    if (( CURRENT == 2 )); then _describe verb verbs; return; fi"
+    yield '    case "$words[2]" in'
+    for name, parser in whole.verbs().items():
+        specs = [
+            _zsh_spec(action, one) for action in _options(parser) for one in action.option_strings
+        ]
+        rest = f"*:topic:({' '.join(topics())})" if name == _HELP else "*:file:_files"
+        yield f"    {name}) shift words; (( CURRENT-- )); _arguments {' '.join(specs)} '{rest}' ;;"
+    yield "    esac"
+    yield "}"
+    yield 'compdef _cutune cutune 2>/dev/null || _cutune "$@"\n'
+
+
+def _zsh_spec(action: argparse.Action, spelling: str) -> str:
+    text = help_of(action).translate(str.maketrans("[]:", "(),"))
+    value = ""
+    if action.nargs != 0:
+        value = f":value:({_words(action)})" if action.choices is not None else ":value:_files"
+    return _quoted(f"*{spelling}[{text}]{value}")
+
+
+def _fish(whole: Parser) -> Iterator[str]:
+    start = "complete -c cutune -n"
+    for verb in VERBS:
+        yield f"{start} __fish_use_subcommand -f -a {verb.name} -d {_quoted(verb.help)}"
+    for name, parser in whole.verbs().items():
+        here = f"{start} '__fish_seen_subcommand_from {name}'"
+        for action in _options(parser):
+            for one in action.option_strings:
+                values = f" -x -a '{_words(action)}'" if action.choices is not None else ""
+                needed = " -r" if action.nargs != 0 and not values else ""
+                about = _quoted(help_of(action))
+                yield f"{here} {_fish_option(one)}{values}{needed} -d {about}"
+    yield f"{start} '__fish_seen_subcommand_from {_HELP}' -f -a '{' '.join(topics())}'\n"
+
+
+def _fish_option(spelling: str) -> str:
+    if spelling.startswith("--"):
+        return f"-l {spelling[2:]}"
+    return f"-{'s' if len(spelling) == 2 else 'o'} {spelling[1:]}"
+
+
+def _options(parser: Parser) -> Iterator[argparse.Action]:
+    return (action for action in parser.actions if action.option_strings)
+
+
+def _names(verb: str, parser: Parser) -> list[str]:
+    """What may stand behind a verb and is known: options, or topics."""
+    return [*(topics() if verb == _HELP else ()), *parser.options]
+
+
+def _words(action: argparse.Action) -> str:
+    return " ".join(map(str, action.choices or ()))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,133 @@
+"""What `inspect` is asked about. Takes files, folders and compile_commands.json, gives sources.
+
+Of a compile command only what the code depends on is taken, so that a project of a stranger names
+neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.cli.usage.pasted import without_compiler
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.reading import read_source
+from cutune.nvcc.command import Command, Item, split_list
+from cutune.nvcc.options import FLAG, KINDS
+
+DATABASE = "compile_commands.json"
+#: Names of what cutune writes beside a source.
+_WRITTEN = (".tuned", ".instrumented")
+_PATHS = ("include-path", "system-include", "pre-include")
+_HOST_OPTIONS = "compiler-options"
+#: Options that the compiled code depends on.
+_ABOUT_CODE = frozenset(
+    [
+        *("define-macro", "undefine-macro", "std", "machine", "m64", "gpu-architecture"),
+        *("gpu-code", "generate-code", "ftz", "prec-div", "prec-sqrt", "fmad", "use_fast_math"),
+        *("maxrregcount", "relocatable-device-code", "optimize", "dopt", "extended-lambda"),
+        *("expt-extended-lambda", "expt-relaxed-constexpr", "default-stream", "device-debug"),
+        *("no-host-device-initializer-list", "no-host-device-move-forward", "no-exceptions"),
+        "restrict",
+    ]
+)
+#: The same of the host's compiler.
+_HOST = re.compile(r"-(?:std=|m|O|D|U|pthread|f(?!plugin|dump|pass))[\w=+.-]*")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A source, and the options of nvcc that it is compiled with besides those of the verb."""
+
+    path: str
+    flags: tuple[str, ...] = ()
+
+
+def inputs_of(words: Sequence[str]) -> list[Input]:
+    """The sources that the words name, each once with the same options.
+
+    Raises:
+        CutuneError: CT001 for a database that cannot be read, CT028 where a folder has no source.
+    """
+    return list(dict.fromkeys(found for word in words for found in _inputs(word)))
+
+
+def _inputs(word: str) -> Iterator[Input]:
+    path = Path(word)
+    if path.is_dir() and (path / DATABASE).is_file():
+        path = path / DATABASE
+    if path.is_dir():
+        found = [Input(str(file)) for file in _sources_below(path)]
+    elif path.suffix == ".json":
+        found = list(_compiled_by(path))
+    else:
+        found = [Input(word)]
+    if not found:
+        raise CutuneError(Diagnostic.at(Code.NO_SOURCE_THERE, None, path=word))
+    yield from found
+
+
+def _sources_below(folder: Path) -> Iterator[Path]:
+    """The CUDA sources of a folder, without what is hidden or written by cutune."""
+    for path in sorted(folder.rglob("*.cu")):
+        parts = path.relative_to(folder).parts
+        is_written = any(Path(Path(part).stem).suffix in _WRITTEN for part in parts)
+        is_within = any(Path(part).suffix in _WRITTEN for part in parts)
+        if not (is_written or is_within or any(part.startswith(".") for part in parts)):
+            yield path
+
+
+def _compiled_by(database: Path) -> Iterator[Input]:
+    """The CUDA sources of a compile_commands.json, as clang's documentation describes it."""
+    try:
+        entries = json.loads(read_source(str(database)).encode())
+        commands = [_command_of(entry, database.parent) for entry in entries]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        reason = f"it is no list of compile commands ({type(error).__name__}: {error})"
+        raise CutuneError(
+            Diagnostic.at(Code.UNREADABLE_FILE, None, path=database, reason=reason)
+        ) from error
+    for folder, file, words in commands:
+        command = _parsed(words, folder)
+        if file.endswith(".cu") or command.last("x") in ("cu", "cuda"):
+            flags = tuple(flag for item in command.items for flag in _about_code(item, folder))
+            yield Input(os.path.relpath(os.path.join(folder, file)), flags)
+
+
+def _command_of(entry: dict[str, object], beside: Path) -> tuple[str, str, list[str]]:
+    words = entry.get("arguments")
+    if words is None:
+        words = shlex.split(str(entry["command"]))
+    if not isinstance(words, list):
+        raise TypeError("arguments are no list")
+    folder = os.path.abspath(beside / str(entry["directory"]))
+    return folder, str(entry["file"]), [str(word) for word in words]
+
+
+def _parsed(words: Sequence[str], folder: str) -> Command:
+    """A command, with the response files that it names, seen from its folder."""
+    _, rest = without_compiler(words)
+    if rest is words:  # another compiler
+        rest = words[1:]
+    if not os.path.isdir(folder):
+        return Command.parse(rest)
+    with chdir(folder):
+        return Command.parse(rest)
+
+
+def _about_code(item: Item, folder: str) -> Iterator[str]:
+    if item.name in _PATHS:
+        for path in split_list(item.value):
+            yield f"--{item.name}={os.path.normpath(os.path.join(folder, path))}"
+    elif item.name == _HOST_OPTIONS:
+        kept = [value for value in split_list(item.value) if _HOST.fullmatch(value)]
+        yield from (f"-Xcompiler={value}" for value in kept)
+    elif item.name in _ABOUT_CODE:
+        yield f"--{item.name}" if KINDS[item.name] == FLAG else f"--{item.name}={item.value}"

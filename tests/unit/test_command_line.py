@@ -1,0 +1,143 @@
+"""Command lines: names that are not known, options of nvcc, compile commands that are pasted."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cutune.cli.common import asked_of
+from cutune.cli.options import parse, parser
+from cutune.cli.usage.parser import WIDTH
+from cutune.cli.usage.verbs import VERBS, Verb
+from cutune.collect.run import plan_runs
+from cutune.core.diagnostics import CutuneError, known_names
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "meant"),
+    [
+        ("tun app.cu", "CT024", "tune"),
+        ("--versoin", "CT025", "--version"),
+        ("inspect app.cu --sugest", "CT025", "--suggest"),
+        ("tune app.cu --vry=n=1", "CT025", "--vary"),
+        ("tune app.cu -maxregcount=32", "CT025", "-maxrregcount"),
+        ("tune -- nvcc -mllvm app.cu", "CT025", ""),
+        ("select k --jsn", "CT025", "--json"),
+        ("collect a.cu --on gppu", "CT026", "gpu"),
+        ("emit a.cu --as=flag", "CT026", "flags"),
+        ("frobnicate", "CT024", ""),
+        ("select", "CT023", ""),
+        ("tune app.cu --run", "CT023", ""),
+        ("", "CT023", ""),
+    ],
+)
+def test_what_is_not_known_is_one_message(
+    line: str, code: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse(shlex.split(line))
+    (said,) = capsys.readouterr().err.splitlines()
+    assert end.value.code == 2
+    assert said.startswith("cutune: error: ") and said.endswith(f"[{code}]")
+    assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
+
+
+def test_a_name_is_meant_where_it_is_close() -> None:
+    assert known_names("gem", ["gemm", "syrk", "gemm"]) == "gemm, syrk; did you mean 'gemm'?"
+    assert known_names("GEMM_", ["gemm"]) == "gemm; did you mean 'gemm'?"
+    assert known_names("atax", ["gemm", "syrk"]) == "gemm, syrk"
+    assert known_names("atax", []) == "none"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_help_begins_with_an_example_that_is_taken(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    text = parser().verbs()[verb.name].format_help()
+    assert text.splitlines()[2] == f"example: {verb.example}"
+    assert max(map(len, text.splitlines())) <= WIDTH
+    words = shlex.split(verb.example)
+    if words[0] == "cutune":
+        assert parse(words[1:]).verb == verb.name
+
+
+def test_the_help_of_the_command_has_every_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = parser().format_help()
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert {verb.name for verb in VERBS} == {*parser().verbs()}
+    assert all(f"\n  {verb.name} " in text for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "flags"),
+    [
+        ("tune -O3 -arch=sm_90 -lcublas app.cu", "app.cu", "-O3 -arch=sm_90 -lcublas"),
+        ("tune a.cu -O3 b.cu -Iinclude", "a.cu b.cu", "-Iinclude -O3"),
+        (
+            "tune a.cu -arch sm_90 -Xcompiler -Wall",
+            "a.cu",
+            "--gpu-architecture=sm_90 -Xcompiler -Wall",
+        ),
+        ("tune a.cu --nvcc-flag -lm --sizes 8 9 -c", "a.cu", "-lm"),
+        ("inspect @args.rsp a.cu -DN=4", "a.cu", "-DN=4 --options-file args.rsp"),
+        (
+            "tune --run 'x {n}' -- /opt/cuda/bin/nvcc -O3 -DN=4 -std=c++17 -MD -MF a.d -o app -dc "
+            "a.cu util.cpp part.o",
+            "a.cu util.cpp",
+            "-O3 -DN=4 -std=c++17 -rdc=true -Xlinker=part.o",
+        ),
+        (
+            "tune -- ccache nvcc -forward-unknown-to-host-compiler -Wall -x cu -c a.cu",
+            "a.cu",
+            "-forward-unknown-to-host-compiler -Wall",
+        ),
+    ],
+)
+def test_options_of_nvcc_are_taken_as_they_are(
+    line: str, files: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = parse(shlex.split(line))
+    assert options.files == files.split()
+    asked = [f"--options-file {path}" for path in options.options_file]
+    options.options_file = []
+    assert " ".join([*asked_of(options).flags, *asked]) == flags
+
+
+def test_a_command_names_its_compiler() -> None:
+    assert parse(shlex.split("tune -- /opt/cuda/bin/nvcc a.cu")).nvcc == "/opt/cuda/bin/nvcc"
+    assert parse(shlex.split("tune --nvcc own -- /opt/cuda/bin/nvcc a.cu")).nvcc == "own"
+    assert parse(shlex.split("tune -- nvcc a.cu")).nvcc is None
+
+
+def test_words_behind_a_program_are_its_own() -> None:
+    options = parse(shlex.split("run -O3 --check app.cu --check -O2 @x -- 5"))
+    assert options.program == ["app.cu", "--check", "-O2", "@x", "--", "5"]
+    assert (options.check, options.nvcc_flag) == (True, ["-O3"])
+
+
+def test_values_may_be_negative_and_options_short() -> None:
+    options = parse(shlex.split("verify a b --absolute -1e-3 --tol 0.5 -q"))
+    assert (options.absolute, options.tolerance, options.quiet) == (-1e-3, 0.5, True)
+    assert parse(["select", "k", "--json", "N=1024"]).sizes == ["N=1024"]
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            "{size} {n} {sizee}",
+            "{sizee} has no value; known: program, size, n; did you mean 'size'?",
+        ),
+        ("{size} {n} {m}", "{m} has no value; known: program, size, n"),
+        ("{size}", "it does not use {n}"),
+        ("{sizes} {n}", "it does not use {size}; did you mean 'sizes'?"),
+    ],
+)
+def test_names_in_braces_are_looked_up(run: str, said: str) -> None:
+    with pytest.raises(CutuneError) as error:
+        plan_runs(f"./{{program}} {run}", {"size": ["1"], "n": ["2"]}, Path("app"))
+    assert said in error.value.diagnostic.message
