@@ -10,6 +10,8 @@ import pytest
 
 # Threads of linear algebra would wait for each other. Set before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What is expected is that of one GPU, whatever the machine has.
+os.environ["CUTUNE_DEVICE"] = "h200"
 
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain.nvcc import find_nvcc

@@ -15,6 +15,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import temporary_folder
+from cutune.device.present import present_profiles
 from cutune.emulator.build import cache_folder
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 
@@ -194,7 +195,8 @@ def _gpu() -> Requirement:
     if not lines:
         mend = "none needed: programs run on the emulated device"
         return Requirement("GPU", MISSING, "no NVIDIA driver", mend)
-    return Requirement("GPU", FOUND, "; ".join(lines))
+    known = ", ".join(present_profiles()) or "none: cutune device --calibrate -o gpu.json makes one"
+    return Requirement("GPU", FOUND, f"{'; '.join(lines)}; profile {known}")
 
 
 def _ncu() -> Requirement:

@@ -13,6 +13,7 @@ from cutune.cli.report.training import print_training
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
+from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
 from cutune.evaluation.training import training_rows
@@ -51,6 +52,8 @@ def evaluate_verb(
         return
     if options.recorded is not None:
         swept = read_sweep(Path(options.recorded))
+        if not options.names_device:
+            device = DeviceProfile.named(profile_of(swept.device) or options.device.split(",")[0])
     else:
         swept = _swept_now(session, plan, device, workspace, options)
     found = evaluate(swept, models, device, options.files, options.train, options.model)

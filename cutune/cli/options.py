@@ -16,6 +16,7 @@ from cutune.cli.usage.source_options import add_inspect, add_instrument, add_jso
 from cutune.cli.usage.verbs import VERBS
 from cutune.cli.usage.words import NVCC_FLAG, arranged
 from cutune.core.options import add_list, add_status
+from cutune.device.present import default_device
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -28,6 +29,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     whole = parser()
     words = list(sys.argv[1:] if arguments is None else arguments)
     options = whole.parse_args(arranged(words, whole))
+    options.names_device = getattr(options, "device", None) is not None
+    if not options.names_device:
+        options.device = default_device()
     # For messages that say how to see it again.
     options.words = words
     return options
@@ -164,7 +168,7 @@ def _add_quiet_option(group: argparse._ActionsContainer) -> None:
 
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:
-    run.add_argument("--device", default="h200", help="profile that the program sees")
+    run.add_argument("--device", help="profile that the program sees")
     add_json(run)
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument(
@@ -247,9 +251,8 @@ def _place_options() -> Parser:
     )
     options.add_argument(
         "--device",
-        default="h200",
         metavar="NAME",
-        help="GPU that is modelled (default: h200); A,B emits for several",
+        help="GPU that is modelled (default: this machine's, else h200); A,B emits for several",
     )
     return options
 

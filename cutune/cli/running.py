@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
         parser().error("run: name the program to run")
     run_binary = partial(
         main_run,
-        device=options.device,
+        device=options.device.partition(",")[0],
         json_output=options.json,
         trace=options.trace,
         check=options.check,

@@ -21,6 +21,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
+from cutune.device.present import FALLBACK
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
@@ -208,7 +209,7 @@ def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
 
 def main_run(
     argv: Sequence[str],
-    device: str = "h200",
+    device: str = FALLBACK,
     *,
     json_output: bool = False,
     trace: bool = False,

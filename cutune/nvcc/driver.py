@@ -10,7 +10,7 @@ is something to rewrite.
     --cutune-workspace=DIR  where models are (default: .cutune beside the source or above it,
                             then in the current folder or above it).
                             Also $CUTUNE_WORKSPACE
-    --cutune-device=A,B     the GPUs to tune for (h200). Also $CUTUNE_DEVICE
+    --cutune-device=A,B     the GPUs to tune for (this machine's, else h200). Also $CUTUNE_DEVICE
     --cutune-variants=V     all (the default) or none: may launches choose among variants of their
                             kernels, too? Also $CUTUNE_VARIANTS
     --cutune-nvcc=PATH      the nvcc to run; it may also be the first argument, behind ccache

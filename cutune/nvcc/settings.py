@@ -9,10 +9,11 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cutune.device.present import default_device
+
 TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
 MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
 WORKSPACE = ".cutune"
-DEFAULT_DEVICE = "h200"
 _PREFIX = "--cutune-"
 _SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants")
 #: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
@@ -59,7 +60,7 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
         found[name] = value
     environment = os.environ
     modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
-    devices = found.get("device") or environment.get("CUTUNE_DEVICE") or DEFAULT_DEVICE
+    devices = found.get("device") or default_device()
     strict = "strict" in found or environment.get("CUTUNE_STRICT") == "1"
     settings = Settings(
         modes,

@@ -15,6 +15,7 @@ from cutune.analysis.session import Session
 from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.workspace import Workspace as Files
+from cutune.device.present import default_device, profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import evaluate as judge
 from cutune.fit.fitted_model import FittedModel
@@ -43,6 +44,10 @@ def _session(
 ) -> Session:
     architectures = (EMULATED, *(device.architecture for device in devices)) if devices else ()
     return Session(nvcc, tuple(flags), _warn, architectures=architectures)
+
+
+def _devices(names: str | None) -> list[DeviceProfile]:
+    return [DeviceProfile.named(name) for name in (names or default_device()).split(",")]
 
 
 def _beside(files: Sequence[PathLike]) -> Files:
@@ -87,7 +92,7 @@ def tune(
     *files: PathLike,
     run: str = "./{program}",
     vary: Mapping[str, Sequence[object]] | None = None,
-    device: str = "h200",
+    device: str | None = None,
     output: PathLike | None = None,
     workspace: PathLike | None = None,
     flags: Sequence[str] = (),
@@ -104,7 +109,7 @@ def tune(
         How it is run, as ``"./{program} {n}"``.
     vary : mapping
         A few small values for each name in braces, as ``{"n": [128, 256, 512]}``.
-    device : str
+    device : str, optional
         The GPU that is modelled: a name or the path of a profile; several, joined by commas.
     output : path, optional
         File to write, or folder for several sources; by default ``NAME.tuned.cu`` beside each.
@@ -134,7 +139,7 @@ def tune(
     >>> tuned.report.summary.startswith("On an NVIDIA H200, ")
     True
     """
-    devices = [DeviceProfile.named(name) for name in device.split(",")]
+    devices = _devices(device)
     session = _session(flags, nvcc, devices)
     programs = session.load_all([os.fspath(path) for path in files], require_nvcc=True)
     place = Files(Path(workspace)) if workspace is not None else _beside(files)
@@ -164,7 +169,7 @@ def select(
     kernel: str,
     sizes: Mapping[str, int] | int | None = None,
     *,
-    device: str = "h200",
+    device: str | None = None,
     workspace: PathLike = FOLDER,
     **named: int,
 ) -> Choice:
@@ -209,7 +214,7 @@ def select(
 def evaluate(
     sweep: PathLike | RecordedSweep,
     *files: PathLike,
-    device: str = "h200",
+    device: str | None = None,
     workspace: PathLike = FOLDER,
     train: int | None = None,
 ) -> Judgement:
@@ -248,7 +253,8 @@ def evaluate(
     swept = sweep if isinstance(sweep, RecordedSweep) else read_sweep(Path(sweep))
     models = models_in(Files(Path(workspace)))
     paths = [os.fspath(path) for path in files]
-    return Judgement(judge(swept, models, DeviceProfile.named(device), paths, train))
+    profile = _devices(device or profile_of(swept.device))[0]
+    return Judgement(judge(swept, models, profile, paths, train))
 
 
 class Workspace:
@@ -283,19 +289,19 @@ class Workspace:
         kernel: str,
         sizes: Mapping[str, int] | int | None = None,
         *,
-        device: str = "h200",
+        device: str | None = None,
         **named: int,
     ) -> Choice:
         """See `cutune.select`."""
         every = sizes if isinstance(sizes, int) else None
         asked = {**(sizes if isinstance(sizes, Mapping) else {}), **named}
         model = named_model(models_in(self.files), kernel)
-        return Choice(kernel, at_sizes(model, DeviceProfile.named(device), asked, every))
+        return Choice(kernel, at_sizes(model, _devices(device)[0], asked, every))
 
     def report(
         self,
         *files: PathLike,
-        device: str = "h200",
+        device: str | None = None,
         sweeps: Sequence[PathLike] = (),
         sizes: Sequence[int] | None = None,
         flags: Sequence[str] = (),
@@ -324,7 +330,7 @@ class Workspace:
         CutuneError
             CT009 where nothing was tuned and no file is named.
         """
-        session, profile = _session(flags, nvcc), DeviceProfile.named(device)
+        session, profile = _session(flags, nvcc), _devices(device)[0]
         timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
         subjects = read_subjects(session, self.files, [os.fspath(path) for path in files])
         return Report(report_of(session, subjects, profile, self.files, timings, sizes, notes))

@@ -46,7 +46,7 @@ def add_shake(shake: argparse.ArgumentParser) -> None:
 def _add_conditions(verb: argparse.ArgumentParser) -> None:
     add_json(verb)
     verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
-    verb.add_argument("--device", default="h200", help="profile that is emulated")
+    verb.add_argument("--device", help="profile that is emulated")
     verb.add_argument("--identical", action="store_true", help="only the same bytes will do")
     verb.add_argument(
         "--tolerance",

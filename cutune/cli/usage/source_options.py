@@ -20,9 +20,8 @@ def add_inspect(inspect: argparse.ArgumentParser) -> None:
     inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
     inspect.add_argument(
         "--device",
-        default="h200",
         metavar="NAME",
-        help="GPU of which conditions ask (default: h200)",
+        help="GPU of which conditions ask (default: this machine's, else h200)",
     )
     output = inspect.add_mutually_exclusive_group()
     add_json(output)

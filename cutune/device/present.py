@@ -1,0 +1,53 @@
+"""The GPUs that are modelled unless others are named: those of this machine, where they are known.
+
+Takes what the driver says in its files, gives names of profiles. No program is started for that: a
+compiler wrapper asks for every source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Names the GPUs in place of those of this machine, as `--device` does.
+VARIABLE = "CUTUNE_DEVICE"
+#: Where there is no GPU: the profile that is calibrated.
+FALLBACK = "h200"
+#: A folder for each GPU (README of the Linux driver, "The /proc File System Interface").
+GPUS = Path("/proc/driver/nvidia/gpus")
+_MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
+
+
+def default_device() -> str:
+    """`$CUTUNE_DEVICE`, else profiles of this machine's GPUs, joined by commas, else an H200."""
+    return os.environ.get(VARIABLE) or ",".join(present_profiles()) or FALLBACK
+
+
+def present_profiles() -> list[str]:
+    """The shipped profiles of GPUs that this machine has, each once."""
+    present = dict.fromkeys(_present())
+    return [name for gpu in present for name in [profile_of(gpu)] if name]
+
+
+def profile_of(gpu: str) -> str | None:
+    """The shipped profile of a GPU that the driver calls so."""
+    # Asked where there is a GPU only: a wrapper of a compiler starts quickly elsewhere.
+    from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
+
+    return next((name for name in profile_names() if DeviceProfile.named(name).name == gpu), None)
+
+
+def _present() -> Iterator[str]:
+    try:
+        folders = sorted(GPUS.iterdir())
+    except OSError:
+        return
+    for folder in folders:
+        try:
+            text = (folder / "information").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if found := _MODEL.search(text):
+            yield found[1]
