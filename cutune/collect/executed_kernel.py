@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cutune.collect.effort import experiments, one_of_each
+from cutune.collect.effort import experiments, one_of_each, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
@@ -42,8 +42,10 @@ BUDGET = 1_500_000_000
 CUT_SECONDS = 60
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
-#: If launches of one size differ in work by more than this factor, the sizes do not determine it.
+#: If launches of one size differ in work by more than this factor, the sizes do not determine it …
 LARGEST_SPREAD = 4
+#: … unless several come within it of the largest, and do so much of the work together.
+LARGEST_SHARE = 0.8
 
 
 def counted_on_data(
@@ -68,13 +70,14 @@ def counted_on_data(
         progress("counting with data", counted.number, len(runs) + 1)
         return counted.made(device)
 
+    asked, found = found, _affordable(runs, recorded, found)
     planned = list(_planned(runs, recorded, found))
     made = [made_in(counted) for counted in planned]
     if (larger := _larger(planned, made, recorded)) is not None:
         made.append(made_in(larger))
     if planned:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
-    for subject in found:
+    for before, subject in zip(asked, found, strict=True):
         name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
@@ -82,6 +85,11 @@ def counted_on_data(
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
+            if subject is not before:
+                count = len(subject.kernel.candidates())
+                kept = count - len(subject.kernel.rejected)
+                said = Diagnostic.at(Code.FEWER_COUNTED, None, kernel=name, kept=kept, count=count)
+                warn(said)
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
             if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
                 warn(remark)
@@ -107,6 +115,15 @@ def _unclear_growth(
             names = " and ".join(f"'{one}'" for one in alike)
             return Diagnostic.at(Code.ALIKE_SIZES, None, kernel=name, names=names)
     return None
+
+
+def _affordable(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+) -> list[Subject]:
+    """Kernels with the candidates that there is time for, where there is not for all of them."""
+    is_cut = any(run.is_cut for run in runs)
+    share = BUDGET // (2 * len(found)) if found and is_cut else BUDGET
+    return [with_fewer_candidates(subject, recorded, share) for subject in found]
 
 
 def _planned(
@@ -173,16 +190,24 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     """Why no model can be made of these launches; empty if one can."""
     if not of_runs:
-        count = len(subject.kernel.candidates())
-        return f"to run all of its {count} blocks takes too long at these sizes"
+        kernel = subject.kernel
+        count = len(kernel.candidates()) - len(kernel.rejected)
+        return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
         work: dict[object, list[int]] = {}
         for one in of_run:
             work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
-        if any(max(same) > LARGEST_SPREAD * min(same) for same in work.values()):
+        if not all(_is_told(same) for same in work.values()):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
     return ""
+
+
+def _is_told(works: Sequence[int]) -> bool:
+    """Do launches of one size do about the same work, or several that matter?"""
+    alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
+    is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
+    return is_most or len(alike) == len(works)
 
 
 def _smaller_and_largest(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:

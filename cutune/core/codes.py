@@ -537,6 +537,12 @@ class Code(Enum):
 
     UNKNOWN_PASS = (304, ERROR, "no pass is named '{name}'; known: {known}")
 
+    FEWER_COUNTED = (
+        404,
+        NOTE,
+        "kernel '{kernel}' takes long at these sizes: {kept} of its {count} candidate thread "
+        "blocks were counted, and the choice is among these",
+    )
     BAD_RUN = (
         410,
         ERROR,

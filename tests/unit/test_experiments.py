@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.collect.effort import with_fewer_candidates
 from cutune.collect.executed_kernel import BUDGET, counted_on_data
 from cutune.collect.experiments import TRACING, CountedRun, Experiment
 from cutune.collect.replay.subjects import Subject
@@ -195,3 +196,39 @@ def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
     steady = [*sweep(1000, work=100), *sweep(1000, work=400)]
     found, said = on_data([logs.run(1000, steady)], at(1000))
     assert (len(found), said) == (1, [Code.ONE_SIZE])
+
+
+def test_few_small_launches_among_large_ones_do_not_matter(logs: Logs) -> None:
+    launches = [record for work in (10, 400, 500) for record in sweep(1000, work=work)]
+    ((found, _),), said = on_data([logs.run(1000, launches)], at(1000))
+    assert (found, said) == (GATHER, [Code.ONE_SIZE])
+    many = [record for work in (100, 100, 100, 500, 500) for record in sweep(1000, work=work)]
+    assert on_data([logs.run(1000, many)], at(1000)) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_as_many_candidates_are_counted_as_there_is_time_for(logs: Logs) -> None:
+    work = BUDGET // 7
+    launches = [[replace(recorded("gather"), warp_instructions=n * work)] for n in (1, 2)]
+    kept = with_fewer_candidates(GATHER, launches, BUDGET).kernel
+    blocks = [block for block in kept.candidates() if block not in kept.rejected]
+    assert {*blocks} >= {OWN, (32, 1, 1), (1024, 1, 1)} and len(blocks) == 7
+    runs = [logs.run(1000, sweep(1000, blocks, work))]
+    ((found, measured),), said = on_data(runs, launches[:1])
+    assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
+    assert found.kernel == kept
+    assert {m.block for m in measured} == {*blocks}
+
+
+def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:
+    work = BUDGET // len(BLOCKS)
+    launches = [[replace(recorded("gather"), warp_instructions=work)]]
+    assert with_fewer_candidates(GATHER, launches, BUDGET) is GATHER
+    assert with_fewer_candidates(GATHER, [[]], BUDGET) is GATHER
+
+
+def test_the_smallest_block_is_counted_where_the_grid_stays() -> None:
+    kernel = replace(GATHER.kernel, grid_kept=(True, False, False), rejected=((32, 1, 1),))
+    launches = [[replace(recorded("gather"), warp_instructions=BUDGET // 6)]]
+    kept = with_fewer_candidates(replace(GATHER, kernel=kernel), launches, BUDGET).kernel
+    blocks = {block for block in kept.candidates() if block not in kept.rejected}
+    assert len(blocks) == 6 and (64, 1, 1) in blocks and (32, 1, 1) not in blocks
