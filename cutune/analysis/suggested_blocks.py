@@ -19,6 +19,8 @@ from cutune.frontend.program import DIMENSIONS, Kernel
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"
 _SHARED = re.compile(r"(?<!extern )__shared__\s+([^;]*);")
 _ARRAY = re.compile(r"(\w+)\s*((?:\[[^\]]+\]\s*)+)")
+#: Storage of a collective of cub, named by its type or by another name of that type.
+_STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -45,7 +47,9 @@ class Proposal:
 
 def proposal(kernel: Kernel) -> Proposal | None:
     """The blocks that the text allows; None where it allows one alone."""
-    text = _COMMENT.sub(" ", kernel.source[kernel.span])
+    text = _text(kernel)
+    if collective(kernel) is not None:
+        return None
     free = [d for d in DIMENSIONS if _has(rf"blockDim\s*\.\s*{d}\b", text)]
     # Where the index of a block stands alone, another number of blocks is other work.
     kept_grids = [d for d in free if not _has(_global_id(d, text), text)]
@@ -59,6 +63,22 @@ def proposal(kernel: Kernel) -> Proposal | None:
     if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
         return None
     return Proposal(blocks, tuple(kept_grids))
+
+
+def collective(kernel: Kernel) -> str | None:
+    """A collective of a whole block, whose width is an argument of its template."""
+    for name in _STORAGE.findall(_text(kernel)):
+        alias = re.search(
+            rf"\busing\s+{name}\s*=([^;]*);|\btypedef\s+([^;]*?)\b{name}\s*;", kernel.source.text
+        )
+        type_ = (alias[1] or alias[2]) if alias is not None else name
+        if not re.search(r"\bWarp[A-Z]", type_):
+            return str(name)
+    return None
+
+
+def _text(kernel: Kernel) -> str:
+    return _COMMENT.sub(" ", kernel.source[kernel.span])
 
 
 def _has(pattern: str, text: str) -> bool:

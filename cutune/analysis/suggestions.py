@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from cutune.analysis.suggested_blocks import Proposal, proposal
+from cutune.analysis.suggested_blocks import Proposal, collective, proposal
 from cutune.core.codes import Code
 from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
@@ -21,6 +21,10 @@ ONE_BLOCK = (
     "It seems to be right with one block alone: its text does not ask how wide the block is, or "
     "its shared arrays are too short for others. Compute with blockDim in place of constants; then "
     "an annotation can say which blocks are right."
+)
+COLLECTIVE = (
+    "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
+    "right with that block alone, and no annotation helps."
 )
 
 
@@ -136,6 +140,7 @@ def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     reason = site.reason if code is site.code else code.template
     remedy = MEANINGS[code]
     if code in ASSERTABLE and kernel is not None:
-        remedy = ONE_BLOCK
+        name = collective(kernel)
+        remedy = ONE_BLOCK if name is None else COLLECTIVE.format(name=name)
     text = f"{reason[0].upper()}{reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

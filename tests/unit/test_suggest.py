@@ -54,3 +54,36 @@ def test_places_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     text = read_source(GOLDEN / "suggest" / "refused.cu").text
     print_suggestions([program("\n" * 98 + text)])
     assert "a.cu:100: " in capsys.readouterr().out
+
+
+COLLECTIVE = """
+#include <cub/cub.cuh>
+ALIASES
+template <int TH> __global__ void sums(const float *a, float *b, int n) {
+  OWN
+  __shared__ typename Sum::TempStorage storage;
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[blockIdx.x * n + i];
+  sum = Sum(storage).Sum(sum);
+  if (threadIdx.x == 0) b[blockIdx.x] = sum;
+}
+void run(const float *a, float *b, int n) { sums<128><<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("aliases", "own", "is_proposed"),
+    [
+        ("", "typedef cub::BlockReduce<float, TH> Sum;", False),
+        ("", "using Sum = cub::BlockReduce<float, TH>;", False),
+        ("using Sum = cub::BlockReduce<float, 128>;", "", False),
+        ("#include <sum.h>", "", False),
+        ("", "typedef cub::WarpReduce<float> Sum;", True),
+        ("using Sum = cub::WarpReduce<float>;", "", True),
+    ],
+)
+def test_collectives_of_a_block_have_one_width(aliases: str, own: str, is_proposed: bool) -> None:
+    text = COLLECTIVE.replace("ALIASES", aliases).replace("OWN", own)
+    (found,) = suggestions(program(text))
+    assert (found.pragma is not None) == is_proposed
+    assert is_proposed or "collective 'Sum' is made for one number of threads" in found.text
