@@ -19,6 +19,8 @@ from cutune.frontend.program import DIMENSIONS, Kernel
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"
 _SHARED = re.compile(r"(?<!extern )__shared__\s+([^;]*);")
 _ARRAY = re.compile(r"(\w+)\s*((?:\[[^\]]+\]\s*)+)")
+#: Behind the width of a block, perhaps: what makes it a number of warps.
+_WARPS = r"(?:\s*/\s*\w+|\s*>>\s*5)?"
 #: Storage of a collective of cub, named by its type or by another name of that type.
 _STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -85,16 +87,17 @@ def _has(pattern: str, text: str) -> bool:
     return re.search(pattern, text) is not None
 
 
-def _called(builtin: str, d: str, text: str) -> str:
-    """A built-in, or a variable that is one: NAME "=" threadIdx.x (";" | ",")."""
+def _called(builtin: str, d: str, text: str, part: str = "") -> str:
+    """A built-in, or a variable that is one, or `part` of it: NAME "=" threadIdx.x (";" | ",")."""
     own = rf"\b{builtin}\s*\.\s*{d}\b"
-    names = re.findall(rf"(\w+)\s*=\s*{_CAST}{own}\s*[;,]", text)
+    names = re.findall(rf"(\w+)\s*=\s*{_CAST}{own}{part}\s*[;,]", text)
     return "(?:" + "|".join([own, *(rf"\b{name}\b" for name in names)]) + ")"
 
 
 def _global_id(d: str, text: str) -> str:
     """blockIdx.d "*" blockDim.d, in one order or the other, or as a call of __mul24."""
-    block, width = _called("blockIdx", d, text), _called("blockDim", d, text)
+    # A warp has an id, too: `blockIdx.x * warps + threadIdx.x / 32` with that part of blockDim.x.
+    block, width = _called("blockIdx", d, text), _called("blockDim", d, text, _WARPS)
     product = rf"\s*\)*\s*\*\s*{_CAST}"
     call = r"mul24\s*\(\s*"
     return "|".join(

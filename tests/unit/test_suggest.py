@@ -87,3 +87,30 @@ def test_collectives_of_a_block_have_one_width(aliases: str, own: str, is_propos
     (found,) = suggestions(program(text))
     assert (found.pragma is not None) == is_proposed
     assert is_proposed or "collective 'Sum' is made for one number of threads" in found.text
+
+
+ROWS_OF_WARPS = """
+__global__ void rows(const float *a, float *b, int n) {
+  __shared__ float last[32];
+  const int warp = threadIdx.x / 32, warps = WIDTH;
+  const int row = blockIdx.x * warps + warp;
+  last[warp] = a[row * 32 + threadIdx.x % 32];
+  b[row] = last[warp];
+}
+void run(const float *a, float *b, int n) { rows<<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "is_kept"),
+    [
+        ("blockDim.x / 32", False),
+        ("blockDim.x >> 5", False),
+        ("blockDim.x / warpSize", False),
+        ("n / blockDim.x", True),
+    ],
+)
+def test_ids_of_warps_are_ids(width: str, is_kept: bool) -> None:
+    (found,) = suggestions(program(ROWS_OF_WARPS.replace("WIDTH", width)))
+    assert found.pragma is not None
+    assert ("grid(keep)" in found.pragma) == is_kept
