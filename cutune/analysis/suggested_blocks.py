@@ -19,6 +19,9 @@ from cutune.frontend.program import DIMENSIONS, Kernel
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"
 _SHARED = re.compile(r"(?<!extern )__shared__\s+([^;]*);")
 _ARRAY = re.compile(r"(\w+)\s*((?:\[[^\]]+\]\s*)+)")
+_EXTERN = re.compile(r"\bextern\s+__shared__\s[^;]*?(\w+)\s*\[\s*\]\s*;")
+#: The head of a loop.
+_FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;{)]*\)")
 #: Behind the width of a block, perhaps: what makes it a number of warps.
 _WARPS = r"(?:\s*/\s*\w+|\s*>>\s*5)?"
 #: Storage of a collective of cub, named by its type or by another name of that type.
@@ -65,6 +68,25 @@ def proposal(kernel: Kernel) -> Proposal | None:
     if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
         return None
     return Proposal(blocks, tuple(kept_grids))
+
+
+def keeps_memory(kernel: Kernel) -> bool:
+    """Do its dynamic shared arrays, as far as is easy to see, not follow the block?
+
+    No statement about them, or about pointers into them, names a thread's index or the width of a
+    block. A loop over an array may stride by the block.
+    """
+    text = _FOR.sub(" ", _text(kernel))
+    arrays = set(_EXTERN.findall(text))
+    before: set[str] = set()
+    while arrays != before:
+        before = set(arrays)
+        inside = "|".join(map(re.escape, arrays))
+        arrays |= set(re.findall(rf"(\w+)\s*=[^=;]*\b(?:{inside})\b", text))
+    is_array = re.compile(rf"\b(?:{'|'.join(map(re.escape, arrays))})\b")
+    moving = [_called(name, d, text) for name in ("threadIdx", "blockDim") for d in DIMENSIONS]
+    about = [one for one in re.split(r"[;{}]", text) if arrays and is_array.search(one)]
+    return bool(about) and not any(_has("|".join(moving), one) for one in about)
 
 
 def collective(kernel: Kernel) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from cutune.analysis.suggested_blocks import Proposal, collective, proposal
+from cutune.analysis.suggested_blocks import Proposal, collective, keeps_memory, proposal
 from cutune.core.codes import Code
 from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
@@ -68,9 +68,9 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
     """What an annotation of the kernel could say; None where it would not help."""
-    if kernel is None or site.code not in ASSERTABLE or _has_unknown_memory(site):
+    if kernel is None or site.code not in ASSERTABLE:
         return None
-    return proposal(kernel)
+    return None if _has_unknown_memory(site) and not keeps_memory(kernel) else proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -100,6 +100,8 @@ def _annotation(
     # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
+    if any(map(_has_unknown_memory, helped)):
+        shared = " shared(keep)"
     return Suggestion(
         source.path,
         source.location(start).line,
@@ -133,7 +135,8 @@ def _is_integer(type_: str) -> bool:
 
 def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
-    if code in ASSERTABLE and _has_unknown_memory(site):
+    is_one_block = kernel is not None and proposal(kernel) is None
+    if code in ASSERTABLE and _has_unknown_memory(site) and not is_one_block:
         code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line

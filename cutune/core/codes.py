@@ -283,7 +283,7 @@ class Code(Enum):
         238,
         WARNING,
         "the launch asks for dynamic shared memory, and its dependence on the thread block is not"
-        " known; add shared(bytes as a formula of x, y, z) to the annotation",
+        " known; add shared(bytes as a formula of x, y, z) to the annotation, or shared(keep)",
     )
     UNKNOWN_SHARED_FORMULA = (
         247,

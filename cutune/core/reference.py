@@ -226,7 +226,8 @@ MEANINGS: dict[Code, str] = {
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
     Code.DYNAMIC_SHARED_MEMORY: "Otherwise the annotated kernel would get the memory that the "
     "program's own thread block needs, whichever is chosen. Write for instance `shared(4 * x * "
-    "y)`, or compute the argument of the launch from the variables that define its block.",
+    "y)`, or compute the argument of the launch from the variables that define its block; write "
+    "`shared(keep)` where it is right for all, as that of a table is.",
     Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen thread "
     "block. A launch stays as it is where the formula, for the program's own thread block, "
     "differs from what the launch asks for.",
