@@ -69,13 +69,19 @@ def with_fewer_candidates(
 ) -> Subject:
     """The kernel with as many candidates as `budget` is enough for in the cheapest of its runs.
 
-    At least `FEWEST_CANDIDATES`. The program's own stays, then each time the one that lies farthest
-    from those that do.
+    At least `FEWEST_CANDIDATES`.
+    """
+    works = [work for launches in recorded if (work := _most_work(subject, launches))]
+    return thinned(subject, max(FEWEST_CANDIDATES, budget // min(works))) if works else subject
+
+
+def thinned(subject: Subject, most: int) -> Subject:
+    """The kernel with so many candidates at most.
+
+    The program's own stays, then each time the one that lies farthest from those that do.
     """
     kernel = subject.kernel
-    works = [work for launches in recorded if (work := _most_work(subject, launches))]
     left = _left(kernel)
-    most = max(FEWEST_CANDIDATES, budget // min(works)) if works else len(left)
     if most >= len(left):
         return subject
     # Counts of a kernel whose grid stays are taken with its smallest block.

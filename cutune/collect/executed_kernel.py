@@ -6,10 +6,10 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cutune.collect.effort import experiments, one_of_each, with_fewer_candidates
+from cutune.collect.effort import experiments, one_of_each, thinned, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
@@ -40,6 +40,8 @@ from cutune.fit.measurement.measurement import (
 BUDGET = 1_500_000_000
 #: Seconds for that in a run which itself takes too long to be executed.
 CUT_SECONDS = 60
+#: Threads that are counted of a launch which takes longer, and candidates that it is made with.
+SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it …
@@ -75,7 +77,13 @@ def counted_on_data(
     made = [made_in(counted) for counted in planned]
     if (larger := _larger(planned, made, recorded)) is not None:
         made.append(made_in(larger))
-    if planned:
+    found = [
+        subject if _is_in(subject, planned) else thinned(before, SAMPLED_CANDIDATES)
+        for before, subject in zip(asked, found, strict=True)
+    ]
+    sampled = list(_sampled(runs, recorded, [s for s in found if not _is_in(s, planned)]))
+    made += [made_in(counted) for counted in sampled]
+    if planned or sampled:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
     for before, subject in zip(asked, found, strict=True):
         name, entry = subject.kernel.name, subject.kernel.entry
@@ -89,6 +97,9 @@ def counted_on_data(
                 count = len(subject.kernel.candidates())
                 kept = count - len(subject.kernel.rejected)
                 said = Diagnostic.at(Code.FEWER_COUNTED, None, kernel=name, kept=kept, count=count)
+                warn(said)
+            if _is_in(subject, sampled):
+                said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
                 warn(said)
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
             if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
@@ -142,6 +153,30 @@ def _planned(
         seconds = CUT_SECONDS if run.is_cut else 0
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
+
+
+def _is_in(subject: Subject, planned: Iterable[CountedRun]) -> bool:
+    return any(subject is one for counted in planned for one in counted.subjects)
+
+
+def _sampled(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+) -> Iterator[CountedRun]:
+    """Runs in which a part of each launch is counted: the smallest and the largest, if any.
+
+    What kernels would compute in the rest of a launch is not missed: behind all candidates it is
+    made as the program asks for it.
+    """
+    made = [
+        (number, run, launches, tuple(s for s in found if any(map(s.is_launch, launches))))
+        for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
+        if run.is_cut or not run.launches_only
+    ]
+    made = [one for one in made if one[-1]]
+    for number, run, launches, kernels in made[:1] + made[1:][-1:]:
+        sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
+        executed = replace(run, launches_only=False)
+        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=SAMPLED_THREADS)
 
 
 def _larger(

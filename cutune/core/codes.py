@@ -543,6 +543,12 @@ class Code(Enum):
         "kernel '{kernel}' takes long at these sizes: {kept} of its {count} candidate thread "
         "blocks were counted, and the choice is among these",
     )
+    SAMPLED = (
+        405,
+        NOTE,
+        "kernel '{kernel}' takes too long at these sizes to be counted as a whole: about {threads} "
+        "of its threads were counted, in blocks all over the grid, and stand for all",
+    )
     BAD_RUN = (
         410,
         ERROR,

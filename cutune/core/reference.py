@@ -301,6 +301,7 @@ MEANINGS: dict[Code, str] = {
     "of `--vary`. With smaller sizes there would be time for that, too.",
     Code.FEWER_COUNTED: "Work that depends on data is counted while the program runs, once per "
     "candidate. With smaller sizes there is time for all of them.",
+    Code.SAMPLED: "With smaller sizes there is time for all of them.",
     Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
     "size it is taken to grow as the number of threads does.",
     Code.ALIKE_SIZES: "Work that depends on data is counted at the sizes of the runs alone. If two "

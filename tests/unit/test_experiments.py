@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from cutune.collect.effort import with_fewer_candidates
-from cutune.collect.executed_kernel import BUDGET, counted_on_data
+from cutune.collect.executed_kernel import (
+    BUDGET,
+    SAMPLED_CANDIDATES,
+    SAMPLED_THREADS,
+    counted_on_data,
+)
 from cutune.collect.experiments import TRACING, CountedRun, Experiment
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
@@ -185,9 +190,39 @@ def test_candidates_that_cannot_be_launched_there_are_left_out(logs: Logs) -> No
     assert {m.block for m in measured} == {*few}
 
 
-def test_kernels_that_take_too_long_are_left_alone(logs: Logs) -> None:
+def sampled(record: LaunchRecord) -> LaunchRecord:
+    """The same, of which every other block was executed."""
+    return replace(record, grid=(8, 1, 1), executed_blocks=4)
+
+
+def test_of_kernels_that_take_too_long_some_blocks_are_counted(logs: Logs) -> None:
     launches = [[replace(recorded("gather"), warp_instructions=BUDGET)]]
-    assert on_data([logs.run(1000, sweep(1000))], launches) == ([], [Code.DATA_DEPENDENT])
+    runs = [logs.run(1000, map(sampled, sweep(1000)))]
+    ((found, measured),), said = on_data(runs, launches)
+    assert said == [Code.FEWER_COUNTED, Code.SAMPLED, Code.ONE_SIZE]
+    assert len(BLOCKS) - len(found.kernel.rejected) == SAMPLED_CANDIDATES
+    assert {m.working_threads for m in measured} == {2000}
+    _, second, _ = measured[0].sites
+    assert (second.lanes, second.low, second.high) == (2000, 8, 4008)
+    assert measured[0].executed_blocks == 8 and measured[0].lanes[0] == 2000
+
+
+def test_what_fails_all_the_same_is_left_alone(logs: Logs) -> None:
+    launches = [[replace(recorded("gather"), warp_instructions=BUDGET)]]
+    run = logs.run(1000, [])
+    assert on_data([run], launches) == ([], [Code.DATA_DEPENDENT])
+    # Nothing may be executed.
+    run = replace(logs.run(1000, sweep(1000)), launches_only=True)
+    assert on_data([run], launches) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_the_program_is_told_how_much_to_execute(logs: Logs) -> None:
+    kept = logs.folder / "environment"
+    run = Run(("sh", "-c", f"echo $CUTUNE_SAMPLED_THREADS >> {kept}"), {})
+    launches = [[replace(recorded("gather"), warp_instructions=work)] for work in (BUDGET, 1)]
+    on_data([run], launches[:1])
+    on_data([run], launches[1:])
+    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0"]
 
 
 def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:

@@ -27,6 +27,7 @@ void log_launch(const LaunchRecord& record);
 
 // Were all launches tried that the program is run for (CUTUNE_EXPERIMENTS)?
 bool experiments_are_made();
+bool experiment_is_running();
 
 // Say there that kernels are not executed from now on.
 void log_cut();
