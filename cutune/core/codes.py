@@ -646,7 +646,7 @@ class Code(Enum):
     NOTHING_TUNABLE = (
         415,
         ERROR,
-        "no launch in '{path}' can be tuned; 'cutune inspect' says why",
+        "no launch in '{path}' can be tuned; 'cutune inspect --suggest' says why, and what helps",
     )
     ONE_SIZE = (
         402,
