@@ -84,11 +84,13 @@ def thinned(subject: Subject, most: int) -> Subject:
     left = _left(kernel)
     if most >= len(left):
         return subject
+    # Where no guard is known only those can be launched that divide the threads.
+    left = [block for block in left if _divides(kernel, block)]
     # Counts of a kernel whose grid stays are taken with its smallest block.
     kept = [kernel.original, *([min(left)] if kernel.keeps_grid else [])]
-    while len(kept) < most:
+    while len(kept) < min(most, len({*left, *kept})):
         kept.append(max(left, key=lambda block: min(_distance(block, one) for one in kept)))
-    rejected = {*kernel.rejected, *left} - {*kept}
+    rejected = {*kernel.candidates(), *kernel.rejected} - {*kept}
     return replace(subject, kernel=replace(kernel, rejected=tuple(sorted(rejected))))
 
 
@@ -98,6 +100,16 @@ def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
 
 def _left(kernel: MeasuredKernel) -> list[Block]:
     return [block for block in kernel.candidates() if block not in kernel.rejected]
+
+
+def _divides(kernel: MeasuredKernel, block: Block) -> bool:
+    """May it be launched with one grid or another in all recorded launches?"""
+    return all(
+        extents[axis] % block[axis] == 0
+        for axis in range(3)
+        if kernel.free[axis] and kernel.variable_extents[axis] and not kernel.grid_kept[axis]
+        for _, extents in kernel.recorded
+    )
 
 
 def _distance(block: Block, other: Block) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.effort import with_fewer_candidates
+from cutune.collect.effort import thinned, with_fewer_candidates
 from cutune.collect.executed_kernel import (
     BUDGET,
     SAMPLED_CANDIDATES,
@@ -259,6 +259,21 @@ def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:
     launches = [[replace(recorded("gather"), warp_instructions=work)]]
     assert with_fewer_candidates(GATHER, launches, BUDGET) is GATHER
     assert with_fewer_candidates(GATHER, [[]], BUDGET) is GATHER
+
+
+def test_only_candidates_that_can_be_launched_are_chosen() -> None:
+    """7813 blocks of 128 threads: four other blocks of whole warps divide them."""
+    threads = ((), (7813 * 128, 1, 1))
+    kernel = replace(
+        GATHER.kernel,
+        guards=(None, None, None),
+        variable_extents=(True, False, False),
+        original=(128, 1, 1),
+        recorded=(threads,),
+    )
+    kept = thinned(replace(GATHER, kernel=kernel), 12).kernel
+    blocks = {block[0] for block in kept.candidates() if block not in kept.rejected}
+    assert blocks == {32, 64, 128, 416, 832}
 
 
 def test_the_smallest_block_is_counted_where_the_grid_stays() -> None:

@@ -42,7 +42,7 @@ TABLES: Mapping[str, str] = {
         " if (i < n) a[i] = s[c[i]];"
     ),
     "two_arrays": (
-        "S __shared__ int u[64]; T FILL for (int j = t; j < 64; j += D) u[j] = j * m; WAIT"
+        "S __shared__ int u[64]; T FILL for (int j = t; j < 64; j += D) u[j] = (j * m) & 255; WAIT"
         " if (i < n) a[i] = s[u[c[i] & 63]];"
     ),
     "strides": "S T FILL WAIT for (; i < n; i += gridDim.x * D) a[i] = s[c[i] & 255];",
