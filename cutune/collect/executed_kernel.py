@@ -38,8 +38,8 @@ from cutune.fit.measurement.measurement import (
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
-#: Seconds for that in a run which itself takes too long to be executed.
-CUT_SECONDS = 60
+#: The same, and seconds for that, in a run which itself takes too long to be executed.
+CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
 SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
 #: Growth is measured between two launches whose work differs by this factor at least.
@@ -77,11 +77,15 @@ def counted_on_data(
     made = [made_in(counted) for counted in planned]
     if (larger := _larger(planned, made, recorded)) is not None:
         made.append(made_in(larger))
+    entries = {entry for of_run in made for entry, its in of_run.items() if its}
+    if not any(run.is_cut for run in runs):
+        entries |= {subject.kernel.entry for counted in planned for subject in counted.subjects}
     found = [
-        subject if _is_in(subject, planned) else thinned(before, SAMPLED_CANDIDATES)
+        subject if subject.kernel.entry in entries else thinned(before, SAMPLED_CANDIDATES)
         for before, subject in zip(asked, found, strict=True)
     ]
-    sampled = list(_sampled(runs, recorded, [s for s in found if not _is_in(s, planned)]))
+    left = [subject for subject in found if subject.kernel.entry not in entries]
+    sampled = list(_sampled(runs, recorded, left))
     made += [made_in(counted) for counted in sampled]
     if planned or sampled:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
@@ -132,9 +136,9 @@ def _affordable(
     runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
 ) -> list[Subject]:
     """Kernels with the candidates that there is time for, where there is not for all of them."""
-    is_cut = any(run.is_cut for run in runs)
-    share = BUDGET // (2 * len(found)) if found and is_cut else BUDGET
-    return [with_fewer_candidates(subject, recorded, share) for subject in found]
+    if any(run.is_cut for run in runs):
+        return list(found)  # What there is time for is not known: parts of launches are counted.
+    return [with_fewer_candidates(subject, recorded, BUDGET) for subject in found]
 
 
 def _planned(
@@ -143,7 +147,8 @@ def _planned(
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
         costs = [(subject, one_of_each(subject, launches)) for subject in found]
-        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
+        most_cost = CUT_BUDGET if run.is_cut else BUDGET
+        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
             continue
         most = 1 if run.is_cut else RECORDED_LAUNCHES
