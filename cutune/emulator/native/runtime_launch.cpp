@@ -136,9 +136,7 @@ std::vector<uint64_t> sampled_blocks(const Launch& launch) {
     const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
     const uint64_t most = std::max<uint64_t>(wanted / threads, 3);
     const uint64_t all = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-    // Behind the last experiment the program ends with its own launch.
-    const bool is_tried = experiment_is_running() || experiments_are_made();
-    if (wanted == 0 || all <= most || launch.cooperative || !is_tried) return {};
+    if (wanted == 0 || !is_for_experiments() || all <= most || launch.cooperative) return {};
     std::vector<uint64_t> chosen{0};
     const uint64_t part = (all - 2) / (most - 2);
     std::minstd_rand random;

@@ -6,8 +6,6 @@ namespace cutune {
 
 bool experiments_are_made() { return cutune_all_are_made(); }
 
-bool experiment_is_running() { return cutune_experiment_running(); }
-
 }  // namespace cutune
 
 extern "C" {
