@@ -109,3 +109,56 @@ def test_the_rule(question: str, answer: str, fit_shared: Path) -> None:
 @pytest.fixture(scope="module")
 def fit_shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return host_program("fit_shared", tmp_path_factory.mktemp("fit"))
+
+
+#: Each block fills a table, which is as long for all of them.
+TABLE = """
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__global__ void looked_up(
+    const float *__restrict__ table, const int *__restrict__ index, float *out, int n, int length) {
+    extern __shared__ float memory[];
+    for (int k = threadIdx.x; k < length; k += blockDim.x) memory[k] = table[k];
+    __syncthreads();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = memory[index[i]] * 2;
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100, length = 200;
+    float *a, *b;
+    int *c;
+    std::vector<float> table(length), out(n);
+    std::vector<int> index(n);
+    for (int i = 0; i < length; ++i) table[i] = i * 0.5f;
+    for (int i = 0; i < n; ++i) index[i] = i * 7919 % length;
+    cudaMalloc(&a, 4 * length);
+    cudaMalloc(&b, 4 * n);
+    cudaMalloc(&c, 4 * n);
+    cudaMemcpy(a, table.data(), 4 * length, cudaMemcpyHostToDevice);
+    cudaMemcpy(c, index.data(), 4 * n, cudaMemcpyHostToDevice);
+    looked_up<<<(n + 63) / 64, 64, length * sizeof(float)>>>(a, c, b, n, length);
+    cudaMemcpy(out.data(), b, 4 * n, cudaMemcpyDeviceToHost);
+    for (float value : out) printf("%g ", value);
+    return cudaGetLastError() != cudaSuccess;
+}
+"""
+
+
+def test_tables_are_filled_by_any_number_of_threads(tmp_path: Path) -> None:
+    source, tuned = tmp_path / "table.cu", tmp_path / "table.tuned.cu"
+    source.write_text(TABLE)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,4000"),
+        *("--workspace", tmp_path / "work", "-o", tuned, *QUICK),
+    )
+    assert done.returncode == 0, done.stderr
+    # Narrower blocks would fill it more often.
+    ranked = select("looked_up", tmp_path / "work", "n=1000000", "length=200")["ranked"]
+    assert {entry["block"][0] for entry in ranked} == {*range(64, 1025, 32)}
+    binary = compiled(tuned, source, tmp_path / "tuned")
+    original = compiled(source, source, tmp_path / "original")
+    asked, chosen = run(original, "3000"), run(binary, "3000")
+    assert asked.stdout == chosen.stdout != ""
+    shaken = cutune("shake", source, "--run", "./{program} {n}", "--vary", "n=700", *QUICK)
+    assert shaken.stdout.startswith("same"), shaken.stdout + shaken.stderr
