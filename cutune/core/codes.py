@@ -698,7 +698,8 @@ class Code(Enum):
         502,
         WARNING,
         "counts of kernel '{kernel}' are {error} % off at sizes that took no part{where}; its "
-        "launches stay as they are. Run it at more sizes, apart: {command}",
+        "launches stay as they are. Run it at larger sizes, apart, by the same command with other "
+        "values of --vary{example}",
     )
 
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")

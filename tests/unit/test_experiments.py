@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.emulator.counters import site_counters
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite
+from cutune.fit.fit import fit_model
+from cutune.fit.fitted_model import FittedModel, Range
 from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 from tests.replayed import POINTERS, recorded, subject
 
@@ -170,6 +172,35 @@ def test_the_largest_launch_and_a_smaller_one_are_measured(logs: Logs) -> None:
     assert {m.source for m in measured} == {RUN}
     assert {m.block for m in measured if m.purpose == FEATURES} == {*BLOCKS}
     assert {m.block for m in measured if m.purpose == COUNTS} == {OWN}
+
+
+def counted_at(logs: Logs, rounds: Mapping[int, int]) -> list[Measurement]:
+    """Runs with so many elements, of which each thread goes so many rounds."""
+    runs = [logs.run(n, sweep(n, work=n)) for n in rounds]
+    ((_, measured),), _ = on_data(runs, at(*rounds))
+    return [
+        replace(m, lanes=tuple(rounds[dict(m.sizes)["n"]] * lanes for lanes in m.lanes))
+        for m in measured
+    ]
+
+
+#: Small launches tell nothing of a loop that they do not repeat.
+SMALL, LARGE = {100: 90, 400: 1}, {1000: 1, 4000: 1}
+
+
+def test_where_small_launches_are_unlike_larger_ones_these_decide(logs: Logs) -> None:
+    small, large = counted_at(logs, SMALL), counted_at(logs, LARGE)
+    alone, both = (fit_model(GATHER.kernel, one) for one in (large, [*small, *large]))
+    assert isinstance(alone, FittedModel) and isinstance(both, FittedModel)
+    assert both.instructions == alone.instructions
+    assert both.reached == (Range(400, 4000, 1),)
+
+
+def test_otherwise_larger_sizes_are_proposed(logs: Logs) -> None:
+    said = fit_model(GATHER.kernel, counted_at(logs, SMALL))
+    assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
+    most = GATHER.kernel.recorded[0][0][0]
+    assert f"such as {2 * most},{4 * most},{8 * most} where n was {most} at most" in said.message
 
 
 def test_counters_go_where_the_code_has_them(logs: Logs) -> None:
