@@ -206,8 +206,6 @@ class Kernel:
     #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`.
     shared: str | None = None
     keeps_shared: bool = False
-    #: Does each of its blocks fill a table in shared memory?
-    has_table: bool = False
     #: May threads of a warp exchange values, so that each warp must keep its threads?
     needs_warps: bool = False
     #: Do they use warp-level functions? Then only an annotation can make it tunable.
@@ -396,8 +394,10 @@ class Program:
     unlaunched: tuple[Kernel, ...] = ()
     #: The code on which its own kernels were proven; None: the compiler was not asked.
     code: CompiledCode | None = None
-    is_lent: bool = False  # do other sources of the program launch its kernels, by that code?
-    has_checked_variants: bool = False  # is what is said of them proven on their own code, too?
+    #: Do other sources of the program launch its kernels, relying on that code?
+    is_lent: bool = False
+    #: Is what is said of variants proven on their own compiled code, too?
+    has_checked_variants: bool = False
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
 
     def kernel(self, name: str) -> Kernel | None:

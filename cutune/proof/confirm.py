@@ -34,17 +34,10 @@ UNFOLLOWED = frozenset(
         Code.ASSEMBLY,
     }
 )
-#: What the source asks for; where the compiler has left nothing of it, it is harmless while warps
-#: are kept, or is a table that all blocks fill alike, the compiled code decides.
+#: What the source asks for; where the compiler has left nothing of it, or it is harmless while
+#: warps are kept, the compiled code decides.
 _SETTLED = frozenset(
-    {
-        Code.WARP_LEVEL,
-        Code.BARRIER,
-        Code.COOPERATIVE,
-        Code.ORDERING,
-        Code.ATOMIC_RESULT,
-        Code.SHARED_MEMORY,
-    }
+    {Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING, Code.ATOMIC_RESULT}
 )
 #: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
 _MOST_STEPS = 9
@@ -297,7 +290,6 @@ class _Joined:
             may_meet=() if needs_warps else tuple(sorted(pairs)),
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
-            has_table=any(proof.has_table for proof in self.proofs),
         )
 
 

@@ -20,7 +20,6 @@ from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.pressure import register_pressure
 from cutune.proof.flow.straight import is_straight
-from cutune.proof.flow.table import table_of
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.places import Meetings, Spread, meetings
@@ -34,8 +33,6 @@ from cutune.proof.values.predicates import Comparison, properties_of
 from cutune.proof.values.terms import AtomProperties, Atoms
 
 _DIMENSIONS = ("x", "y", "z")
-#: The only one in which threads fill tables.
-_TABLE_DIMENSION = "x"
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
 _FIXING = {
@@ -103,8 +100,6 @@ class EntryProof:
     pressure: int = 0
     #: Has it launch bounds of its own?
     is_bounded: bool = False
-    #: Does each of its blocks fill a table in shared memory?
-    has_table: bool = False
 
 
 _UNKNOWN = EntryDimension(False)
@@ -127,9 +122,6 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else as one in which blocks share rows."""
     proof = _proof(module, function)
-    if proof.refused is not None and proof.refused.code is Code.SHARED_MEMORY:
-        by_table = _proof(module, function, has_table=True)
-        return by_table if by_table.refused is None and _is_tunable(by_table) else proof
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
         if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
@@ -146,18 +138,13 @@ def _is_tunable(proof: EntryProof) -> bool:
     )
 
 
-def _proof(
-    module: Module,
-    function: Function,
-    kept_dimension: str | None = None,
-    has_table: bool = False,
-) -> EntryProof:
+def _proof(module: Module, function: Function, kept_dimension: str | None = None) -> EntryProof:
     """Judge one entry. `kept_dimension`: the dimension whose grid is kept."""
     sizes = tuple(parameter.size for parameter in function.parameters)
     try:
-        kept_grid = KeptGrid(kept_dimension) if kept_dimension else None
-        prover = _EntryProver(module, function, sizes, kept_grid)
-        return prover.proof_with_table() if has_table else prover.proof()
+        return _EntryProver(
+            module, function, sizes, KeptGrid(kept_dimension) if kept_dimension else None
+        ).proof()
     except NotUnderstood as error:
         code, what = error.code, error.what
     except Irreducible:
@@ -185,53 +172,10 @@ class _EntryProver:
 
     def proof(self) -> EntryProof:
         self._forbidden()
-        graph = self._graph()
-        walk = self._walked(graph)
-        if self.kept_grid is not None:
-            return self._verdict_by_rows(graph, walk, self.kept_grid)
-        return self._verdict(graph, walk)
-
-    def proof_with_table(self) -> EntryProof:
-        """Blocks fill the same table, wait, and read it.
-
-        Raises:
-            NotUnderstood: they do not.
-        """
-        graph = self._graph()
-        first = graph.flow.blocks[0].instructions[0]
-        table = table_of(self.function, graph, self.variables)
-        if table is None or self._named() != {_TABLE_DIMENSION}:
-            raise NotUnderstood(Code.SHARED_MEMORY, "", first)
-        filling = KeptGrid(_TABLE_DIMENSION, is_alike=True)
-        _EntryProver(self.module, table.filling, self.sizes, filling).check_filling()
-        self.recorder.table, self.recorder.judged = "ld", table.before
-        return replace(self._verdict(graph, self._walked(graph)), has_table=True)
-
-    def check_filling(self) -> None:
-        """Does each block fill its table in the same way, by any number of threads?
-
-        Raises:
-            NotUnderstood: it may not.
-        """
-        self.recorder.table = "st"
-        graph = self._graph()
-        walk = self._walked(graph)
-        assert self.kept_grid is not None, "threads step through the table"
-        self._verdict_by_rows(graph, walk, self.kept_grid)
-        first = graph.flow.blocks[0].instructions[0]
-        effects = (a for a in self.recorder.accesses if a.is_effect and a.kind != "end")
-        is_table = all(access.space == "shared" for access in effects)
-        meeting = shared_rows(graph, walk, self.recorder, self.kept_grid)
-        if not is_table or self.recorder.raw or meeting.pointers or meeting.spreads:
-            raise NotUnderstood(Code.SHARED_MEMORY, "", first)
-
-    def _graph(self) -> Graph:
         flow = control_flow(self.function, lambda name: name not in self.module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
-        return Graph(flow)
-
-    def _walked(self, graph: Graph) -> Walk:
+        graph = Graph(flow)
         symbols = frozenset({*self.variables, *self.module.functions, *self._parameters()})
         walk = Walk(
             graph,
@@ -243,7 +187,9 @@ class _EntryProver:
             self.kept_grid,
         )
         walk.run(self.recorder.begin)
-        return walk
+        if self.kept_grid is not None:
+            return self._verdict_by_rows(graph, walk, self.kept_grid)
+        return self._verdict(graph, walk)
 
     def _verdict_by_rows(self, graph: Graph, walk: Walk, kept_grid: KeptGrid) -> EntryProof:
         """Blocks share rows in one dimension; the others stay as they are.
@@ -254,11 +200,7 @@ class _EntryProver:
         first = graph.flow.blocks[0].instructions[0]
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
-        is_local = any(variable.space == "local" for variable in self.variables.values())
-        if kept_grid.is_alike:
-            # An entry is longer than what fills its table.
-            is_local = any(access.space == "local" for access in self.recorder.accesses)
-        if is_local:
+        if any(variable.space == "local" for variable in self.variables.values()):
             # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
         if kept_grid.dimension in self.recorder.raw:
@@ -339,8 +281,6 @@ class _EntryProver:
         end = graph.flow.blocks[0].instructions
         properties = AtomProperties()
         for block, predicate in walk.branches.items():
-            if block in self.recorder.judged:
-                continue
             of_branch = properties_of(predicate, self.atoms)
             instructions = graph.flow.blocks[block].instructions or end
             self.recorder.use(of_branch, _compared(predicate), instructions[-1])
@@ -367,7 +307,7 @@ class _EntryProver:
         places += [
             walk.known_at_beginning(header)
             for header, blocks in graph.loop_of_header.items()
-            if header not in self.recorder.judged and self._may_last(blocks, dimension, graph, walk)
+            if self._may_last(blocks, dimension, graph, walk)
         ]
         return common(places, dimension, self.atoms)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,16 @@ def test_an_acquiring_guess_stays(tmp_path: Path) -> None:
     (function,) = parse(find_nvcc().ptx(path)).functions.values()
     items = list(without_cas_loops(function).body or ())
     assert any(isinstance(item, Instruction) and "acquire" in item.modifiers for item in items)
+
+
+def test_where_a_table_of_jumps_may_lead_into_a_loop_it_stays(module: Module) -> None:
+    function = module.functions["while_less"]
+    assert without_cas_loops(function) != function
+    items = list(function.body or ())
+    end = next(i for i in reversed(items) if isinstance(i, Instruction))
+    jump = replace(end, opcode="brx", modifiers=("idx",), operands=("%r1", "TABLE"))
+    with_jump = replace(function, body=(jump, *items))
+    assert without_cas_loops(with_jump) == with_jump
 
 
 @pytest.mark.parametrize("name", list(CASES))

@@ -13,7 +13,6 @@ from cutune.collect.replay.launched import launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
-from cutune.device.thread_block import LARGEST
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.launch_log import LaunchRecord
@@ -21,17 +20,14 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.compiled_kernel import BoundedCopy, CodeBlock
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
-from cutune.frontend.block_range import BlockRange
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Kernel, KernelVariant, LaunchSite, Program, Role
-from cutune.frontend.syntax.annotation import Values
 from cutune.models.constants import SPILLED_SHARE
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
-TABLE = "each of its blocks fills a table in shared memory"
 
 
 @dataclass(frozen=True)
@@ -95,11 +91,11 @@ def subjects(
             where = kernel.source, kernel.span
             warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
             continue
-        if not code.oblivious or kernel.has_table:
+        if not code.oblivious:
             # Launches that were only recorded have no data.
             is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
-            reason = TABLE if code.oblivious else code.obliviousness.reason
+            reason = code.obliviousness.reason
             where = kernel.source, kernel.span
             warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
             if not is_counted:
@@ -122,7 +118,7 @@ def subjects(
                 )
             bounds = _bounded(program, sites[0], described, static_counters)
             described = replace(described, bounded=tuple(bounds))
-            if not described.on_data:
+            if its_code.oblivious:
                 described = replayable(described, one, its_code)
             found.append(Subject(module, its_code, one, described, made, numbers))
     return found
@@ -226,7 +222,7 @@ def _describe(
         # The limit in the PTX is a number, also if the source has an expression.
         max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
-        allowed=_filling(kernel, record) if kernel.has_table else kernel.allowed,
+        allowed=kernel.allowed,
         # If the grid is kept, the work may depend on the block, as under an annotation.
         asserted=bool(kernel.asserted) or any(kept),
         dynamic_shared_bytes=record.shared,
@@ -237,7 +233,7 @@ def _describe(
         recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),
         compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
-        on_data=not code.oblivious or kernel.has_table,
+        on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
         required_arguments=tuple(
             (order.index(name), integer_argument(record, code, order.index(name)))
@@ -245,15 +241,6 @@ def _describe(
         ),
         required_names=tuple(required),
     )
-
-
-def _filling(kernel: Kernel, record: LaunchRecord) -> BlockRange:
-    """Blocks at least as wide as the program's own.
-
-    Each block fills its table, so that smaller ones do so more often; no count tells how often.
-    """
-    least = Values((), (record.block[0], LARGEST))
-    return replace(kernel.allowed or BlockRange(), x=least)
 
 
 def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ def without_cas_loops(function: Function) -> Function:
     items = list(function.body or ())
     if not any("cas" in item.modifiers for item in _instructions(items)):
         return function
+    if any(item.opcode == "brx" for item in _instructions(items)):
+        return function  # a table may lead to any label
     for label in reversed([item for item in items if isinstance(item, Label)]):
         first = items.index(label)
         loop = _loop_at(items, first)

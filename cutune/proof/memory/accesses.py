@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
@@ -19,15 +19,7 @@ from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, un
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
 from cutune.proof.values.predicates import Comparison, Unknown, properties_of
-from cutune.proof.values.terms import (
-    ANYTHING,
-    NOTHING,
-    RAW,
-    AtomOperation,
-    AtomProperties,
-    Atoms,
-    Interval,
-)
+from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomProperties, Atoms, Interval
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
@@ -37,7 +29,6 @@ ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4"
 _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 #: A barrier that only waits for all threads of the block.
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
-_WAITING = frozenset({"ld", "st", "bar", "barrier"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _FULL_MASK = IntegerPolynomial.constant(-1)
@@ -84,9 +75,6 @@ class Recorder:
     #: Basic blocks with a barrier, which is allowed where thread blocks keep their indices.
     allows_barriers: bool = False
     barriers: set[int] = field(default_factory=set)
-    #: What may access shared memory, `ld` or `st`; blocks that are judged elsewhere.
-    table: str = ""
-    judged: frozenset[int] = frozenset()
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -104,10 +92,6 @@ class Recorder:
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
         opcode = moment.instruction.opcode
-        if moment.block in self.judged and opcode in _WAITING:
-            if opcode == "ld":
-                self._load_again(moment)
-            return True
         if moment.guard is not None and self._steers(opcode):
             self.use(properties_of(moment.guard, self.atoms), None, moment.instruction)
         match opcode:
@@ -172,23 +156,6 @@ class Recorder:
             value = self.atoms.named(f"load{instruction.line}.{index}", known)
             if register != "_":
                 moment.write(register, value)
-
-    def _load_again(self, moment: Moment) -> None:
-        """A load that was judged: what it gives may still depend on the thread block."""
-        instruction = moment.instruction
-        if "param" in instruction.modifiers:
-            self._load_parameter(moment)
-            return
-        found = _ADDRESS.match(instruction.operands[1])
-        value = moment.read(found[1]) if found is not None else IntegerPolynomial.constant(0)
-        known = properties_of_predicate(value, self.atoms)
-        if moment.guard is not None:
-            known = known.joined(properties_of(moment.guard, self.atoms))
-        known = known.joined(AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops))
-        for index, register in enumerate(parts(instruction.operands[0])):
-            if register != "_":
-                name = f"load{instruction.line}.{index}"
-                moment.write(register, self.atoms.named(name, replace(known, interval=ANYTHING)))
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -348,7 +315,7 @@ class Recorder:
             if not is_plain(modifier):
                 what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
                 raise NotUnderstood(Code.ORDERING, what, instruction)
-        if space == "shared" and instruction.opcode != self.table:
+        if space == "shared":
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
 
@@ -365,9 +332,6 @@ class Recorder:
             variable = self.variables.get(name) if atom.kind == OPAQUE else None
             if variable is not None and variable.space in ("local", "const"):
                 return address, variable.space
-        if space == "shared":
-            # Nobody writes a table while it is read.
-            return address, "const" if self.table == "ld" else space
         return address, space if space in ("local", "const") else "global"
 
     def _value(self, moment: Moment, text: str) -> IntegerPolynomial:

@@ -178,14 +178,13 @@ def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
 
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
-    """The constant by which a width has to be multiplied to give a value."""
+    """The constant by which a width of one term has to be multiplied to give a value."""
+    ((monomial, step),) = width.terms
     if value == ZERO:
         return 0
-    if width == ZERO:
+    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
         return None
-    monomial, step = width.terms[0]
-    times = dict(value.terms).get(monomial, 0) // step
-    return times if width * IntegerPolynomial.constant(times) == value else None
+    return value.terms[0][1] // step
 
 
 def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:

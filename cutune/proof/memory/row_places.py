@@ -14,13 +14,7 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, Atom, IntegerPolynomial
-from cutune.proof.memory.one_place import (
-    AccessPlace,
-    is_multiple,
-    never_overlap,
-    quotient,
-    wrap_together,
-)
+from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap, wrap_together
 from cutune.proof.memory.places import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
@@ -208,14 +202,9 @@ class _ElementMeetings:
     ) -> bool:
         """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
         (first, rest, row), (second, other_rest, other_row) = one, other
-        if step.literal is None or row.limit != other_row.limit:
+        if step.literal is None or row.limit != other_row.limit or len(row.limit.terms) != 1:
             return False
         width = row.limit * step
-        rows_before = quotient(rest, width), quotient(other_rest, width)
-        if None not in rows_before:
-            return max(first.access.bytes, second.access.bytes) <= abs(step.literal)
-        if len(row.limit.terms) != 1:
-            return False
         begin, other_begin = _constant(rest), _constant(other_rest)
         rows = (
             rest - IntegerPolynomial.constant(begin),

@@ -9,7 +9,7 @@ guard in front of one that is tested behind its body, or single out thread 0, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
@@ -177,7 +177,7 @@ class _RowJudge:
             self._refuse(header, "a row that is left in several places")
         (stay,) = leaving
         test = self._staying(stay, blocks)
-        is_tested_first = not self._ends_rounds(stay, header)
+        is_tested_first = self.graph.latches(header) != (stay,)
         if is_tested_first and stay != header:
             self._refuse(header, "a row that is left in the middle")
         element = self.kept_grid.element(header)
@@ -194,15 +194,6 @@ class _RowJudge:
             # As compilers write it: fewer threads than elements.
             guard = _OrderTest(self.kept_grid.thread, limit, test.signed)
         return _Loop(header, stay, Row(element, limit), guard, is_tested_first)
-
-    def _ends_rounds(self, block: int, header: int) -> bool:
-        """Does nothing but a jump follow a block in each round?"""
-        ahead = set(self.graph.flow.blocks[block].terminator.targets)
-        for other in sorted(self.graph.loop_of_header[header] & ahead - {header}):
-            latch = self.graph.flow.blocks[other]
-            if latch.terminator.targets != (header,) or _computes(latch.instructions):
-                return False
-        return True
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
@@ -243,28 +234,12 @@ class _RowJudge:
 
     def _limited(self, loop: _Loop) -> Iterator[Spread]:
         """What keeps J, and what is added to it, exact: 0 <= limit <= 2^30."""
-        if self._fills_table(loop):
-            return  # Shared memory ends before.
         limit, signed = loop.row.limit, loop.guard.signed
         low, high = self.atoms.interval(limit)
         least = -2 * MOST_THREADS if signed else 0
         if low is not None and low >= least and high is not None and high <= MOST_THREADS + _SMALL:
             return
         yield Spread(_HALF, _plain(limit, self.atoms) - _HALF, -1)
-
-    def _fills_table(self, loop: _Loop) -> bool:
-        """Does each round store to another place of shared memory?"""
-        latches = self.graph.latches(loop.header)
-        ((element, _),) = loop.row.element.terms
-        return any(
-            access.space == "shared"
-            and access.is_effect
-            and not access.instruction.guard
-            and all(self.graph.dominators[latch] >> access.block & 1 for latch in latches)
-            and dict(place_of(access, self.atoms).offset.terms).get(element, 0) != 0
-            and loop.header in self.graph.loops_around[access.block]
-            for access in self.recorder.accesses
-        )
 
     # Where accesses happen.
 
@@ -287,10 +262,6 @@ class _RowJudge:
 
     def _stop(self, instruction: Instruction, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-
-
-def _computes(instructions: Iterable[Instruction]) -> bool:
-    return any(one.opcode != "bra" for one in instructions)
 
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:

@@ -9,7 +9,7 @@ leaves behind are. Other dimensions are taken to have one thread, which is asked
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cutune.frontend.values.polynomial import (
     BLOCK,
@@ -37,8 +37,6 @@ class KeptGrid:
 
     dimension: str
     loops: set[int] = field(default_factory=set)
-    #: Must all blocks do the same, whatever their place?
-    is_alike: bool = False
     _known: int = 0
 
     @property
@@ -55,10 +53,7 @@ class KeptGrid:
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """A built-in of any dimension."""
         if kind in _RANGES:
-            properties = AtomProperties(interval=_RANGES[kind])
-            if self.is_alike:
-                properties = replace(properties, raw=frozenset({dimension}))
-            return atoms.named(f"{kind}.{dimension}", properties)
+            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
