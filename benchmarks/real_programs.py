@@ -10,7 +10,8 @@ command of `make -n run`, and `shake` of the sources that its Makefile compiles.
 what a user would: the first whole number that is larger than SMALL and is no number of repetitions
 by the program's own usage message. Repetitions become 1 (the last number, where the program says
 nothing), other numbers LARGE at most. Where a message advises an option (`try: …`), the program is
-tuned once more with it. Variants, which take most of the time, are left out.
+tuned once more with it, and where no launch can be tuned, once more with the pragmas that `inspect
+--suggest` proposes inserted. Variants, which take most of the time, are left out.
 
 A program is `tuned` where at least one launch site chooses its configuration in the tuned build.
 What is found is appended to WORK/found.jsonl as it is found; the last line of a name counts.
@@ -179,17 +180,24 @@ def tuned(folder: Path, limit_s: float) -> Found:
     template, vary = run_command(folder)
     asked = ["tune", "--make", MAKE, "--clean", "make clean", "--run", template, *vary]
     asked += ["--variants", "none"]
-    advice = ""
-    for _ in range(3):
+    advice, inserted = "", 0
+    for _ in range(4):
         shutil.rmtree(folder / ".cutune", ignore_errors=True)
         ended = cutune([*asked, *shlex.split(advice)], folder, limit_s)
         (folder / "tune.log").write_text(ended.errors + ended.output)
         outcomes = _OUTCOME.findall(ended.output)
         kernels = tuple(kernel for kernel, outcome in outcomes if outcome in ("tuned", "kept"))
         more = _ADVICE.search(ended.errors)
-        if (ended.status == 0 and kernels) or more is None or more[1] in advice:
+        if ended.status == 0 and kernels:
             break
-        advice = f"{advice} {more[1]}".strip()
+        if more is not None and more[1] not in advice:
+            advice = f"{advice} {more[1]}".strip()
+        elif ended.status is None or inserted or not _is_refused(ended):
+            break
+        else:
+            inserted = insert_pragmas(folder, sources, flags, limit_s)
+            if not inserted:
+                break
     if ended.status != 0:
         kernels = ()
     refused = sum(outcome == "refused" for _, outcome in outcomes)
@@ -211,9 +219,34 @@ def tuned(folder: Path, limit_s: float) -> Found:
         "",
         "" if kernels else _first(ended.errors, ended.status is None),
         codes,
-        advice,
+        f"{advice} {inserted} pragmas of --suggest".strip() if inserted else advice,
         shlex.join([template, *vary]),
     )
+
+
+def _is_refused(ended: Ended) -> bool:
+    """Could no launch be tuned?"""
+    return any(f"[{code}]" in ended.errors for code in ("CT415", "CT447", "CT503"))
+
+
+def insert_pragmas(
+    folder: Path, sources: Sequence[str], flags: Sequence[str], limit_s: float
+) -> int:
+    """Insert what `inspect --suggest` proposes; gives how many pragmas that were.
+
+    Kernels in headers are annotated in the source that launches them, as is proposed.
+    """
+    ended = cutune(["inspect", "--suggest", "--json", *sources, *flags], folder, limit_s)
+    try:
+        proposed = [one for one in json.loads(ended.output)["suggestions"] if one["pragma"]]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    for one in sorted(proposed, key=lambda each: -each["line"]):
+        path = folder / one["file"]
+        lines = path.read_bytes().decode("latin-1").splitlines(keepends=True)
+        lines.insert(one["line"] - 1, one["pragma"] + "\n")
+        path.write_bytes("".join(lines).encode("latin-1"))
+    return len(proposed)
 
 
 def _counts(inspected: Ended) -> tuple[int, int]:

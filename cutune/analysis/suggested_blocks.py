@@ -19,6 +19,13 @@ from cutune.frontend.program import DIMENSIONS, Kernel
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"
 _SHARED = re.compile(r"(?<!extern )__shared__\s+([^;]*);")
 _ARRAY = re.compile(r"(\w+)\s*((?:\[[^\]]+\]\s*)+)")
+_EXTERN = re.compile(r"\bextern\s+__shared__\s[^;]*?(\w+)\s*\[\s*\]\s*;")
+#: The head of a loop.
+_FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;{)]*\)")
+#: Behind the width of a block, perhaps: what makes it a number of warps.
+_WARPS = r"(?:\s*/\s*\w+|\s*>>\s*5)?"
+#: Storage of a collective of cub, named by its type or by another name of that type.
+_STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -45,7 +52,9 @@ class Proposal:
 
 def proposal(kernel: Kernel) -> Proposal | None:
     """The blocks that the text allows; None where it allows one alone."""
-    text = _COMMENT.sub(" ", kernel.source[kernel.span])
+    text = _text(kernel)
+    if collective(kernel) is not None:
+        return None
     free = [d for d in DIMENSIONS if _has(rf"blockDim\s*\.\s*{d}\b", text)]
     # Where the index of a block stands alone, another number of blocks is other work.
     kept_grids = [d for d in free if not _has(_global_id(d, text), text)]
@@ -61,20 +70,56 @@ def proposal(kernel: Kernel) -> Proposal | None:
     return Proposal(blocks, tuple(kept_grids))
 
 
+def keeps_memory(kernel: Kernel) -> bool:
+    """Do its dynamic shared arrays, as far as is easy to see, not follow the block?
+
+    No statement about them, or about pointers into them, names a thread's index or the width of a
+    block. A loop over an array may stride by the block.
+    """
+    text = _FOR.sub(" ", _text(kernel))
+    arrays = set(_EXTERN.findall(text))
+    before: set[str] = set()
+    while arrays != before:
+        before = set(arrays)
+        inside = "|".join(map(re.escape, arrays))
+        arrays |= set(re.findall(rf"(\w+)\s*=[^=;]*\b(?:{inside})\b", text))
+    is_array = re.compile(rf"\b(?:{'|'.join(map(re.escape, arrays))})\b")
+    moving = [_called(name, d, text) for name in ("threadIdx", "blockDim") for d in DIMENSIONS]
+    about = [one for one in re.split(r"[;{}]", text) if arrays and is_array.search(one)]
+    return bool(about) and not any(_has("|".join(moving), one) for one in about)
+
+
+def collective(kernel: Kernel) -> str | None:
+    """A collective of a whole block, whose width is an argument of its template."""
+    for name in _STORAGE.findall(_text(kernel)):
+        alias = re.search(
+            rf"\busing\s+{name}\s*=([^;]*);|\btypedef\s+([^;]*?)\b{name}\s*;", kernel.source.text
+        )
+        type_ = (alias[1] or alias[2]) if alias is not None else name
+        if not re.search(r"\bWarp[A-Z]", type_):
+            return str(name)
+    return None
+
+
+def _text(kernel: Kernel) -> str:
+    return _COMMENT.sub(" ", kernel.source[kernel.span])
+
+
 def _has(pattern: str, text: str) -> bool:
     return re.search(pattern, text) is not None
 
 
-def _called(builtin: str, d: str, text: str) -> str:
-    """A built-in, or a variable that is one: NAME "=" threadIdx.x (";" | ",")."""
+def _called(builtin: str, d: str, text: str, part: str = "") -> str:
+    """A built-in, or a variable that is one, or `part` of it: NAME "=" threadIdx.x (";" | ",")."""
     own = rf"\b{builtin}\s*\.\s*{d}\b"
-    names = re.findall(rf"(\w+)\s*=\s*{_CAST}{own}\s*[;,]", text)
+    names = re.findall(rf"(\w+)\s*=\s*{_CAST}{own}{part}\s*[;,]", text)
     return "(?:" + "|".join([own, *(rf"\b{name}\b" for name in names)]) + ")"
 
 
 def _global_id(d: str, text: str) -> str:
     """blockIdx.d "*" blockDim.d, in one order or the other, or as a call of __mul24."""
-    block, width = _called("blockIdx", d, text), _called("blockDim", d, text)
+    # A warp has an id, too: `blockIdx.x * warps + threadIdx.x / 32` with that part of blockDim.x.
+    block, width = _called("blockIdx", d, text), _called("blockDim", d, text, _WARPS)
     product = rf"\s*\)*\s*\*\s*{_CAST}"
     call = r"mul24\s*\(\s*"
     return "|".join(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from cutune.analysis.suggested_blocks import Proposal, proposal
+from cutune.analysis.suggested_blocks import Proposal, collective, keeps_memory, proposal
 from cutune.core.codes import Code
 from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
@@ -21,6 +21,10 @@ ONE_BLOCK = (
     "It seems to be right with one block alone: its text does not ask how wide the block is, or "
     "its shared arrays are too short for others. Compute with blockDim in place of constants; then "
     "an annotation can say which blocks are right."
+)
+COLLECTIVE = (
+    "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
+    "right with that block alone, and no annotation helps."
 )
 
 
@@ -64,9 +68,9 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
     """What an annotation of the kernel could say; None where it would not help."""
-    if kernel is None or site.code not in ASSERTABLE or _has_unknown_memory(site):
+    if kernel is None or site.code not in ASSERTABLE:
         return None
-    return proposal(kernel)
+    return None if _has_unknown_memory(site) and not keeps_memory(kernel) else proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -96,6 +100,8 @@ def _annotation(
     # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
+    if any(map(_has_unknown_memory, helped)):
+        shared = " shared(keep)"
     return Suggestion(
         source.path,
         source.location(start).line,
@@ -129,13 +135,15 @@ def _is_integer(type_: str) -> bool:
 
 def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
-    if code in ASSERTABLE and _has_unknown_memory(site):
+    is_one_block = kernel is not None and proposal(kernel) is None
+    if code in ASSERTABLE and _has_unknown_memory(site) and not is_one_block:
         code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     reason = site.reason if code is site.code else code.template
     remedy = MEANINGS[code]
     if code in ASSERTABLE and kernel is not None:
-        remedy = ONE_BLOCK
+        name = collective(kernel)
+        remedy = ONE_BLOCK if name is None else COLLECTIVE.format(name=name)
     text = f"{reason[0].upper()}{reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

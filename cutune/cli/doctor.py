@@ -30,7 +30,6 @@ EXTRAS = {
     "scikit-learn": "neighbours",
     "jinja2": "report",
     "matplotlib": "report",
-    "dask": "cluster",
     "mkdocs-material": "docs",
 }
 

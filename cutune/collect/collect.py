@@ -93,7 +93,13 @@ def measure(
     for part in parts:
         known = _known(session, part.workspace)
         seen = subjects(
-            part.program, launches, part.numbers, part.resources, candidate_set, session.warn
+            part.program,
+            launches,
+            part.numbers,
+            part.resources,
+            candidate_set,
+            session.warn,
+            may_execute=any(run.is_cut for run in recording.runs),
         )
         tried = _tried(session, part, recording, seen) if seen else []
         measured, left = _replay(session, part, tried, known, training)

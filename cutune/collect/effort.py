@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import log2
 
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
 from cutune.collect.trial import LAUNCHES
+from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.fit.measurement.measurement import MeasuredKernel
 
 #: Warp instructions that trying all candidates of all kernels may take: some ten seconds.
 TRIAL_BUDGET = 2_000_000_000
+
+#: Candidates among which a choice is made at least.
+FEWEST_CANDIDATES = 6
 
 
 def affordable(
@@ -54,5 +61,57 @@ def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most
 
 def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    work = max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
-    return work * len(subject.kernel.candidates())
+    return _most_work(subject, launches) * len(_left(subject.kernel))
+
+
+def with_fewer_candidates(
+    subject: Subject, recorded: Iterable[Sequence[LaunchRecord]], budget: int
+) -> Subject:
+    """The kernel with as many candidates as `budget` is enough for in the cheapest of its runs.
+
+    At least `FEWEST_CANDIDATES`.
+    """
+    works = [work for launches in recorded if (work := _most_work(subject, launches))]
+    return thinned(subject, max(FEWEST_CANDIDATES, budget // min(works))) if works else subject
+
+
+def thinned(subject: Subject, most: int) -> Subject:
+    """The kernel with so many candidates at most.
+
+    The program's own stays, then each time the one that lies farthest from those that do.
+    """
+    kernel = subject.kernel
+    left = _left(kernel)
+    if most >= len(left):
+        return subject
+    # Where no guard is known only those can be launched that divide the threads.
+    left = [block for block in left if _divides(kernel, block)]
+    # Counts of a kernel whose grid stays are taken with its smallest block.
+    kept = [kernel.original, *([min(left)] if kernel.keeps_grid else [])]
+    while len(kept) < min(most, len({*left, *kept})):
+        kept.append(max(left, key=lambda block: min(_distance(block, one) for one in kept)))
+    rejected = {*kernel.candidates(), *kernel.rejected} - {*kept}
+    return replace(subject, kernel=replace(kernel, rejected=tuple(sorted(rejected))))
+
+
+def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
+    return max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
+
+
+def _left(kernel: MeasuredKernel) -> list[Block]:
+    return [block for block in kernel.candidates() if block not in kernel.rejected]
+
+
+def _divides(kernel: MeasuredKernel, block: Block) -> bool:
+    """May it be launched with one grid or another in all recorded launches?"""
+    return all(
+        extents[axis] % block[axis] == 0
+        for axis in range(3)
+        if kernel.free[axis] and kernel.variable_extents[axis] and not kernel.grid_kept[axis]
+        for _, extents in kernel.recorded
+    )
+
+
+def _distance(block: Block, other: Block) -> float:
+    """How often sizes are doubled from one to the other, in all dimensions together."""
+    return sum(abs(log2(one / two)) for one, two in zip(block, other, strict=True))

@@ -6,10 +6,10 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cutune.collect.effort import experiments, one_of_each
+from cutune.collect.effort import experiments, one_of_each, thinned, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
@@ -38,12 +38,16 @@ from cutune.fit.measurement.measurement import (
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
-#: Seconds for that in a run which itself takes too long to be executed.
-CUT_SECONDS = 60
+#: The same, and seconds for that, in a run which itself takes too long to be executed.
+CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
+#: Threads that are counted of a launch which takes longer, and candidates that it is made with.
+SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
-#: If launches of one size differ in work by more than this factor, the sizes do not determine it.
+#: If launches of one size differ in work by more than this factor, the sizes do not determine it …
 LARGEST_SPREAD = 4
+#: … unless several come within it of the largest, and do so much of the work together.
+LARGEST_SHARE = 0.8
 
 
 def counted_on_data(
@@ -68,13 +72,24 @@ def counted_on_data(
         progress("counting with data", counted.number, len(runs) + 1)
         return counted.made(device)
 
+    asked, found = found, _affordable(runs, recorded, found)
     planned = list(_planned(runs, recorded, found))
     made = [made_in(counted) for counted in planned]
     if (larger := _larger(planned, made, recorded)) is not None:
         made.append(made_in(larger))
-    if planned:
+    entries = {entry for of_run in made for entry, its in of_run.items() if its}
+    if not any(run.is_cut for run in runs):
+        entries |= {subject.kernel.entry for counted in planned for subject in counted.subjects}
+    found = [
+        subject if subject.kernel.entry in entries else thinned(before, SAMPLED_CANDIDATES)
+        for before, subject in zip(asked, found, strict=True)
+    ]
+    left = [subject for subject in found if subject.kernel.entry not in entries]
+    sampled = list(_sampled(runs, recorded, left))
+    made += [made_in(counted) for counted in sampled]
+    if planned or sampled:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
-    for subject in found:
+    for before, subject in zip(asked, found, strict=True):
         name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
@@ -82,6 +97,14 @@ def counted_on_data(
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
+            if subject is not before:
+                count = len(subject.kernel.candidates())
+                kept = count - len(subject.kernel.rejected)
+                said = Diagnostic.at(Code.FEWER_COUNTED, None, kernel=name, kept=kept, count=count)
+                warn(said)
+            if _is_in(subject, sampled):
+                said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
+                warn(said)
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
             if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
                 warn(remark)
@@ -109,13 +132,23 @@ def _unclear_growth(
     return None
 
 
+def _affordable(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+) -> list[Subject]:
+    """Kernels with the candidates that there is time for, where there is not for all of them."""
+    if any(run.is_cut for run in runs):
+        return list(found)  # What there is time for is not known: parts of launches are counted.
+    return [with_fewer_candidates(subject, recorded, BUDGET) for subject in found]
+
+
 def _planned(
     runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
 ) -> Iterator[CountedRun]:
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
         costs = [(subject, one_of_each(subject, launches)) for subject in found]
-        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
+        most_cost = CUT_BUDGET if run.is_cut else BUDGET
+        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
             continue
         most = 1 if run.is_cut else RECORDED_LAUNCHES
@@ -125,6 +158,30 @@ def _planned(
         seconds = CUT_SECONDS if run.is_cut else 0
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
+
+
+def _is_in(subject: Subject, planned: Iterable[CountedRun]) -> bool:
+    return any(subject is one for counted in planned for one in counted.subjects)
+
+
+def _sampled(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+) -> Iterator[CountedRun]:
+    """Runs in which a part of each launch is counted: the smallest and the largest, if any.
+
+    What kernels would compute in the rest of a launch is not missed: behind all candidates it is
+    made as the program asks for it.
+    """
+    made = [
+        (number, run, launches, tuple(s for s in found if any(map(s.is_launch, launches))))
+        for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
+        if run.is_cut or not run.launches_only
+    ]
+    made = [one for one in made if one[-1]]
+    for number, run, launches, kernels in made[:1] + made[1:][-1:]:
+        sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
+        executed = replace(run, launches_only=False)
+        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=SAMPLED_THREADS)
 
 
 def _larger(
@@ -173,16 +230,24 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     """Why no model can be made of these launches; empty if one can."""
     if not of_runs:
-        count = len(subject.kernel.candidates())
-        return f"to run all of its {count} blocks takes too long at these sizes"
+        kernel = subject.kernel
+        count = len(kernel.candidates()) - len(kernel.rejected)
+        return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
         work: dict[object, list[int]] = {}
         for one in of_run:
             work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
-        if any(max(same) > LARGEST_SPREAD * min(same) for same in work.values()):
+        if not all(_is_told(same) for same in work.values()):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
     return ""
+
+
+def _is_told(works: Sequence[int]) -> bool:
+    """Do launches of one size do about the same work, or several that matter?"""
+    alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
+    is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
+    return is_most or len(alike) == len(works)
 
 
 def _smaller_and_largest(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:

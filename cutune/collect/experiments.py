@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 
 from cutune.collect.record import Sweep
@@ -20,11 +21,13 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
 
 #: Tracing one line or sector takes as long as so many warp instructions.
 TRACING = 4
+#: What a memory instruction logs that is no count.
+_PLACES = frozenset({"site", "lowest", "highest"})
 #: Time limit of a run that the user did not ask for.
 EXTRA_SECONDS = 30
 
@@ -64,6 +67,8 @@ class CountedRun:
     launches: int
     is_extra: bool = False
     sweep: Sweep = field(default_factory=Sweep)
+    #: Threads of a launch that are executed, in whole blocks, and stand for all; 0: all.
+    sampled_threads: int = 0
 
     def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
         """Run the program; gives its experiments by entry of the kernel.
@@ -80,7 +85,7 @@ class CountedRun:
                 if not self.is_extra:
                     raise
                 return {}
-            logged = list(read_launches(log))
+            logged = [_whole(record) for record in read_launches(log)]
         return {
             subject.kernel.entry: [
                 experiment
@@ -106,6 +111,7 @@ class CountedRun:
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",
             "CUTUNE_LAUNCH_LIMIT": str(self.launches),
+            "CUTUNE_SAMPLED_THREADS": str(self.sampled_threads),
         }
 
 
@@ -122,6 +128,37 @@ def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
             if len(by_block) > 1:
                 yield Experiment(asked, by_block)
             asked = None
+
+
+def _whole(record: LaunchRecord) -> LaunchRecord:
+    """The counters of a launch of which some thread blocks were executed, as if all had been."""
+    count, executed = prod(record.grid), record.executed_blocks
+    if not executed or executed == count:
+        return record
+
+    def scaled(value: int) -> int:
+        return round(value * count / executed)
+
+    return replace(
+        record,
+        warp_instructions=scaled(record.warp_instructions),
+        thread_instructions=scaled(record.thread_instructions),
+        executed_blocks=count,
+        working_threads=scaled(record.working_threads),
+        blocks=tuple(
+            LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks
+        ),
+        sites=tuple(
+            LoggedSite(
+                site.site,
+                {
+                    name: value if name in _PLACES else scaled(value)
+                    for name, value in site.counters.items()
+                },
+            )
+            for site in record.sites
+        ),
+    )
 
 
 def _touched(site: LoggedSite) -> int:

@@ -296,7 +296,7 @@ class Code(Enum):
         238,
         WARNING,
         "the launch asks for dynamic shared memory, and its dependence on the thread block is not"
-        " known; add shared(bytes as a formula of x, y, z) to the annotation",
+        " known; add shared(bytes as a formula of x, y, z) to the annotation, or shared(keep)",
     )
     UNKNOWN_SHARED_FORMULA = (
         247,
@@ -550,6 +550,18 @@ class Code(Enum):
 
     UNKNOWN_PASS = (304, ERROR, "no pass is named '{name}'; known: {known}")
 
+    FEWER_COUNTED = (
+        404,
+        NOTE,
+        "kernel '{kernel}' takes long at these sizes: {kept} of its {count} candidate thread "
+        "blocks were counted, and the choice is among these",
+    )
+    SAMPLED = (
+        405,
+        NOTE,
+        "kernel '{kernel}' takes too long at these sizes to be counted as a whole: about {threads} "
+        "of its threads were counted, in blocks all over the grid, and stand for all",
+    )
     BAD_RUN = (
         410,
         ERROR,
@@ -647,7 +659,7 @@ class Code(Enum):
     NOTHING_TUNABLE = (
         415,
         ERROR,
-        "no launch in '{path}' can be tuned; 'cutune inspect' says why",
+        "no launch in '{path}' can be tuned; 'cutune inspect --suggest' says why, and what helps",
     )
     ONE_SIZE = (
         402,
@@ -686,7 +698,8 @@ class Code(Enum):
         502,
         WARNING,
         "counts of kernel '{kernel}' are {error} % off at sizes that took no part{where}; its "
-        "launches stay as they are. Run it at more sizes, apart: {command}",
+        "launches stay as they are. Run it at larger sizes, apart, by the same command with other "
+        "values of --vary{example}",
     )
 
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")

@@ -240,7 +240,8 @@ MEANINGS: dict[Code, str] = {
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
     Code.DYNAMIC_SHARED_MEMORY: "Otherwise the annotated kernel would get the memory that the "
     "program's own thread block needs, whichever is chosen. Write for instance `shared(4 * x * "
-    "y)`, or compute the argument of the launch from the variables that define its block.",
+    "y)`, or compute the argument of the launch from the variables that define its block; write "
+    "`shared(keep)` where it is right for all, as that of a table is.",
     Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen thread "
     "block. A launch stays as it is where the formula, for the program's own thread block, "
     "differs from what the launch asks for.",
@@ -310,6 +311,9 @@ MEANINGS: dict[Code, str] = {
     "kernels computed. Kernels whose work depends on data are counted only if they were executed.",
     Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
     "of `--vary`. With smaller sizes there would be time for that, too.",
+    Code.FEWER_COUNTED: "Work that depends on data is counted while the program runs, once per "
+    "candidate. With smaller sizes there is time for all of them.",
+    Code.SAMPLED: "With smaller sizes there is time for all of them.",
     Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
     "size it is taken to grow as the number of threads does.",
     Code.ALIKE_SIZES: "Work that depends on data is counted at the sizes of the runs alone. If two "

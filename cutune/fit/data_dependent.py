@@ -65,10 +65,7 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
     """The number of threads (blocks, where the grid is kept), then products of up to 3 sizes."""
     variables = kernel.variables
     if variables:
-        points = count_points(variables)
-        threads = [max(0, prod(extents_at(kernel, point))) for point in points]
-        places = [[point[name] for name in variables] for point in points]
-        yield fit(variables, places, threads)
+        yield _threads(kernel)
     for width in (1, 2, 3):
         for names in combinations_with_replacement(variables, width):
             exponents = tuple(names.count(name) for name in variables)
@@ -76,6 +73,22 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
                 constant_function(variables, 1),
                 numerator=Polynomial(variables, ((exponents, Fraction(1)),)),
             )
+
+
+def _threads(kernel: MeasuredKernel) -> RationalFunction:
+    """What all dimensions have, multiplied: of many variables the product itself is not found."""
+    variables = kernel.variables
+    points = count_points(variables)
+    places = [[point[name] for name in variables] for point in points]
+    extents = [[max(0, extent) for extent in extents_at(kernel, point)] for point in points]
+    found = [fit(variables, places, along) for along in zip(*extents, strict=True)]
+    if not all(one.exact for one in found):
+        return fit(variables, places, list(map(prod, extents)))
+    one = constant_function(variables, 1)
+    for extent in found:
+        numerator = one.numerator * extent.numerator
+        one = replace(one, numerator=numerator, denominator=one.denominator * extent.denominator)
+    return one
 
 
 def _spread(ratios: Sequence[Fraction]) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -35,8 +35,10 @@ from cutune.fit.measurement.measurement import (
 EXACT, PAPER = "exact", "paper"
 #: Relative error up to which the functions of a data-dependent kernel are used.
 PROPORTION_LIMIT = 1.0
-#: Sizes at which a program is proposed to run, of each parameter.
-VARIED = "64,256,1024"
+#: How many times as large as before the sizes are at which a program is proposed to run.
+LARGER = (2, 4, 8)
+#: So many launches that are counted on data tell how their work grows.
+FEWEST_ON_DATA = 2
 
 
 def fit_model(
@@ -77,8 +79,7 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     if not kernel.on_data and (reason := uncertain_accesses(kernel, counted[-1])):
         return _data_dependent(kernel, reason)
     if kernel.on_data:
-        functions = count_functions(kernel, counted, proportions(kernel, counted))
-        checked = HeldOut(functions, tuple(counted), tuple(counted))
+        checked = _on_data(kernel, counted)
     else:
         checked = held_out(kernel, measurements)
     counts = checked.functions
@@ -91,16 +92,37 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     return checked
 
 
+def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
+    """Totals in proportion to sizes: of all launches, or of the larger ones if these differ.
+
+    A loop that small launches do not repeat does not tell how often large ones do.
+    """
+    ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
+    found = []
+    for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
+        kept = ordered[first:]
+        functions = count_functions(kernel, kept, proportions(kernel, kept))
+        found.append(HeldOut(functions, tuple(kept), tuple(kept)))
+        if _error(kernel, functions) <= PROPORTION_LIMIT:
+            return found[-1]
+    return found[0]
+
+
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
     """Why no model is made, and what to do."""
-    sizes = " ".join(f"--vary {name}={VARIED}" for name in kernel.parameters)
+    largest = [max(column) for column in zip(*(one for one, _ in kernel.recorded), strict=True)]
+    example = ""
+    if largest:
+        name, most = kernel.parameters[0], largest[0]
+        values = ",".join(str(most * factor) for factor in LARGER)
+        example = f", such as {values} where {name} was {most} at most"
     return Diagnostic.at(
         Code.POOR_FIT,
         None,
         kernel=kernel.name,
         error=f"{100 * error:.0f}",
         where=checked.where,
-        command=f"cutune tune {shlex.quote(kernel.origin.path)} {sizes}",
+        example=example,
     )
 
 

@@ -203,8 +203,9 @@ class Kernel:
     allowed: BlockRange | None = None
     #: Dimensions in which an annotation asserts more than is proven.
     asserted: tuple[str, ...] = ()
-    #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
+    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`.
     shared: str | None = None
+    keeps_shared: bool = False
     #: May threads of a warp exchange values, so that each warp must keep its threads?
     needs_warps: bool = False
     #: Do they use warp-level functions? Then only an annotation can make it tunable.

@@ -66,6 +66,7 @@ class cutune_controlled {
                       const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
           site_(site), signature_(cutune_signature<Arguments...>::value), pending_(true),
+          asked_{asked_grid, asked_block, asked_smem, 0},
           experiment_(nullptr), members_seen_(0) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
         if (!cutune_is_probing()) return;

@@ -89,8 +89,11 @@ class Table:
         distance = self._distances([int(column[index]) for column in self.columns])
         distance[index] = np.iinfo(np.int64).max
         count = min(most, self.size - 1)
-        near = np.argpartition(distance, count - 1)[:count] if count else np.array([], dtype=int)
-        return [int(row) for row in sorted(near, key=lambda row: (distance[row], row))]
+        if count < 1:
+            return []
+        # Of rows at the same distance the first ones count, whatever `most` is.
+        near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
+        return [int(row) for row in near[np.argsort(distance[near], kind="stable")][:count]]
 
     def closest(self, wanted: Mapping[str, Value]) -> int:
         """The row that is nearest to some values; where a value is missing, to the middle one."""

@@ -138,7 +138,9 @@ def _nothing_to_measure(project: Project, seen: Sequence[SeenLaunch]) -> CutuneE
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen
     )
-    why = "".join(f"\n{reason}" for reason in dict.fromkeys(reasons))
+    sources = shlex.join(dict.fromkeys(one.site.source for one in seen))
+    advice = f"what would help, if anything does: cutune inspect --suggest {sources}"
+    why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
     code, make = Code.NOTHING_TUNABLE_BUILT, project.make
     return CutuneError(Diagnostic.at(code, None, command=make, count=len(seen), why=why))
 

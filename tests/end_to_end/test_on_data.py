@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest.mock import patch
 
 import pytest
 
 from cutune.analysis.session import Session
+from cutune.collect import executed_kernel
 from cutune.collect.collect import measurements
 from cutune.collect.larger_run import MOST_DOUBLINGS
 from cutune.core.workspace import Workspace
@@ -258,3 +260,22 @@ def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     # Its thread space follows from no size: it has to be named.
     assert "cutune select patches" in done.stdout and "T.x=" in done.stdout
     assert "block 992x1x1 -> " in said, said
+
+
+def test_parts_of_a_launch_stand_for_it(tmp_path: Path) -> None:
+    """As where there is no time for more; what is counted is about what the whole launch does."""
+    totals = []
+    for folder, budget in (("whole", executed_kernel.BUDGET), ("parts", 1000)):
+        source = tmp_path / folder / "ragged.cu"
+        source.parent.mkdir()
+        source.write_text(BINS)
+        words = ("--run", "./{program} 60000", *QUICK, "-o", tmp_path / folder / "tuned.cu")
+        with patch.object(executed_kernel, "BUDGET", budget):
+            done = cutune("tune", source, *words, cwd=source.parent)
+        assert done.returncode == 0, done.stderr
+        assert ("[CT405]" in done.stderr) == (folder == "parts")
+        _, measured = measurements(Session(), Workspace(source.parent / ".cutune"))
+        largest = [m for m in measured if m.block == (96, 1, 1)][-1]
+        totals.append([largest.working_threads, *largest.lanes, *(s.lanes for s in largest.sites)])
+    for whole, part in zip(*totals, strict=True):
+        assert part == pytest.approx(whole, rel=0.1)

@@ -153,8 +153,22 @@ def test_shared_memory(formula: str, text: str) -> None:
     assert kernel(f"block(x: 32..64) shared({formula})").shared == text
 
 
+def test_shared_memory_may_be_the_same_for_every_block() -> None:
+    found = kernel("block(x: 32..64) shared(keep)")
+    assert (found.shared, found.keeps_shared) == (None, True)
+    assert not kernel("block(x: 32..64) shared(4 * x)").keeps_shared
+
+
 @pytest.mark.parametrize(
-    "formula", ["4 * n", "x / y", "x % 0", "999999999999999 * x", "16000000 * 16000000 * x * y * z"]
+    "formula",
+    [
+        "keep + 4",
+        "4 * n",
+        "x / y",
+        "x % 0",
+        "999999999999999 * x",
+        "16000000 * 16000000 * x * y * z",
+    ],
 )
 def test_memory_that_cannot_be_computed_is_refused(formula: str) -> None:
     found = program(f"#pragma cutune kernel k block(x: 32..64) shared({formula})\n")

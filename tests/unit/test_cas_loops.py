@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +94,37 @@ CASES: Mapping[str, tuple[str, str]] = {
         " seen = old; if ((old = atomicCAS(p, seen, __float_as_int(v))) == seen) break; }",
         "global.max.f32",
     ),
+    # The value was computed by a loop, so that several instructions write its register.
+    "while_greater_sum": (
+        f"{WIDE} double v = 0; for (int k = 0; k < b[i]; ++k) v += b[k];"
+        " while (v > __longlong_as_double(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __double_as_longlong(v))) == seen) break; }",
+        "global.max.f64",
+    ),
+    # A relaxed load orders nothing, an acquiring one does.
+    "relaxed_guess": (
+        "unsigned long long *p = (unsigned long long *)a, seen, old;"
+        ' asm volatile("ld.relaxed.sys.b64 %0, [%1];" : "=l"(old) : "l"(p));'
+        " double v = 0; for (int k = 0; k < b[i]; ++k) v += b[k];"
+        " while (v > __longlong_as_double(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __double_as_longlong(v))) == seen) break; }",
+        "global.max.f64",
+    ),
+    # The sum that is compared has grown since the one that is stored.
+    "while_greater_grown": (
+        f"{WIDE} double v = 0; for (int k = 0; k < b[i]; ++k) v += b[k];"
+        " unsigned long long bits = __double_as_longlong(v); if (b[i] > 7) v += 3;"
+        " while (v > __longlong_as_double(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, bits)) == seen) break; }",
+        "",
+    ),
+    "while_greater_other_sum": (
+        f"{WIDE} double v = 0, w = 0;"
+        " for (int k = 0; k < b[i]; ++k) { v += b[k]; w += b[k + 1]; }"
+        " while (v > __longlong_as_double(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __double_as_longlong(w))) == seen) break; }",
+        "",
+    ),
     # What is no number would be stored, and then replaced by whatever comes next.
     "while_not_more_float": (
         "int *p = (int *)a, old = *p, seen; float v = b[i]; while (!(v <= __int_as_float(old))) {"
@@ -164,6 +197,28 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
     path = tmp_path_factory.mktemp("cas") / "kernels.cu"
     path.write_text('extern "C" {\n' + kernels + "}\n")
     return parse(find_nvcc().ptx(path))
+
+
+def test_an_acquiring_guess_stays(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.cu"
+    guess = 'asm volatile("ld.acquire.gpu.b32 %0, [%1];" : "=r"(old) : "l"(a) : "memory");'
+    path.write_text(
+        f"__global__ void k(int *a, int *b) {{ int v = b[threadIdx.x], old, seen; {guess}"
+        " while (v > old) { seen = old; if ((old = atomicCAS(a, seen, v)) == seen) break; } }\n"
+    )
+    (function,) = parse(find_nvcc().ptx(path)).functions.values()
+    items = list(without_cas_loops(function).body or ())
+    assert any(isinstance(item, Instruction) and "acquire" in item.modifiers for item in items)
+
+
+def test_where_a_table_of_jumps_may_lead_into_a_loop_it_stays(module: Module) -> None:
+    function = module.functions["while_less"]
+    assert without_cas_loops(function) != function
+    items = list(function.body or ())
+    end = next(i for i in reversed(items) if isinstance(i, Instruction))
+    jump = replace(end, opcode="brx", modifiers=("idx",), operands=("%r1", "TABLE"))
+    with_jump = replace(function, body=(jump, *items))
+    assert without_cas_loops(with_jump) == with_jump
 
 
 @pytest.mark.parametrize("name", list(CASES))

@@ -13,6 +13,7 @@ from cutune.analysis.analyze import analyze
 from cutune.cli.common import show
 from cutune.cli.report.choices import print_choice
 from cutune.cli.report.programs import print_programs
+from cutune.cli.report.tuned import Summary
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
@@ -55,6 +56,21 @@ def test_candidates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     found = lines(capsys.readouterr().out)
     assert [line for line in found if len(line) > WIDTH or "…" in line] == []
     assert {"predicted", "block", "grid"} <= {word for line in found for word in line.split()}
+
+
+def test_outcomes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    rows = [["a.cu:1", "k", "tuned", ""], ["a.cu:20", "tile", "refused", "so [CT211]" * 12]]
+    Summary("2 launches", rows).show()
+    counts, tuned, refused, *remark = lines(capsys.readouterr().out)
+    assert (counts, tuned, refused) == (
+        "2 launches",
+        "a.cu:1   k     tuned",
+        "a.cu:20  tile  refused",
+    )
+    assert all(len(line) <= WIDTH for line in remark)
+    assert "".join("".join(remark).split()) == rows[1][3].replace(" ", "")
 
 
 class Terminal(io.StringIO):

@@ -82,6 +82,7 @@ def test_the_help_of_the_command_has_every_verb(monkeypatch: pytest.MonkeyPatch)
             "--gpu-architecture=sm_90 -Xcompiler -Wall",
         ),
         ("tune a.cu --nvcc-flag -lm --sizes 8 9 -c", "a.cu", "-lm"),
+        ("tune a.cu -shared -ptx -MD -odir out --dryrun -v", "a.cu", "-v"),
         ("inspect @args.rsp a.cu -DN=4", "a.cu", "-DN=4 --options-file args.rsp"),
         (
             "tune --run 'x {n}' -- /opt/cuda/bin/nvcc -O3 -DN=4 -std=c++17 -MD -MF a.d -o app -dc "

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from cutune.collect.executed_kernel import BUDGET, counted_on_data
+from cutune.collect.effort import thinned, with_fewer_candidates
+from cutune.collect.executed_kernel import (
+    BUDGET,
+    SAMPLED_CANDIDATES,
+    SAMPLED_THREADS,
+    counted_on_data,
+)
 from cutune.collect.experiments import TRACING, CountedRun, Experiment
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
@@ -20,6 +26,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.emulator.counters import site_counters
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite
+from cutune.fit.fit import fit_model
+from cutune.fit.fitted_model import FittedModel, Range
 from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 from tests.replayed import POINTERS, recorded, subject
 
@@ -166,6 +174,35 @@ def test_the_largest_launch_and_a_smaller_one_are_measured(logs: Logs) -> None:
     assert {m.block for m in measured if m.purpose == COUNTS} == {OWN}
 
 
+def counted_at(logs: Logs, rounds: Mapping[int, int]) -> list[Measurement]:
+    """Runs with so many elements, of which each thread goes so many rounds."""
+    runs = [logs.run(n, sweep(n, work=n)) for n in rounds]
+    ((_, measured),), _ = on_data(runs, at(*rounds))
+    return [
+        replace(m, lanes=tuple(rounds[dict(m.sizes)["n"]] * lanes for lanes in m.lanes))
+        for m in measured
+    ]
+
+
+#: Small launches tell nothing of a loop that they do not repeat.
+SMALL, LARGE = {100: 90, 400: 1}, {1000: 1, 4000: 1}
+
+
+def test_where_small_launches_are_unlike_larger_ones_these_decide(logs: Logs) -> None:
+    small, large = counted_at(logs, SMALL), counted_at(logs, LARGE)
+    alone, both = (fit_model(GATHER.kernel, one) for one in (large, [*small, *large]))
+    assert isinstance(alone, FittedModel) and isinstance(both, FittedModel)
+    assert both.instructions == alone.instructions
+    assert both.reached == (Range(400, 4000, 1),)
+
+
+def test_otherwise_larger_sizes_are_proposed(logs: Logs) -> None:
+    said = fit_model(GATHER.kernel, counted_at(logs, SMALL))
+    assert isinstance(said, Diagnostic) and said.code is Code.POOR_FIT
+    most = GATHER.kernel.recorded[0][0][0]
+    assert f"such as {2 * most},{4 * most},{8 * most} where n was {most} at most" in said.message
+
+
 def test_counters_go_where_the_code_has_them(logs: Logs) -> None:
     runs = [logs.run(1000, sweep(1000, work=1000))]
     ((_, measured),), _ = on_data(runs, at(1000))
@@ -184,9 +221,39 @@ def test_candidates_that_cannot_be_launched_there_are_left_out(logs: Logs) -> No
     assert {m.block for m in measured} == {*few}
 
 
-def test_kernels_that_take_too_long_are_left_alone(logs: Logs) -> None:
+def sampled(record: LaunchRecord) -> LaunchRecord:
+    """The same, of which every other block was executed."""
+    return replace(record, grid=(8, 1, 1), executed_blocks=4)
+
+
+def test_of_kernels_that_take_too_long_some_blocks_are_counted(logs: Logs) -> None:
     launches = [[replace(recorded("gather"), warp_instructions=BUDGET)]]
-    assert on_data([logs.run(1000, sweep(1000))], launches) == ([], [Code.DATA_DEPENDENT])
+    runs = [logs.run(1000, map(sampled, sweep(1000)))]
+    ((found, measured),), said = on_data(runs, launches)
+    assert said == [Code.FEWER_COUNTED, Code.SAMPLED, Code.ONE_SIZE]
+    assert len(BLOCKS) - len(found.kernel.rejected) == SAMPLED_CANDIDATES
+    assert {m.working_threads for m in measured} == {2000}
+    _, second, _ = measured[0].sites
+    assert (second.lanes, second.low, second.high) == (2000, 8, 4008)
+    assert measured[0].executed_blocks == 8 and measured[0].lanes[0] == 2000
+
+
+def test_what_fails_all_the_same_is_left_alone(logs: Logs) -> None:
+    launches = [[replace(recorded("gather"), warp_instructions=BUDGET)]]
+    run = logs.run(1000, [])
+    assert on_data([run], launches) == ([], [Code.DATA_DEPENDENT])
+    # Nothing may be executed.
+    run = replace(logs.run(1000, sweep(1000)), launches_only=True)
+    assert on_data([run], launches) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_the_program_is_told_how_much_to_execute(logs: Logs) -> None:
+    kept = logs.folder / "environment"
+    run = Run(("sh", "-c", f"echo $CUTUNE_SAMPLED_THREADS >> {kept}"), {})
+    launches = [[replace(recorded("gather"), warp_instructions=work)] for work in (BUDGET, 1)]
+    on_data([run], launches[:1])
+    on_data([run], launches[1:])
+    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0"]
 
 
 def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
@@ -195,3 +262,54 @@ def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
     steady = [*sweep(1000, work=100), *sweep(1000, work=400)]
     found, said = on_data([logs.run(1000, steady)], at(1000))
     assert (len(found), said) == (1, [Code.ONE_SIZE])
+
+
+def test_few_small_launches_among_large_ones_do_not_matter(logs: Logs) -> None:
+    launches = [record for work in (10, 400, 500) for record in sweep(1000, work=work)]
+    ((found, _),), said = on_data([logs.run(1000, launches)], at(1000))
+    assert (found, said) == (GATHER, [Code.ONE_SIZE])
+    many = [record for work in (100, 100, 100, 500, 500) for record in sweep(1000, work=work)]
+    assert on_data([logs.run(1000, many)], at(1000)) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_as_many_candidates_are_counted_as_there_is_time_for(logs: Logs) -> None:
+    work = BUDGET // 7
+    launches = [[replace(recorded("gather"), warp_instructions=n * work)] for n in (1, 2)]
+    kept = with_fewer_candidates(GATHER, launches, BUDGET).kernel
+    blocks = [block for block in kept.candidates() if block not in kept.rejected]
+    assert {*blocks} >= {OWN, (32, 1, 1), (1024, 1, 1)} and len(blocks) == 7
+    runs = [logs.run(1000, sweep(1000, blocks, work))]
+    ((found, measured),), said = on_data(runs, launches[:1])
+    assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
+    assert found.kernel == kept
+    assert {m.block for m in measured} == {*blocks}
+
+
+def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:
+    work = BUDGET // len(BLOCKS)
+    launches = [[replace(recorded("gather"), warp_instructions=work)]]
+    assert with_fewer_candidates(GATHER, launches, BUDGET) is GATHER
+    assert with_fewer_candidates(GATHER, [[]], BUDGET) is GATHER
+
+
+def test_only_candidates_that_can_be_launched_are_chosen() -> None:
+    """7813 blocks of 128 threads: four other blocks of whole warps divide them."""
+    threads = ((), (7813 * 128, 1, 1))
+    kernel = replace(
+        GATHER.kernel,
+        guards=(None, None, None),
+        variable_extents=(True, False, False),
+        original=(128, 1, 1),
+        recorded=(threads,),
+    )
+    kept = thinned(replace(GATHER, kernel=kernel), 12).kernel
+    blocks = {block[0] for block in kept.candidates() if block not in kept.rejected}
+    assert blocks == {32, 64, 128, 416, 832}
+
+
+def test_the_smallest_block_is_counted_where_the_grid_stays() -> None:
+    kernel = replace(GATHER.kernel, grid_kept=(True, False, False), rejected=((32, 1, 1),))
+    launches = [[replace(recorded("gather"), warp_instructions=BUDGET // 6)]]
+    kept = with_fewer_candidates(replace(GATHER, kernel=kernel), launches, BUDGET).kernel
+    blocks = {block for block in kept.candidates() if block not in kept.rejected}
+    assert len(blocks) == 6 and (64, 1, 1) in blocks and (32, 1, 1) not in blocks

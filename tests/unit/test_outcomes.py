@@ -57,7 +57,7 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     assert of_copy([kernel], frozenset({kernel.entry}), []) == (Outcome.KEPT, "")
     assert of_copy([], frozenset(), []) == (Outcome.NOT_MODELLED, "")
     said = [
-        Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", command="")
+        Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
         for name in ("copy", "other")
     ]
     assert of_copy([], frozenset(), said) == (Outcome.NOT_MODELLED, "CT502")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -36,3 +38,14 @@ def test_a_forge_runs_what_changes_must_pass() -> None:
     assert re.search(r"^ +- run: \.ci/run$", text, re.MULTILINE)
     lowest = PROJECT["requires-python"].removeprefix(">=")
     assert f'python: ["{lowest}", ' in text
+
+
+def test_the_manual_page_needs_no_package() -> None:
+    """The build of a wheel makes it where none is installed."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from cutune.cli.options import parser; "
+        "from cutune.cli.usage.manual import manual_page; print(manual_page(parser())[:3])"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (".TH\n", 0), done.stderr

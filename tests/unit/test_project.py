@@ -79,7 +79,10 @@ def test_launches_that_are_all_refused_are_named(
     monkeypatch.setattr(stage, "noted_launches", lambda workspace: [seen])
     found = refused(PROJECT, folder).diagnostic
     assert found.code is Code.NOTHING_TUNABLE_BUILT
-    assert found.message.splitlines()[1:] == ["app.cu:8: tile: uses shared memory [CT211]"]
+    assert found.message.splitlines()[1:] == [
+        "app.cu:8: tile: uses shared memory [CT211]",
+        "what would help, if anything does: cutune inspect --suggest /project/app.cu",
+    ]
 
 
 def test_the_first_build_is_instrumented_for_the_emulated_device(folder: Path) -> None:

@@ -157,3 +157,23 @@ def test_threads_that_only_large_blocks_have_do_no_work() -> None:
     wide = replace(measurement(70, width=1024), lanes=(1024, 700), executions=(32, 30))
     for found in without_idle_warps([fits, wide]):
         assert (found.lanes, found.executions) == (fits.lanes, fits.executions)
+
+
+def test_threads_are_known_whatever_else_the_kernel_is_told() -> None:
+    """Eight sizes: a product of three of them is none of the functions that would be tried."""
+    names = ("n", "width", "pitch", "top", "left", "bottom", "right")
+    kernel = replace(
+        PLANE,
+        parameters=names,
+        positions=tuple(range(7)),
+        variable_extents=(False, False, True),
+    )
+
+    def at(n: int) -> Measurement:
+        sizes = (n, 2048, 2048 * n, n // 5, 102, n - n // 5, 1945, 3)
+        named = tuple(zip((*names, "extent_z"), sizes, strict=True))
+        return replace(measurement(6 * 2048 * n), sizes=named)
+
+    found = proportions(kernel, [at(256), at(2048)])([1530 * 256, 1536 * 2048], True)
+    assert found(dict(at(4096).sizes)) == 1536 * 4096
+    assert found.held_out_error < 0.01

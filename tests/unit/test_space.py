@@ -235,6 +235,15 @@ def test_nearest_rows_differ_in_few_parameters_first() -> None:
     assert space.neighbours({"a": 8, "b": 8}, 0, 5) == [], "not allowed itself"
 
 
+def test_of_rows_at_one_distance_the_first_come_first() -> None:
+    space = Space.of([Parameter("a", tuple(range(9))), Parameter("b", (0, 1, 2))], [])
+    start = {"a": 4, "b": 1}
+    for axis, table in enumerate(space.tables):
+        near = space.neighbours(start, axis, table.size)
+        for most in range(table.size):
+            assert space.neighbours(start, axis, most) == near[:most]
+
+
 def test_draws_are_uniform() -> None:
     parameters = [Parameter(name, (0, 1, 2)) for name in "ab"] + [Parameter("c", (0, 1))]
     space = Space.of(parameters, [Condition.read("a <= b")])

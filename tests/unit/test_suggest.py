@@ -54,3 +54,105 @@ def test_places_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
     text = read_source(GOLDEN / "suggest" / "refused.cu").text
     print_suggestions([program("\n" * 98 + text)])
     assert "a.cu:100: " in capsys.readouterr().out
+
+
+COLLECTIVE = """
+#include <cub/cub.cuh>
+ALIASES
+template <int TH> __global__ void sums(const float *a, float *b, int n) {
+  OWN
+  __shared__ typename Sum::TempStorage storage;
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[blockIdx.x * n + i];
+  sum = Sum(storage).Sum(sum);
+  if (threadIdx.x == 0) b[blockIdx.x] = sum;
+}
+void run(const float *a, float *b, int n) { sums<128><<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("aliases", "own", "is_proposed"),
+    [
+        ("", "typedef cub::BlockReduce<float, TH> Sum;", False),
+        ("", "using Sum = cub::BlockReduce<float, TH>;", False),
+        ("using Sum = cub::BlockReduce<float, 128>;", "", False),
+        ("#include <sum.h>", "", False),
+        ("", "typedef cub::WarpReduce<float> Sum;", True),
+        ("using Sum = cub::WarpReduce<float>;", "", True),
+    ],
+)
+def test_collectives_of_a_block_have_one_width(aliases: str, own: str, is_proposed: bool) -> None:
+    text = COLLECTIVE.replace("ALIASES", aliases).replace("OWN", own)
+    (found,) = suggestions(program(text))
+    assert (found.pragma is not None) == is_proposed
+    assert is_proposed or "collective 'Sum' is made for one number of threads" in found.text
+
+
+ROWS_OF_WARPS = """
+__global__ void rows(const float *a, float *b, int n) {
+  __shared__ float last[32];
+  const int warp = threadIdx.x / 32, warps = WIDTH;
+  const int row = blockIdx.x * warps + warp;
+  last[warp] = a[row * 32 + threadIdx.x % 32];
+  b[row] = last[warp];
+}
+void run(const float *a, float *b, int n) { rows<<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "is_kept"),
+    [
+        ("blockDim.x / 32", False),
+        ("blockDim.x >> 5", False),
+        ("blockDim.x / warpSize", False),
+        ("n / blockDim.x", True),
+    ],
+)
+def test_ids_of_warps_are_ids(width: str, is_kept: bool) -> None:
+    (found,) = suggestions(program(ROWS_OF_WARPS.replace("WIDTH", width)))
+    assert found.pragma is not None
+    assert ("grid(keep)" in found.pragma) == is_kept
+
+
+TABLE = """
+__global__ void looked_up(const float *table, const int *index, float *out, int n, int length) {
+  extern __shared__ float memory[];
+  float *own = memory + length;
+  for (int k = threadIdx.x; k < length; k += blockDim.x) OWN = memory[k] = table[k];
+  __syncthreads();
+  const int tid = threadIdx.x, i = blockIdx.x * blockDim.x + tid;
+  if (i < n) out[i] = own[READ];
+}
+void run(const float *a, const int *b, float *c, int n, int length) {
+  looked_up<<<n / 256, 256, 2 * length * sizeof(float)>>>(a, b, c, n, length);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "read", "is_kept"),
+    [
+        ("own[k]", "index[i]", True),
+        ("own[k]", "index[i] % 32", True),
+        ("own[k]", "tid", False),
+        ("own[threadIdx.x + 1]", "index[i]", False),
+        ("own[k]", "index[i] % blockDim.x", False),
+    ],
+)
+def test_memory_of_a_table_is_kept(own: str, read: str, is_kept: bool) -> None:
+    text = TABLE.replace("OWN", own).replace("READ", read)
+    (found,) = suggestions(program(text))
+    assert (found.pragma is not None) == is_kept
+    assert found.code == ("CT211" if is_kept else "CT238")
+    if found.pragma is not None:
+        assert found.pragma.endswith(" shared(keep)")
+        annotated = program(text.replace("__global__", f"{found.pragma}\n__global__", 1))
+        assert len(annotated.tunable_launches) == 1
+
+
+def test_a_kernel_of_one_block_needs_no_formula_of_its_memory() -> None:
+    text = "__global__ void k(float *a) { extern __shared__ float s[]; s[threadIdx.x] = a[0]; }\n"
+    (found,) = suggestions(program(text + "void run(float *a) { k<<<1, 64, 4 * 64>>>(a); }\n"))
+    assert found.pragma is None and found.code == "CT211" and "one block alone" in found.text

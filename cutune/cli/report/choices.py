@@ -122,7 +122,8 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     table = table_within(console, columns, named)
     console.print(table)
     left_out = len(choice.ranked[0].terms_us) - (len(table.columns) - len(columns))
-    few = f"; left out: {left_out}" if left_out else ""
+    few = f", {left_out} small terms left out" if left_out > 1 else ", a small term left out"
+    few = few if left_out else ""
     behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
     console.print(f"microseconds{behind}")
     kind = "its blocks" if configuration.variant else "blocks"

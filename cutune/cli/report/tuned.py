@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 from rich.table import Table
 
-from cutune.cli.report.console import aligned, standard_output
+from cutune.cli.report.console import aligned, standard_output, with_remarks
 
 SCHEMA = "cutune-tune-1"
 #: Cells of a row of choices.
@@ -68,6 +68,11 @@ class Summary:
         """Print it."""
         console = standard_output()
         console.print(self.counts)
+        if console.is_terminal and self.rows:
+            _, *lines = with_remarks([""] * len(self.rows[0]), self.rows)
+            for row_or_remark in lines:
+                console.print(row_or_remark)
+            return
         for line in aligned(self.rows):
             console.print(f"  {line}", markup=False, soft_wrap=True)
 

@@ -28,7 +28,16 @@ _OUTPUT = frozenset(
 )
 _LEFT_OUT = frozenset(
     [
-        *("generate-dependency-targets", "link", "run", "x"),
+        *(
+            "generate-dependency-targets",
+            "link",
+            "run",
+            "x",
+            "lib",
+            "cuda",
+            "shared",
+            "device-link",
+        ),
         *(*_OUTPUT, *DEPENDENCIES_TOO, *DEVICE_ONLY, *INFORMS, *PREPROCESSES, *STOPS_AT_OBJECT),
     ]
 )

@@ -68,10 +68,12 @@ def subjects(
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
     warn: Warn,
+    may_execute: bool = False,
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name; a kernel may be missing.
+    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also one whose
+    launches there was no time for.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
@@ -91,7 +93,7 @@ def subjects(
             continue
         if not code.oblivious:
             # Launches that were only recorded have no data.
-            is_counted = code.obliviousness.countable and record.is_executed
+            is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
             reason = code.obliviousness.reason
             where = kernel.source, kernel.span

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -127,6 +128,23 @@ Launch describe(const Configuration& configuration, const std::vector<uint8_t>& 
     return launch;
 }
 
+// Where $CUTUNE_SAMPLED_THREADS says so, launches of an experiment execute only some blocks, which
+// have so many threads together: the first, the last, and one in each part of the grid between.
+// Linear indices; empty: all blocks.
+std::vector<uint64_t> sampled_blocks(const Launch& launch) {
+    static const uint64_t wanted = number_from("CUTUNE_SAMPLED_THREADS", 0);
+    const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    const uint64_t most = std::max<uint64_t>(wanted / threads, 3);
+    const uint64_t all = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    if (wanted == 0 || !is_for_experiments() || all <= most || launch.cooperative) return {};
+    std::vector<uint64_t> chosen{0};
+    const uint64_t part = (all - 2) / (most - 2);
+    std::minstd_rand random;
+    for (uint64_t k = 0; k < most - 2; k++) chosen.push_back(1 + part * k + random() % part);
+    chosen.push_back(all - 1);
+    return chosen;
+}
+
 // An error in a kernel is found later on a GPU: the launch itself succeeds, and every call that
 // follows returns the error.
 cudaError_t settle(const Report& report) {
@@ -211,6 +229,11 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
                             const std::vector<uint8_t>& parameters, int site, uint64_t signature,
                             const std::vector<Member>& members) {
     Launch launch = describe(configuration, parameters);
+    const std::vector<uint64_t> sampled = sampled_blocks(launch);
+    if (!sampled.empty()) {
+        launch.blocks = sampled.data();
+        launch.block_count = sampled.size();
+    }
     const Report report = execute(function, &launch);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);

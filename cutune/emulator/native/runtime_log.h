@@ -28,6 +28,10 @@ void log_launch(const LaunchRecord& record);
 // Were all launches tried that the program is run for (CUTUNE_EXPERIMENTS)?
 bool experiments_are_made();
 
+// Is this launch one of an experiment, which makes a launch in several ways on the memory that it
+// began with, or are as many experiments made as are wanted?
+bool is_for_experiments();
+
 // Say there that kernels are not executed from now on.
 void log_cut();
 

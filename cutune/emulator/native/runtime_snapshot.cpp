@@ -2,10 +2,12 @@
 // a GPU, the emulated device knows everything that a kernel can have written.
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "runtime.h"
+#include "runtime_log.h"
 
 namespace cutune {
 
@@ -20,7 +22,10 @@ struct Snapshot {
     std::vector<Copy> copies;
     void* buffer = MAP_FAILED;
     uint64_t size = 0;
+    uint64_t launches = 0;  // since it was taken
 };
+
+uint64_t experiments = 0;  // in which something was launched in several ways
 
 Snapshot& snapshot() {
     static Snapshot* const shared = new Snapshot;
@@ -32,11 +37,23 @@ bool restorable(const Block& block) { return block.kind != MemoryKind::registere
 
 void discard() {
     Snapshot& taken = snapshot();
+    experiments += taken.launches > 1;
     if (taken.buffer != MAP_FAILED) munmap(taken.buffer, taken.size);
     taken = Snapshot{};
 }
 
 }  // namespace
+
+bool is_for_experiments() {
+    static const uint64_t wanted = std::strtoull(environment("CUTUNE_EXPERIMENTS").c_str(), nullptr, 10);
+    std::lock_guard<std::recursive_mutex> lock(runtime().mutex);
+    Snapshot& taken = snapshot();
+    if (taken.buffer != MAP_FAILED) {
+        taken.launches++;
+        return true;
+    }
+    return wanted > 0 && experiments >= wanted;
+}
 
 }  // namespace cutune
 

@@ -37,6 +37,15 @@ class Polynomial:
         point = [values[name] for name in self.variables]
         return sum((c * monomial(point, e) for e, c in self.terms), Fraction(0))
 
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        """The product; both are of the same variables."""
+        terms: dict[Exponents, Fraction] = {}
+        for (one, a), (two, b) in product(self.terms, other.terms):
+            powers = tuple(map(sum, zip(one, two, strict=True)))
+            terms[powers] = terms.get(powers, Fraction(0)) + a * b
+        found = ((powers, value) for powers, value in sorted(terms.items()) if value)
+        return Polynomial(self.variables, tuple(found))
+
     def expression(self, names: Sequence[str] | None = None) -> Expression:
         """The same polynomial as a node of a rational program, in nested (Horner) form.
 

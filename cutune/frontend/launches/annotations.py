@@ -146,6 +146,7 @@ class _Application:
             ),
             allowed=self._allowed(),
             shared=self._shared(),
+            keeps_shared=self.said.shared is not None and self.said.shared.data == "keep",
             needs_warps=kernel.needs_warps or kernel.warp_level,
         )
         if not changed.pure_dimensions:
@@ -197,7 +198,7 @@ class _Application:
 
     def _shared(self) -> str | None:
         """Bytes as C text over x, y and z, which overflows for no block."""
-        if self.said.shared is None:
+        if self.said.shared is None or self.said.shared.data == "keep":
             return None
         text = _to_c(self.said.shared)
         foreign = names_in(self.said.shared) - {*DIMENSIONS}

@@ -226,7 +226,7 @@ class _LaunchJudge:
         """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
         if not _asks_for_shared_memory(launch, resolved):
             return None
-        if kernel is not None and kernel.shared is not None:
+        if kernel is not None and (kernel.shared is not None or kernel.keeps_shared):
             return kernel.shared
         if resolved is None:
             return None
@@ -302,7 +302,8 @@ class _LaunchJudge:
             return _refusal(Code.HIDDEN_LAUNCH)
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
-        if kernel.asserted and shared is None and _asks_for_shared_memory(launch, resolved):
+        is_known = shared is not None or kernel.keeps_shared
+        if kernel.asserted and not is_known and _asks_for_shared_memory(launch, resolved):
             return _refusal(Code.DYNAMIC_SHARED_MEMORY)
         return self._impure(kernel)
 

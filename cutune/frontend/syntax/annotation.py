@@ -30,7 +30,7 @@ Expression = Tree[Token]
 """A tree of `condition`, `conjunction`, `comparison`, `expression`, `term`, `call`, `name` and
 `number`.
 
-`keep` stands for a number of blocks that does not follow the block.
+`keep` stands for a number of blocks, or of bytes, that does not follow the block.
 """
 
 

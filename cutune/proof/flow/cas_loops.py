@@ -73,7 +73,10 @@ def without_cas_loops(function: Function) -> Function:
     items = list(function.body or ())
     if not any("cas" in item.modifiers for item in _instructions(items)):
         return function
-    for first in reversed([i for i, item in enumerate(items) if isinstance(item, Label)]):
+    if any(item.opcode == "brx" for item in _instructions(items)):
+        return function  # a table may lead to any label
+    for label in reversed([item for item in items if isinstance(item, Label)]):
+        first = items.index(label)
         loop = _loop_at(items, first)
         if loop is not None:
             items[first + 1 : loop.last + 1] = [loop.operation]
@@ -82,10 +85,11 @@ def without_cas_loops(function: Function) -> Function:
 
 
 def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
-    """Does it load the first guess, which nothing else reads?"""
+    """Does it load the first guess, which nothing else reads, and order nothing?"""
     return (
         isinstance(item, Instruction)
         and item.opcode == "ld"
+        and "acquire" not in item.modifiers
         and item.operands[0] == register
         and not any(register in sources(other) for other in _instructions(items))
     )
@@ -118,7 +122,9 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
         return None
     body = [item for item in items[first + 1 : last + 1] if isinstance(item, Instruction)]
     after = items[last + 1] if last + 1 < len(items) else None
-    reading = _Reading(body, after.name if isinstance(after, Label) else "", _definitions(items))
+    end = after.name if isinstance(after, Label) else ""
+    copies = _copies_before(items, first, body)
+    reading = _Reading(body, end, _definitions(items), copies)
     operation = reading.operation()
     outside = [*items[:first], *items[last + 1 :]]
     inner = {name for instruction in body for name in results(instruction)}
@@ -127,6 +133,25 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
     if reading.may_be_left_early and not reading.begins_with_memory(outside):
         return None
     return _CasLoop(last, reading.guess, operation)
+
+
+def _copies_before(
+    items: Sequence[Item], first: int, body: Sequence[Instruction]
+) -> dict[str, str]:
+    """Registers that hold a copy of another one whenever a thread is in the loop at a label.
+
+    Every thread that comes there has run the instructions since the label before.
+    """
+    changed = {name for one in body for name in results(one)}
+    found: dict[str, str] = {}
+    for place in range(first - 1, -1, -1):
+        one = items[place]
+        if isinstance(one, Label):
+            break
+        if one.opcode == "mov" and not one.guard and not changed & {*one.operands}:
+            found[one.operands[0]] = one.operands[1]
+        changed |= {*results(one)}
+    return found
 
 
 def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
@@ -155,6 +180,7 @@ class _Reading:
     body: Sequence[Instruction]
     end: str
     definitions: Mapping[str, Instruction]
+    copies: Mapping[str, str]
     guess: str = ""
     #: Can the loop be left where no swap is needed?
     may_be_left_early: bool = False
@@ -218,16 +244,19 @@ class _Reading:
     def _known_as(self, new: object, exit_test: _Applied | None) -> object:
         """The new value by the name under which it is tested, where it is computed again."""
         for operand in exit_test.operands if exit_test is not None else ():
+            if isinstance(operand, _Steady) and self._bits_of(new) == operand:
+                return operand
             one = self.definitions.get(operand.text) if isinstance(operand, _Steady) else None
             if one is None or not self._is_fixed(one):
                 continue
-            same = _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:])))
-            if new == same or self._bits_of(new) == operand:
+            if new == _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:]))):
                 return operand
         return new
 
     def _bits_of(self, new: object) -> object:
         """What a steady value is a copy of, as bits or as a number."""
+        if isinstance(new, _Steady) and new.text in self.copies:
+            return _Steady(self.copies[new.text])
         one = self.definitions.get(new.text) if isinstance(new, _Steady) else None
         is_copy = one is not None and one.opcode == "mov" and self._is_fixed(one)
         return _Steady(one.operands[1]) if one is not None and is_copy else new
