@@ -92,15 +92,13 @@ def _corners(
     groups = [group for group in groups if group == names or not extents & {*group}]
     counted = max(max(point.values()) for point in count_points(names))
     for large in groups:
-        found = None
-        for value in values:
+        # The largest that can be afforded.
+        for value in sorted(values, reverse=True):
             point = {name: value if name in large else least for name in names}
             sizes = counted_sizes(kernel, point)
-            if value <= counted or cost(sizes) > CHECKED_INSTRUCTIONS:
-                continue
-            found = sizes
-        if found is not None:
-            yield found
+            if value > counted and cost(sizes) <= CHECKED_INSTRUCTIONS:
+                yield sizes
+                break
 
 
 def _work(counts: CountFunctions, sizes: Mapping[str, int]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -226,8 +226,8 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        own = Selection(original, own_grid, tuple(ranked), bound, True, original, band)
-        return replace(own, is_impossible=is_impossible)
+        own = (original, own_grid, tuple(ranked), bound, True, original, band)
+        return Selection(*own, is_impossible=is_impossible)
     block = rule.blocks[chosen]
     grid, is_own = grid_of(block, extents, grid_kept), block == original
     return Selection(block, grid, tuple(ranked), bound, is_own, original, band)
