@@ -155,8 +155,8 @@ HOSTILE: Mapping[str, str] = {
     "first_reads": "R J a[r * n + j] = j; if (t == 0) c[r] = a[r * n];",
     # A round that ends before the limit is tested goes beyond it, as far as the block is wide.
     "untested_rounds": (
-        "R if (t < m) { int j = t; do { float v = b[j]; a[r * n + j] = v; j += D;"
-        " if (v > 0) continue; a[r * n + j - D] = v * 2; if (j >= m) break; } while (true); }"
+        "R float *p = a + (size_t)r * n; if (t < m) { int j = t; do { float v = b[j]; p[j] = v;"
+        " j += D; if (v > 0) continue; p[j - D] = v * 2; if (j >= m) break; } while (true); }"
     ),
     "two_steps": "R J { a[r * n + j] = j; j += D; }",
     "short_counter": "R for (short j = t; j < n; j += D) a[r * n + j] = j;",
