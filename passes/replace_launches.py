@@ -31,14 +31,14 @@ from cutune.rewrite.used import only_used
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
+#: These take half as long to compile as -O3, and decide as fast.
 _OPTIMIZED = """\
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && \\
-    defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
 #define CUTUNE_OPTIMIZED
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #pragma GCC push_options
-#pragma GCC optimize("O2")
+#pragma GCC optimize("O1", "inline-small-functions", "strict-aliasing", "tree-slp-vectorize")
 #pragma nv_diagnostic pop
 #endif"""
 _BEFORE_SELECTION = (
