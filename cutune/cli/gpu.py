@@ -69,7 +69,7 @@ def _swept_now(
     options: argparse.Namespace,
 ) -> RecordedSweep:
     programs = session.load_all(options.files, require_nvcc=True)
-    swept = sweep(session, programs, plan, device, workspace)
+    swept = sweep(session, programs, plan, device, workspace, options.cache)
     if options.save is not None:
         write_sweep(Path(options.save), swept)
     return swept

@@ -20,8 +20,10 @@ from cutune.device.present import default_device
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
-#: The names of `models.registry`, which takes numpy to import.
+#: The names of `models.registry`, and the states of `fit.measurement.sweep`, which take numpy to
+#: import.
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
+CACHE_STATES = ("restored", "repeated", "program")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -279,6 +281,13 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
         "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep; without it, a GPU"
     )
     evaluate.add_argument("--save", metavar="SWEEP", help="keep what was swept on the GPU")
+    evaluate.add_argument(
+        "--cache",
+        choices=CACHE_STATES,
+        default=CACHE_STATES[0],
+        help="what lies in L2 when a launch is timed: memory that was just put back (default), what"
+        " the same launch left, or what the program left (one run for each configuration)",
+    )
     evaluate.add_argument(
         "--train", type=int, metavar="N", help="judge sizes above N; timings at N may be reused"
     )

@@ -22,16 +22,28 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line
+from cutune.fit.measurement.sweep import (
+    IN_PROGRAM,
+    REPEATED,
+    RESTORED,
+    RecordedSweep,
+    SweptLaunch,
+    swept_line,
+)
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.ptxas import by_kernel
 
 COUNTERS_SCHEMA = "cutune-counters-1"
-METHOD = (
+_METHOD = (
     "instrumented program in sweep mode: least of the event times per block after one warm-up;"
     " blocks three times slower than the best were timed once"
 )
+METHODS = {
+    RESTORED: f"{_METHOD}; memory was put back before each launch",
+    REPEATED: f"{_METHOD}; behind the same launch",
+    IN_PROGRAM: "instrumented program, a run for each configuration: least of the event times",
+}
 
 
 def collect_on_gpu(
@@ -93,15 +105,19 @@ def sweep(
     plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
+    cache: str = RESTORED,
 ) -> RecordedSweep:
-    """Time every configuration of every tunable launch of some programs, each run on its own."""
+    """Time every configuration of every tunable launch of some programs, each run on its own.
+
+    `cache`: what lies in the caches when a launch begins, one of `CACHES`.
+    """
     launches: list[SweptLaunch] = []
     for program in map(session.with_checked_variants, programs):
         build, binary = _built(session, program, device, workspace)
         runs = plan.runs(binary)
-        launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress)
+        launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress, cache)
     name, driver = gpu_name()
-    return RecordedSweep(name, driver, METHOD, tuple(launches))
+    return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
 
 def evaluate(

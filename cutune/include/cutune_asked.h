@@ -39,6 +39,13 @@ struct cutune_asked_launch {
     cutune_word signature;
 };
 
+// What the next launch of an experiment is.
+enum cutune_turn {
+    cutune_turn_candidate,  // one of several: ask again behind it
+    cutune_turn_in_place,   // the program's own launch, as the experiment has it
+    cutune_turn_over        // the program's own launch, as the program has it
+};
+
 // One launch turned into many (cutune_sweep.h).
 class cutune_experiment;
 

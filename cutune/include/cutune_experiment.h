@@ -61,8 +61,8 @@ inline cutune_experiment *cutune_begin(const cutune_asked_launch &asked, int *la
     return new cutune_experiment(asked, limits, number, mode == cutune_probe_sweep);
 }
 
-// Sets the next launch of an experiment. False when only the original is left to be launched.
-inline bool cutune_next(cutune_experiment *experiment, cutune_step *now) {
+// Sets the next launch of an experiment, unless that is over.
+inline cutune_turn cutune_next(cutune_experiment *experiment, cutune_step *now) {
     return experiment->next(now);
 }
 
@@ -73,6 +73,7 @@ inline std::atomic<bool> &cutune_all_are_made() {
 }
 
 inline void cutune_end(cutune_experiment *experiment) {
+    experiment->end();
     static const int wanted = cutune_environment_number("CUTUNE_EXPERIMENTS", 0);
     static std::atomic<int> made(0);
     if (experiment->is_wanted() && ++made == wanted) cutune_all_are_made() = true;

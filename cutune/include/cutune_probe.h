@@ -10,6 +10,10 @@
 //   CUTUNE_LAUNCH_LIMIT     how many launches of each site are looked at (record: all; else 1)
 //   CUTUNE_EXPERIMENTS      the program ends behind so many launches that were tried (unset: never)
 //   CUTUNE_REPETITIONS      how often a candidate is timed (5)
+//   CUTUNE_CACHE            what lies in the caches when a timed launch begins: `restored` memory, the
+//                           same launch `repeated`, or what the `program` leaves; then each run of
+//                           it makes its launches with one candidate, in their place
+//   CUTUNE_STEP             the number of that candidate; 0: the program's own
 //
 // Every line has schema, site, kernel, file, launch (its number at the site), grid, block, shared,
 // extent (guard bound or thread space per dimension) and arguments. `cutune-record-1` is just that.
@@ -30,14 +34,14 @@
 extern "C" {
 bool cutune_linked_is_probing(void);
 cutune_experiment *cutune_linked_begin(const cutune_asked_launch *asked, int *launches);
-bool cutune_linked_next(cutune_experiment *experiment, cutune_step *now);
+cutune_turn cutune_linked_next(cutune_experiment *experiment, cutune_step *now);
 void cutune_linked_end(cutune_experiment *experiment);
 }
 inline bool cutune_is_probing() { return cutune_linked_is_probing(); }
 inline cutune_experiment *cutune_begin(const cutune_asked_launch &asked, int *launches) {
     return cutune_linked_begin(&asked, launches);
 }
-inline bool cutune_next(cutune_experiment *experiment, cutune_step *now) {
+inline cutune_turn cutune_next(cutune_experiment *experiment, cutune_step *now) {
     return cutune_linked_next(experiment, now);
 }
 inline void cutune_end(cutune_experiment *experiment) { cutune_linked_end(experiment); }
@@ -83,17 +87,16 @@ class cutune_controlled {
 
     // Sets what is to be launched now. False when all launches were made.
     bool next() {
-        if (experiment_ != nullptr) {
-            cutune_step now = asked_;
-            if (cutune_next(experiment_, &now)) {
-                set(now);
-                return announce();
-            }
+        if (!pending_) {
             end_experiment();
-            set(asked_);
+            return false;
         }
-        if (!pending_) return false;
-        pending_ = false;
+        cutune_step now = asked_;
+        const cutune_turn turn =
+            experiment_ == nullptr ? cutune_turn_over : cutune_next(experiment_, &now);
+        if (turn == cutune_turn_over) end_experiment();
+        pending_ = turn == cutune_turn_candidate;
+        set(now);
         return announce();
     }
 

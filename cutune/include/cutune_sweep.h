@@ -1,6 +1,7 @@
 // One launch of the program turned into many: the original and every candidate block, each on the
 // same contents of device memory. At the end the original runs once more, so that the program goes
-// on as if nothing had happened.
+// on as if nothing had happened. What lies in the caches when a timed launch begins is one of three
+// things: see cutune_cache.
 #ifndef CUTUNE_SWEEP_H
 #define CUTUNE_SWEEP_H
 
@@ -87,6 +88,20 @@ inline std::string cutune_line_text(const char *schema, const cutune_kept_launch
     return text + "]";
 }
 
+// What lies in the caches when a timed launch begins.
+enum cutune_cache {
+    cutune_cache_restored,  // memory was put back before: a part of it, written last
+    cutune_cache_repeated,  // what the launch before left, which was the same one
+    cutune_cache_program    // what the program left: the launch is made once, in its place
+};
+
+inline cutune_cache cutune_read_cache() {
+    const char *const text = getenv("CUTUNE_CACHE");
+    if (text != nullptr && strcmp(text, "repeated") == 0) return cutune_cache_repeated;
+    if (text != nullptr && strcmp(text, "program") == 0) return cutune_cache_program;
+    return cutune_cache_restored;
+}
+
 struct cutune_candidate {
     dim3 block;
     int variant;  // or 0: the kernel itself
@@ -130,9 +145,10 @@ class cutune_experiment {
   public:
     cutune_experiment(const cutune_asked_launch &asked, cutune_limits limits, int number,
                       bool timed)
-        : launch_(asked, limits, number), timed_(timed), at_(0), run_(0), running_(false), over_(false),
-          is_wanted_(false), start_(nullptr), stop_(nullptr), best_(0) {
-        timed_runs_ = cutune_is_emulated() || !timed
+        : launch_(asked, limits, number), timed_(timed),
+          cache_(timed ? cutune_read_cache() : cutune_cache_restored), at_(0), run_(0),
+          running_(false), over_(false), is_wanted_(false), start_(nullptr), stop_(nullptr), best_(0) {
+        timed_runs_ = cutune_is_emulated() || !timed || cache_ == cutune_cache_program
                           ? 0
                           : cutune_environment_number("CUTUNE_REPETITIONS", 5);
         if (!prepare()) over_ = true;
@@ -147,44 +163,69 @@ class cutune_experiment {
     // Was it asked for: is there a candidate of this site?
     bool is_wanted() const { return is_wanted_; }
 
-    // Ends the launch that is running and says what to launch next. False: no more candidates; then
-    // memory is as it was and the original has to be launched.
-    bool next(cutune_step *now) {
+    // Ends the launch that is running and says what to launch next.
+    cutune_turn next(cutune_step *now) {
+        if (cache_ == cutune_cache_program) return next_in_place(now);
         if (running_) finish();
         running_ = false;
         if (over_ || at_ == steps_.size()) {
             buffers_.restore();
             cutune_refused(cudaStreamSynchronize(launch_.stream));
-            return false;
+            return cutune_turn_over;
         }
-        if (!buffers_.restore()) {
+        const bool is_kept = cache_ == cutune_cache_repeated && run_ > 0 && !cutune_is_emulated();
+        if (!is_kept && !buffers_.restore()) {
             over_ = true;
             return next(now);
         }
         *now = steps_[at_];
+        // Without something before it the time holds what the host takes to launch.
+        is_led_ = is_kept && !is_led_;
+        if (is_led_) return cutune_turn_candidate;
         if (timed_) cutune_refused(cudaEventRecord(start_, launch_.stream));
         running_ = true;
-        return true;
+        return cutune_turn_candidate;
+    }
+
+    // Behind the last launch.
+    void end() {
+        if (running_) finish();
+        running_ = false;
     }
 
   private:
     const cutune_kept_launch launch_;
     const bool timed_;
+    const cutune_cache cache_;
     cutune_buffers buffers_;
     std::vector<cutune_step> steps_;  // the original first
     size_t at_;
     int run_;         // of this step; the first one warms up and is compared
     int timed_runs_;  // after the first one; more of short launches
     bool running_, over_, is_wanted_;
+    bool is_led_ = false;  // the same launch, not timed, is queued before
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
     bool identical_ = true;
     std::vector<double> milliseconds_;
 
+    // The one step of this run, $CUTUNE_STEP, in place of the program's own; there may be none.
+    cutune_turn next_in_place(cutune_step *now) {
+        const size_t step = static_cast<size_t>(cutune_environment_number("CUTUNE_STEP", 0));
+        if (over_ || step >= steps_.size()) return cutune_turn_over;
+        at_ = step;
+        *now = steps_[step];
+        cutune_refused(cudaEventRecord(start_, launch_.stream));
+        running_ = true;
+        return cutune_turn_in_place;
+    }
+
     bool prepare() {
         // Other streams may still be writing to what is saved now.
         if (cudaDeviceSynchronize() != cudaSuccess) return false;
-        const char *problem = buffers_.save(launch_.arguments, launch_.stream);
+        const char *problem = cache_ == cutune_cache_program
+                                  ? nullptr
+                                  : buffers_.save(launch_.arguments, launch_.stream);
         if (problem == nullptr && timed_ &&
             (cutune_refused(cudaEventCreate(&start_)) || cutune_refused(cudaEventCreate(&stop_))))
             problem = "no events";
@@ -241,8 +282,9 @@ class cutune_experiment {
         }
         float elapsed = 0;
         if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
-        if (run_ == 0 && at_ == 0) buffers_.expect();
-        if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_);
+        const bool is_compared = run_ == 0 && cache_ != cutune_cache_program;
+        if (is_compared && at_ == 0) buffers_.expect();
+        if (is_compared && at_ > 0) identical_ = buffers_.identical(&difference_);
         // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
         const double least_slow = 0.1;

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.collect.gpu.instrumented import NO_BLOCK, candidates_text, join_counters
+from cutune.collect.gpu.instrumented import (
+    NO_BLOCK,
+    GpuBuild,
+    candidates_text,
+    join_counters,
+    sweep_on_gpu,
+)
 from cutune.collect.gpu.ncu import Counters, explanation, ncu_options, parse, profile
+from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
+from cutune.fit.measurement.sweep import IN_PROGRAM
 from cutune.frontend.syntax.parse import parse as parse_source
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -120,6 +128,32 @@ def test_counters_meet_the_lines_of_the_probe() -> None:
     ]
     pairs = list(join_counters(entries, counted))
     assert [found for _, found in pairs] == [counted[1], counted[2], counted[4], counted[5]]
+
+
+PROGRAM = """#!/bin/sh
+[ "$CUTUNE_MODE" = sweep ] || exit 0
+[ "$CUTUNE_STEP" -lt 4 ] || exit 0
+[ "$CUTUNE_CACHE" = program ] || exit 3
+for launch in 0 1; do
+    printf '{"schema": "cutune-timing-1", "site": 1, "kernel": "flat", "launch": %d,' $launch
+    printf '"block": [%d, 1, 1], "extent": [9, 1, 1], ' $((32 + 32 * CUTUNE_STEP))
+    printf '"original": %s, "modelled": false, ' $([ $CUTUNE_STEP = 0 ] && echo true || echo false)
+    printf '"identical": true, "difference": 0, "arguments": [], '
+    printf '"milliseconds": [0.00%d]}\\n' $((1 + launch + CUTUNE_STEP))
+done >> "$CUTUNE_OUTPUT"
+"""
+
+
+def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None:
+    path = tmp_path / "app"
+    path.write_text(PROGRAM)
+    path.chmod(0o755)
+    build = GpuBuild(analyze(parse_source(Source("app.cu", SOURCE))), {})
+    run = Run((str(path),), {})
+    (found,) = sweep_on_gpu(build, [run], "paper", lambda *_: None, IN_PROGRAM)
+    assert found.own == (32, 1, 1)
+    expected = {(32, 1, 1): 2.0, (64, 1, 1): 3.0, (96, 1, 1): 4.0, (128, 1, 1): 5.0}
+    assert found.microseconds == expected
 
 
 def test_candidates_of_a_program() -> None:

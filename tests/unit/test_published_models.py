@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.options import MODEL_NAMES
+from cutune.cli.options import CACHE_STATES, MODEL_NAMES
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import PublishedCounts
+from cutune.fit.measurement.sweep import CACHES
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.functions import Polynomial, RationalFunction, constant_function
 from cutune.fit.rational.nodes import expression
@@ -136,6 +137,7 @@ def test_bounds_of_a_launch() -> None:
 
 def test_names_of_the_command_line() -> None:
     assert tuple(MODELS) == MODEL_NAMES
+    assert CACHES == CACHE_STATES
 
 
 def test_ties_go_to_128_threads_then_to_wide_blocks() -> None:

@@ -21,6 +21,7 @@ from cutune.device.thread_block import Block
 from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.fit.measurement.sweep import (
+    REPEATED,
     RecordedSweep,
     SweptConfiguration,
     SweptLaunch,
@@ -76,6 +77,11 @@ def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
     write_sweep(path, sweep)
     assert read_sweep(path) == sweep
     assert len(path.read_text().splitlines()) == 6 + len(sweep.launches) + 2
+    write_sweep(path, replace(sweep, cache=REPEATED))
+    assert read_sweep(path).cache == REPEATED
+    path.write_text(path.read_text().replace(REPEATED, "full"))
+    with pytest.raises(CutuneError, match="is damaged"):
+        read_sweep(path)
 
 
 LAUNCH = {"program": "a", "kernel": "k", "own": [32, 1, 1], "microseconds": [[32, 1, 1, 1.0]]}
@@ -155,6 +161,7 @@ def timing(block: int, milliseconds: list[float], **more: object) -> dict[str, o
 def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
     lines = [
         timing(256, [0.02, 0.01]),
+        timing(256, [0.03]),
         timing(128, [0.009], identical=False, difference=1e-7),
         timing(64, [0.001], identical=False, difference=1e-2),
         timing(32, [], error="too many resources"),
@@ -174,7 +181,7 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
         registers=20,
         shared_bytes=24,
     )
-    assert swept_launches(program, entries[1:], 1000, 1e-5, static) == []
+    assert swept_launches(program, entries[2:], 1000, 1e-5, static) == []
     assert read_entries(tmp_path / "none", "cutune-timing-1") == []
 
 

@@ -4,6 +4,9 @@ Nothing here needs a library for GPUs: the program itself launches every candida
 contents of memory, compares the results, and times it with events. The first launch of each
 block warms up; the least of the others counts. A block three times slower than the best so far
 is timed once, and one that is nine times slower when it warms up is not launched again.
+
+In the program's own sequence (`IN_PROGRAM`) nothing is repeated: the program runs once for every
+candidate, several times in turn, and makes its launches with that one.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +29,13 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.device.thread_block import LARGEST, Block, as_block, threads_of
-from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
+from cutune.fit.measurement.sweep import (
+    IN_PROGRAM,
+    RESTORED,
+    SweptLaunch,
+    read_entries,
+    swept_launches,
+)
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.program import LaunchSite, Program
 from cutune.rewrite.launch_edit import variants_at
@@ -36,7 +46,11 @@ NO_BLOCK = (1, 1, 1)
 #: The library of the driver.
 DRIVER = "libcuda.so.1"
 REPETITIONS = 5
+#: Launches of each site that are timed in the program's sequence; the last of them counts: only
+#: from the second on a site's own launches are before it.
+IN_SEQUENCE = 3
 WHERE = "the GPU"
+TIMING = "cutune-timing-1"
 
 
 @dataclass(frozen=True)
@@ -92,21 +106,47 @@ def site_candidates(
 
 
 def sweep_on_gpu(
-    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
+    build: GpuBuild,
+    runs: Sequence[Run],
+    candidate_set: str,
+    progress: Progress,
+    cache: str = RESTORED,
 ) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
+
+    `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
+    the last one before it, and every candidate has processes of its own.
 
     Raises:
         CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
     """
     for run, output, candidates in _with_files(build, runs, candidate_set, progress, "sweeping"):
-        environment = _hooks("sweep", output, candidates)
-        run_program(run, {**os.environ, **environment}, WHERE)
-        timings = read_entries(output, "cutune-timing-1")
+        environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
+        if cache == IN_PROGRAM:
+            timings = _in_sequence(run, environment, output, candidates)
+        else:
+            run_program(run, {**os.environ, **environment}, WHERE)
+            timings = read_entries(output, TIMING)
         found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
         if not found:
             raise _not_timed(run, timings)
         yield from found
+
+
+def _in_sequence(
+    run: Run, environment: Mapping[str, str], output: Path, candidates: Path
+) -> list[dict[str, Any]]:
+    """Lines of the last timed launch of each site, of several runs with every candidate in turn."""
+    most = Counter(line.split()[0] for line in candidates.read_text().splitlines())
+    steps = range(1 + max(most.values(), default=0))
+    for step in [step for _ in range(REPETITIONS) for step in steps]:
+        hooks = {"CUTUNE_STEP": str(step), "CUTUNE_LAUNCH_LIMIT": str(IN_SEQUENCE)}
+        run_program(run, {**os.environ, **environment, **hooks}, WHERE)
+    timings = read_entries(output, TIMING)
+    last: dict[int, int] = {}
+    for entry in timings:
+        last[entry["site"]] = max(entry["launch"], last.get(entry["site"], 0))
+    return [entry for entry in timings if entry["launch"] == last[entry["site"]]]
 
 
 def counters_on_gpu(

@@ -16,7 +16,7 @@ cutune_experiment *cutune_linked_begin(const cutune_asked_launch *asked, int *la
     return cutune_begin(*asked, launches);
 }
 
-bool cutune_linked_next(cutune_experiment *experiment, cutune_step *now) {
+cutune_turn cutune_linked_next(cutune_experiment *experiment, cutune_step *now) {
     return cutune_next(experiment, now);
 }
 

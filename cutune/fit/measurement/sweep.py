@@ -23,6 +23,7 @@ from cutune.core.typed import (
     Name,
     Text,
     Time,
+    one_of,
     parsed,
     typed,
 )
@@ -31,6 +32,10 @@ from cutune.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.frontend.program import Program
 from cutune.toolchain.ptxas import StaticCounters
 
+#: What lies in the caches when a timed launch begins: memory was put back before (what was written
+#: last is there), the same launch was before it, or what the program leaves.
+RESTORED, REPEATED, IN_PROGRAM = "restored", "repeated", "program"
+CACHES = (RESTORED, REPEATED, IN_PROGRAM)
 SCHEMA = "cutune-sweep-1"
 LINE_SCHEMA = "cutune-swept-1"
 COMMAND = "cutune evaluate --on gpu --save"
@@ -120,12 +125,14 @@ class RecordedSweep:
         device, driver: name of the GPU, and version of its driver.
         method: how blocks were timed, as text.
         launches: in the order in which they were swept.
+        cache: what lay in the caches when a launch began, one of `CACHES`.
     """
 
     device: str
     driver: str
     method: str
     launches: tuple[SweptLaunch, ...]
+    cache: str = RESTORED
 
 
 def read_sweep(path: Path) -> RecordedSweep:
@@ -136,7 +143,9 @@ def read_sweep(path: Path) -> RecordedSweep:
     """
     document = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
     launches = tuple(launch.read() for launch in document.launches)
-    return RecordedSweep(document.device, document.driver, document.method, launches)
+    return RecordedSweep(
+        document.device, document.driver, document.method, launches, document.cache
+    )
 
 
 _Row = tuple[Width, Width, Depth, Time]
@@ -181,6 +190,7 @@ class _SweepDocument:
     driver: Text
     method: Text
     launches: tuple[_LaunchEntry, ...]
+    cache: Annotated[str, one_of(*CACHES)] = RESTORED
 
 
 def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
@@ -207,6 +217,7 @@ def write_sweep(path: Path, sweep: RecordedSweep) -> None:
         CutuneError: CT002.
     """
     head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
+    head |= {"cache": sweep.cache} if sweep.cache != RESTORED else {}
     rows = ",\n  ".join(
         json.dumps(_to_json(launch), separators=(",", ":")) for launch in sweep.launches
     )
@@ -258,7 +269,7 @@ def swept_launches(
     tolerance: float,
     counters: Mapping[str, StaticCounters],
 ) -> list[SweptLaunch]:
-    """Group the lines of one run by launch.
+    """Group the lines of one run by launch; of repeated lines the least time counts.
 
     Args:
         counters: by kernel, as compiled for the GPU of the sweep.
@@ -275,7 +286,8 @@ def swept_launches(
         times: dict[str, dict[Block, float]] = {"": {}}
         for entry in valid:
             of_variant = times.setdefault(entry.get("variant", ""), {})
-            of_variant[as_block(entry["block"])] = _microseconds(entry["milliseconds"])
+            block, time = as_block(entry["block"]), _microseconds(entry["milliseconds"])
+            of_variant[block] = min(time, of_variant.get(block, time))
         own = next((as_block(e["block"]) for e in valid if e["original"]), None)
         if own is None:
             continue  # the original itself failed: nothing can be compared
