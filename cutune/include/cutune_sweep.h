@@ -148,7 +148,7 @@ class cutune_experiment {
         : launch_(asked, limits, number), timed_(timed),
           cache_(timed ? cutune_read_cache() : cutune_cache_restored), at_(0), run_(0),
           running_(false), over_(false), is_wanted_(false), start_(nullptr), stop_(nullptr), best_(0) {
-        timed_runs_ = cutune_is_emulated() || !timed || cache_ == cutune_cache_program
+        timed_runs_ = cutune_is_emulated() || !timed
                           ? 0
                           : cutune_environment_number("CUTUNE_REPETITIONS", 5);
         if (!prepare()) over_ = true;
@@ -189,7 +189,7 @@ class cutune_experiment {
 
     // Behind the last launch.
     void end() {
-        if (running_) finish();
+        if (running_ && cache_ == cutune_cache_program) finish_in_place();
         running_ = false;
     }
 
@@ -218,6 +218,18 @@ class cutune_experiment {
         cutune_refused(cudaEventRecord(start_, launch_.stream));
         running_ = true;
         return cutune_turn_in_place;
+    }
+
+    // An error is the program's own, which has to find it.
+    void finish_in_place() {
+        float elapsed = 0;
+        if (cudaPeekAtLastError() != cudaSuccess ||
+            cudaEventRecord(stop_, launch_.stream) != cudaSuccess ||
+            cudaStreamSynchronize(launch_.stream) != cudaSuccess ||
+            cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_)))
+            return;
+        milliseconds_.push_back(static_cast<double>(elapsed));
+        write(steps_[at_], nullptr);
     }
 
     bool prepare() {
@@ -282,9 +294,8 @@ class cutune_experiment {
         }
         float elapsed = 0;
         if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
-        const bool is_compared = run_ == 0 && cache_ != cutune_cache_program;
-        if (is_compared && at_ == 0) buffers_.expect();
-        if (is_compared && at_ > 0) identical_ = buffers_.identical(&difference_);
+        if (run_ == 0 && at_ == 0) buffers_.expect();
+        if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_);
         // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
         const double least_slow = 0.1;
