@@ -1,11 +1,12 @@
-// Times many configurations of a sample of the suite BAT in one process: without it, most of the time would be spent
-// on starting CUDA. The sample is compiled with -Dmain=bat_main, and instrumented.
+// Times many configurations of a sample of the suite BAT in one process: without it, most of the
+// time would be spent on starting CUDA. The sample is compiled with -Dmain=bat_main, and
+// instrumented.
 //
 //   driver ARGUMENTS REPETITIONS SLOW      each line of input: a setting, as in CUTUNE_SET
 //
-// An answer per line: the exit status, the repetitions in the region, and the line of the region. What takes longer
-// than SLOW milliseconds is not repeated; with 0, nothing is tried once before. Ends at the first configuration that
-// fails, since CUDA's errors stay.
+// An answer per line: the exit status, the repetitions in the region, and the line of the region.
+// What takes longer than SLOW milliseconds is not repeated; with 0, nothing is tried once before.
+// Ends at the first configuration that fails, since CUDA's errors stay.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

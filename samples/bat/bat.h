@@ -6,18 +6,19 @@
 #include <cstring>
 #include <initializer_list>
 
-#define CHECK(call)                                                                         \
-    do {                                                                                    \
-        const cudaError_t called = (call);                                                  \
-        if (called != cudaSuccess) {                                                        \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(called));                 \
-            return 1;                                                                       \
-        }                                                                                   \
+#define CHECK(call) \
+    do { \
+        const cudaError_t called = (call); \
+        if (called != cudaSuccess) { \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(called)); \
+            return 1; \
+        } \
     } while (0)
 
-// The numbers of a command line: `N …`, or `-s CLASS …` with one of four sizes in place of N. Those that are
-// left out keep their values. False where it is not understood.
-static bool read_arguments(int argc, char **argv, const int (&classes)[4], int *numbers, int count) {
+// The numbers of a command line: `N …`, or `-s CLASS …` with one of four sizes in place of N. Those
+// that are left out keep their values. False where it is not understood.
+static bool read_arguments(int argc, char **argv, const int (&classes)[4], int *numbers,
+                           int count) {
     const bool is_class = argc > 2 && strcmp(argv[1], "-s") == 0;
     const int first = is_class ? 2 : 1;
     if (argc <= first || argc - first > count) return false;
@@ -51,7 +52,8 @@ struct DeviceArray {
     }
 };
 
-// Lets each of the first GPUs use the memory of the others, where the machine can do so: copies then need no host.
+// Lets each of the first GPUs use the memory of the others, where the machine can do so: copies
+// then need no host.
 static inline int allow_peer_access(int gpus) {
     for (int device = 0; device < gpus; ++device) {
         CHECK(cudaSetDevice(device));

@@ -1,10 +1,11 @@
-// MD: forces between atoms by the potential of Lennard and Jones, from lists of neighbours, with every parameter of
-// the benchmark suite BAT.
+// MD: forces between atoms by the potential of Lennard and Jones, from lists of neighbours, with
+// every parameter of the benchmark suite BAT.
 //
 //   md N [REPETITIONS]           atoms, how often the forces are computed in the region
 //   md -s CLASS [REPETITIONS]    1 to 4: 12288, 24576, 36864, 73728 atoms
 //
-// Prints pairs of atoms per second where time passes, and checks each force. Exit status: 0 right, 1 wrong, 2 misuse.
+// Prints pairs of atoms per second where time passes, and checks each force. Exit status: 0 right,
+// 1 wrong, 2 misuse.
 //
 // Lengths are in units of sigma, energies of epsilon: V(r) = 4 (r^-12 - r^-6) below the cutoff.
 #include <algorithm>
@@ -37,7 +38,8 @@ typedef float Real;
 #define EPSILON FLT_EPSILON
 #endif
 
-// Pairs beyond the cutoff exert no force. Lists reach further, as those of simulations do, which use them again.
+// Pairs beyond the cutoff exert no force. Lists reach further, as those of simulations do, which
+// use them again.
 constexpr double CUTOFF = 2.5, LIST_RADIUS = 3.2, SPACING = 1.1, JITTER = 0.1;
 constexpr int MOST_NEIGHBOURS = 128, MOST_THREADS = 1024;
 
@@ -55,7 +57,8 @@ typedef cudaTextureObject_t Positions;
 __device__ inline Position position_of(Positions positions, int i) {
 #if PRECISION == 64
     // Textures have no doubles: two halves each.
-    const int4 low = tex1Dfetch<int4>(positions, 2 * i), high = tex1Dfetch<int4>(positions, 2 * i + 1);
+    const int4 low = tex1Dfetch<int4>(positions, 2 * i),
+               high = tex1Dfetch<int4>(positions, 2 * i + 1);
     return {__hiloint2double(low.y, low.x), __hiloint2double(low.w, low.z),
             __hiloint2double(high.y, high.x), 0};
 #else
@@ -69,10 +72,12 @@ typedef const Position *Positions;
 __device__ inline Position position_of(Positions positions, int i) { return positions[i]; }
 #endif
 
-// Each thread does WORK_PER_THREAD atoms, a block apart. The k-th neighbours of all atoms stand together, so that
-// threads of a warp read neighbouring entries of the list; the positions are anywhere.
+// Each thread does WORK_PER_THREAD atoms, a block apart. The k-th neighbours of all atoms stand
+// together, so that threads of a warp read neighbouring entries of the list; the positions are
+// anywhere.
 __global__ void __launch_bounds__(MOST_THREADS)
-    lennard_jones(Positions positions, const int *neighbours, const int *counts, Force *forces, int n) {
+    lennard_jones(Positions positions, const int *neighbours, const int *counts, Force *forces,
+                  int n) {
     int i = blockIdx.x * blockDim.x * WORK_PER_THREAD + threadIdx.x;
     for (int w = 0; w < WORK_PER_THREAD; ++w, i += blockDim.x) {
         if (i >= n) return;
@@ -120,11 +125,13 @@ struct NeighbourLists {
 
     // False where an atom has more than the list can hold.
     bool fill(const std::vector<Position> &atoms, int side) {
-        const int n = (int)atoms.size(), cells = (int)((side * SPACING + 2 * JITTER) / LIST_RADIUS) + 1;
+        const int n = (int)atoms.size(),
+                  cells = (int)((side * SPACING + 2 * JITTER) / LIST_RADIUS) + 1;
         const auto cell_of = [](Real x) { return (int)((x + JITTER) / LIST_RADIUS); };
         std::vector<std::vector<int>> members((size_t)cells * cells * cells);
         for (int i = 0; i < n; ++i)
-            members[(cell_of(atoms[i].z) * cells + cell_of(atoms[i].y)) * cells + cell_of(atoms[i].x)]
+            members[(cell_of(atoms[i].z) * cells + cell_of(atoms[i].y)) * cells +
+                    cell_of(atoms[i].x)]
                 .push_back(i);
         neighbours.assign((size_t)MOST_NEIGHBOURS * n, 0);
         counts.assign(n, 0);
@@ -150,8 +157,9 @@ struct NeighbourLists {
     }
 };
 
-// Do the forces differ from those in double precision by no more than rounding explains? A term of the sum has at
-// most 14 roundings of its two parts, r^-14 multiplies that of r^2 by 7, and each addition has one of what was added.
+// Do the forces differ from those in double precision by no more than rounding explains? A term of
+// the sum has at most 14 roundings of its two parts, r^-14 multiplies that of r^2 by 7, and each
+// addition has one of what was added.
 static bool are_forces(const std::vector<Force> &forces, const std::vector<Position> &atoms,
                        const NeighbourLists &lists) {
     const int n = (int)atoms.size();
@@ -160,7 +168,8 @@ static bool are_forces(const std::vector<Force> &forces, const std::vector<Posit
         for (int k = 0; k < lists.counts[i]; ++k) {
             const Position &other = atoms[lists.neighbours[(size_t)k * n + i]];
             const double square = squared_distance(atoms[i], other);
-            // A pair may be on either side of the cutoff by the rounding of r^2: it counts as an error.
+            // A pair may be on either side of the cutoff by the rounding of r^2: it counts as an
+            // error.
             const bool is_close_call = std::abs(square - CUTOFF * CUTOFF) < 8 * EPSILON * square;
             const double away[] = {(double)atoms[i].x - other.x, (double)atoms[i].y - other.y,
                                    (double)atoms[i].z - other.z};
@@ -178,7 +187,8 @@ static bool are_forces(const std::vector<Force> &forces, const std::vector<Posit
         const double bound = (lists.counts[i] + 7 * 14) * EPSILON;
         for (int axis = 0; axis < 3; ++axis)
             if (!(std::abs(own[axis] - wanted[axis]) <= bound * parts[axis])) {
-                printf("FAILED: force %d on atom %d is %g, not %g\n", axis, i, own[axis], wanted[axis]);
+                printf("FAILED: force %d on atom %d is %g, not %g\n", axis, i, own[axis],
+                       wanted[axis]);
                 return false;
             }
     }
@@ -235,7 +245,8 @@ int main(int argc, char **argv) {
     const int threads = (n + WORK_PER_THREAD - 1) / WORK_PER_THREAD;
     const int grid = (threads + BLOCK_SIZE - 1) / BLOCK_SIZE;
     // What is loaded late is not part of the work.
-    lennard_jones<<<grid, BLOCK_SIZE>>>(positions, neighbours.data, counts.data, device_forces.data, n);
+    lennard_jones<<<grid, BLOCK_SIZE>>>(positions, neighbours.data, counts.data, device_forces.data,
+                                        n);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
 
@@ -243,7 +254,8 @@ int main(int argc, char **argv) {
     CHECK(clock.start());
 #pragma cutune region begin
     for (int k = 0; k < repetitions; ++k)
-        lennard_jones<<<grid, BLOCK_SIZE>>>(positions, neighbours.data, counts.data, device_forces.data, n);
+        lennard_jones<<<grid, BLOCK_SIZE>>>(positions, neighbours.data, counts.data,
+                                            device_forces.data, n);
     CHECK(cudaDeviceSynchronize());
 #pragma cutune region end
     CHECK(cudaGetLastError());

@@ -1,9 +1,12 @@
-// Reduction: the sum of an array on one or several GPUs, with every parameter of the benchmark suite BAT.
+// Reduction: the sum of an array on one or several GPUs, with every parameter of the benchmark
+// suite BAT.
 //
-//   reduction N [GPUS [REPETITIONS]]           elements of all GPUs together, how often they are summed in the region
+//   reduction N [GPUS [REPETITIONS]]           elements of all GPUs together, how often the sum is
+//                                              formed in the region
 //   reduction -s CLASS [GPUS [REPETITIONS]]    1 to 4: 1, 8, 32, 64 MB
 //
-// Prints the rate in GB/s where time passes, and checks the sum. Exit status: 0 right, 1 wrong, 2 misuse.
+// Prints the rate in GB/s where time passes, and checks the sum. Exit status: 0 right, 1 wrong, 2
+// misuse.
 //
 // Five parameters more are options of nvcc, and a word of the command line:
 //
@@ -60,14 +63,16 @@ typedef const Real *Elements;
 __device__ inline Real element_of(Elements elements, int i) { return elements[i]; }
 #endif
 
-// Each block gives the sum of its part. A thread first adds up elements that are a grid apart, two at a time.
+// Each block gives the sum of its part. A thread first adds up elements that are a grid apart, two
+// at a time.
 template <int BLOCK>
 __global__ void reduce(Elements elements, Real *sums, int n) {
     extern __shared__ __align__(8) unsigned char shared_bytes[];
     Real *shared = (Real *)shared_bytes;
     const int thread = threadIdx.x;
     Real sum = 0;
-    for (long long i = (long long)blockIdx.x * 2 * BLOCK + thread; i < n; i += 2LL * BLOCK * gridDim.x) {
+    for (long long i = (long long)blockIdx.x * 2 * BLOCK + thread; i < n;
+         i += 2LL * BLOCK * gridDim.x) {
         sum += element_of(elements, (int)i);
         if (i + BLOCK < n) sum += element_of(elements, (int)i + BLOCK);
     }
@@ -103,7 +108,8 @@ static cudaError_t launch(int grid, cudaStream_t stream, Elements elements, Real
 }
 
 // The instance of a number of threads.
-static cudaError_t reduce_with(int block, int grid, cudaStream_t stream, Elements elements, Real *sums, int n) {
+static cudaError_t reduce_with(int block, int grid, cudaStream_t stream, Elements elements,
+                               Real *sums, int n) {
     switch (block) {
     case 1: return launch<1>(grid, stream, elements, sums, n);
     case 2: return launch<2>(grid, stream, elements, sums, n);
@@ -164,18 +170,21 @@ struct Device {
 };
 
 // Every GPU sums its part; the sums of blocks come to the first one, and from there to the host.
-static int sum_all(std::vector<Device> &devices, int block, int grid, Real *gathered, Real *sums, Real *total) {
+static int sum_all(std::vector<Device> &devices, int block, int grid, Real *gathered, Real *sums,
+                   Real *total) {
     const size_t bytes = grid * sizeof(Real);
     for (Device &device : devices) {
         CHECK(cudaSetDevice(device.number));
-        CHECK(reduce_with(block, grid, device.stream, device.elements, device.sums.data, device.count));
-        CHECK(cudaMemcpyPeerAsync(gathered + (size_t)device.number * grid, devices[0].number, device.sums.data,
-                                  device.number, bytes, device.stream));
+        CHECK(reduce_with(block, grid, device.stream, device.elements, device.sums.data,
+                          device.count));
+        CHECK(cudaMemcpyPeerAsync(gathered + (size_t)device.number * grid, devices[0].number,
+                                  device.sums.data, device.number, bytes, device.stream));
         CHECK(cudaEventRecord(device.is_done, device.stream));
     }
     CHECK(cudaSetDevice(devices[0].number));
     for (Device &device : devices) CHECK(cudaStreamWaitEvent(devices[0].stream, device.is_done, 0));
-    CHECK(cudaMemcpyAsync(sums, gathered, devices.size() * bytes, cudaMemcpyDeviceToHost, devices[0].stream));
+    CHECK(cudaMemcpyAsync(sums, gathered, devices.size() * bytes, cudaMemcpyDeviceToHost,
+                          devices[0].stream));
     CHECK(cudaStreamSynchronize(devices[0].stream));
     *total = 0;
     for (size_t i = 0; i < devices.size() * grid; ++i) *total += sums[i];
@@ -186,7 +195,8 @@ int main(int argc, char **argv) {
     constexpr int MB = (1 << 20) / sizeof(Real);
     int numbers[] = {0, 1, 1};
     if (!read_arguments(argc, argv, {1 * MB, 8 * MB, 32 * MB, 64 * MB}, numbers, 3)) {
-        fprintf(stderr, "reduction N [GPUS [REPETITIONS]], or reduction -s CLASS …, CLASS 1 to 4\n");
+        fprintf(stderr,
+                "reduction N [GPUS [REPETITIONS]], or reduction -s CLASS …, CLASS 1 to 4\n");
         return 2;
     }
     const int n = numbers[0], gpus = numbers[1], repetitions = numbers[2];
@@ -200,7 +210,8 @@ int main(int argc, char **argv) {
                     GRID_SIZE: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) data(n)
     int BLOCK_SIZE = 256, GRID_SIZE = 64;
 
-    // Integers, of which every sum is exact in both precisions, whatever the order, while n is below 2^24.
+    // Integers, of which every sum is exact in both precisions, whatever the order, while n is
+    // below 2^24.
     std::vector<Real> elements(n);
     long long wanted = 0;
     for (int i = 0; i < n; ++i) {
@@ -211,7 +222,8 @@ int main(int argc, char **argv) {
     if (allow_peer_access(gpus)) return 1;
     std::vector<Device> devices(gpus);
     for (int g = 0; g < gpus; ++g) {
-        const int first = (int)((long long)n * g / gpus), end = (int)((long long)n * (g + 1) / gpus);
+        const int first = (int)((long long)n * g / gpus),
+                  end = (int)((long long)n * (g + 1) / gpus);
         devices[g].number = g;
         devices[g].count = end - first;
         if (devices[g].prepare(elements.data() + first, GRID_SIZE)) return 1;

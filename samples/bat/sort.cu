@@ -1,18 +1,21 @@
-// Sort: unsigned keys with a value each, by a radix sort of 4 bits per pass, with every parameter of the benchmark
-// suite BAT.
+// Sort: unsigned keys with a value each, by a radix sort of 4 bits per pass, with every parameter
+// of the benchmark suite BAT.
 //
 //   sort N [REPETITIONS]           pairs, how often they are sorted in the region
 //   sort -s CLASS [REPETITIONS]    1 to 4: 1, 8, 48, 96 MB of keys
 //
-// Prints the rate of keys in GB/s where time passes, and checks the result. Exit status: 0 right, 1 wrong, 2 misuse.
+// Prints the rate of keys in GB/s where time passes, and checks the result. Exit status: 0 right, 1
+// wrong, 2 misuse.
 //
-// A pass sorts each tile of keys by 4 bits, counts the 16 digits of each tile, adds up the counts of all tiles,
-// digit by digit, which gives the places of the digits, and takes the keys there. Passes are stable.
+// A pass sorts each tile of keys by 4 bits, counts the 16 digits of each tile, adds up the counts
+// of all tiles, digit by digit, which gives the places of the digits, and takes the keys there.
+// Passes are stable.
 #include <vector>
 
 #include "bat.h"
 
-// Are loops over the steps of a scan unrolled? LSB: the one that sorts a tile; LOCAL_MEMORY: the one over counts.
+// Are loops over the steps of a scan unrolled? LSB: the one that sorts a tile; LOCAL_MEMORY: the
+// one over counts.
 #pragma cutune tune(LOOP_UNROLL_LSB: 0, 1) data(n)
 #ifndef LOOP_UNROLL_LSB
 #define LOOP_UNROLL_LSB 1
@@ -21,9 +24,10 @@
 #ifndef LOOP_UNROLL_LOCAL_MEMORY
 #define LOOP_UNROLL_LOCAL_MEMORY 1
 #endif
-// Elements per thread in the kernels of the counts, and in the one that sorts a tile. `reorder_data` holds a tile of
-// pairs, and two numbers per digit.
-#pragma cutune tune(SCAN_DATA_SIZE: 2, 4, 8) data(n) where(8 * SCAN_DATA_SIZE * SCAN_BLOCK_SIZE + 128 <= device.shared)
+// Elements per thread in the kernels of the counts, and in the one that sorts a tile.
+// `reorder_data` holds a tile of pairs, and two numbers per digit.
+#pragma cutune tune(SCAN_DATA_SIZE: 2, 4, 8) data(n) \
+    where(8 * SCAN_DATA_SIZE * SCAN_BLOCK_SIZE + 128 <= device.shared)
 #ifndef SCAN_DATA_SIZE
 #define SCAN_DATA_SIZE 2
 #endif
@@ -75,8 +79,9 @@ struct __align__(SIZE == 2 ? 8 : 16) Elements {
 typedef Elements<SCAN_DATA_SIZE> ScanElements;
 typedef Elements<SORT_DATA_SIZE> SortElements;
 
-// Per thread the sum of the values of all threads before it; shared[2 * BLOCK - 1] is the sum of all. The first
-// half of the 2 * BLOCK elements is zero, so that no thread has to ask whether another one is before it.
+// Per thread the sum of the values of all threads before it; shared[2 * BLOCK - 1] is the sum of
+// all. The first half of the 2 * BLOCK elements is zero, so that no thread has to ask whether
+// another one is before it.
 template <int BLOCK>
 __device__ LSB_FUNCTION uint scan_lsb(uint value, uint *shared) {
     uint *own = shared + BLOCK + threadIdx.x;
@@ -142,7 +147,8 @@ __device__ inline SortElements exchanged(const SortElements &elements, const Sor
     return own;
 }
 
-// Sorts the keys of each tile by the digit at a bit, one bit after the other: those with 0 come first.
+// Sorts the keys of each tile by the digit at a bit, one bit after the other: those with 0 come
+// first.
 template <int BLOCK>
 __global__ void __launch_bounds__(BLOCK)
     radix_sort_blocks(const SortElements *keys_in, const SortElements *values_in,
@@ -168,7 +174,8 @@ __global__ void __launch_bounds__(BLOCK)
     values_out[i] = values;
 }
 
-// Where each digit begins in a sorted tile, and how often it occurs: counts of one digit are neighbours.
+// Where each digit begins in a sorted tile, and how often it occurs: counts of one digit are
+// neighbours.
 __global__ void __launch_bounds__(MOST_THREADS)
     find_radix_offsets(const ScanElements *keys, uint *counts, uint *tile_begins, int first_bit) {
     extern __shared__ __align__(16) uint shared[];
@@ -192,7 +199,8 @@ __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-// Replaces each element by the sum of those before it in its block; `sums`, unless it is null, gets those of blocks.
+// Replaces each element by the sum of those before it in its block; `sums`, unless it is null, gets
+// those of blocks.
 template <int BLOCK>
 __global__ void __launch_bounds__(BLOCK) scan(ScanElements *elements, uint *sums) {
     extern __shared__ __align__(16) uint shared[];
@@ -356,8 +364,7 @@ struct Sorting {
             const Pairs &from = bit == 0 ? input : output;
             CHECK(sort_tiles(sort_block, from.keys.data, from.values.data, in_tiles.keys.data,
                              in_tiles.values.data, bit, tiles));
-            find_radix_offsets<<<tiles, scan_block,
-                                 SCAN_DATA_SIZE * scan_block * sizeof(uint)>>>(
+            find_radix_offsets<<<tiles, scan_block, SCAN_DATA_SIZE * scan_block * sizeof(uint)>>>(
                 (const ScanElements *)in_tiles.keys.data, counts.data, tile_begins.data, bit);
             CHECK(cudaGetLastError());
             CHECK(scan_all(levels, 0, scan_block));
@@ -371,18 +378,22 @@ struct Sorting {
     }
 };
 
-// Is this the only right order? Equal keys keep theirs, so that their values, which count the input, rise.
+// Is this the only right order? Equal keys keep theirs, so that their values, which count the
+// input, rise.
 static bool is_sorted_as(const std::vector<uint> &keys, const std::vector<uint> &values,
                          const std::vector<uint> &input, int n) {
     std::vector<bool> seen(n, false);
     for (int i = 0; i < n; ++i) {
-        const bool is_moved = values[i] < (uint)n && !seen[values[i]] && input[values[i]] == keys[i];
+        const bool is_moved =
+            values[i] < (uint)n && !seen[values[i]] && input[values[i]] == keys[i];
         if (!is_moved) {
-            printf("FAILED: pair %d is (%u, %u), which is none of the input\n", i, keys[i], values[i]);
+            printf("FAILED: pair %d is (%u, %u), which is none of the input\n", i, keys[i],
+                   values[i]);
             return false;
         }
         seen[values[i]] = true;
-        if (i > 0 && (keys[i - 1] > keys[i] || (keys[i - 1] == keys[i] && values[i - 1] > values[i]))) {
+        if (i > 0 &&
+            (keys[i - 1] > keys[i] || (keys[i - 1] == keys[i] && values[i - 1] > values[i]))) {
             printf("FAILED: pair %d, (%u, %u), stands before (%u, %u)\n", i - 1, keys[i - 1],
                    values[i - 1], keys[i], values[i]);
             return false;
@@ -432,9 +443,11 @@ int main(int argc, char **argv) {
     std::vector<uint> sorted_keys(n), sorted_values(n);
     const size_t bytes = n * sizeof(uint);
     CHECK(cudaMemcpy(sorted_keys.data(), sorting.output.keys.data, bytes, cudaMemcpyDeviceToHost));
-    CHECK(cudaMemcpy(sorted_values.data(), sorting.output.values.data, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(sorted_values.data(), sorting.output.values.data, bytes,
+                     cudaMemcpyDeviceToHost));
     if (!is_sorted_as(sorted_keys, sorted_values, keys, n)) return 1;
     printf("PASSED: %d pairs\n", n);
-    if (milliseconds > 0) fprintf(stderr, "%.3f GB/s\n", (double)bytes * repetitions / milliseconds / 1e6);
+    if (milliseconds > 0)
+        fprintf(stderr, "%.3f GB/s\n", (double)bytes * repetitions / milliseconds / 1e6);
     return 0;
 }

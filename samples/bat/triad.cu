@@ -1,9 +1,10 @@
 // Triad: C = A + s * B, streamed in two halves, with every parameter of the benchmark suite BAT.
 //
-//   triad N [REPETITIONS]           elements of each array, how often the work is done in the region
-//   triad -s CLASS [REPETITIONS]    1 to 4: arrays of 64 KB, 1, 4, 16 MB; the suite runs all sizes between
+//   triad N [REPETITIONS]           elements of each array, how often they are added in the region
+//   triad -s CLASS [REPETITIONS]    1 to 4: arrays of 64 KB, 1, 4, 16 MB; the suite runs all between
 //
-// Prints the rate in GB/s where time passes, and checks each result. Exit status: 0 right, 1 wrong, 2 misuse.
+// Prints the rate in GB/s where time passes, and checks each result. Exit status: 0 right, 1 wrong,
+// 2 misuse.
 #include "bat.h"
 
 // 32 or 64 bits. Times of the two compare different work: a rate, or one of them, is chosen.
@@ -57,7 +58,8 @@ static int stream_triad(const Real *a, const Real *b, Real *c, Real *device, Rea
     return 0;
 }
 
-// The host's arrays, which the device can copy while it computes, and its own ones behind each other.
+// The host's arrays, which the device can copy while it computes, and its own ones behind each
+// other.
 struct Arrays {
     Real *a = nullptr, *b = nullptr, *c = nullptr;
     DeviceArray<Real> device;
@@ -95,13 +97,16 @@ int main(int argc, char **argv) {
     if (arrays.prepare(n)) return 1;
     const Real *a = arrays.a, *b = arrays.b, *c = arrays.c;
     // What is loaded late is not part of the work.
-    if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE, arrays.streams)) return 1;
+    if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE,
+                     arrays.streams))
+        return 1;
 
     Clock clock;
     CHECK(clock.start());
 #pragma cutune region begin
     for (int k = 0; k < repetitions; ++k)
-        if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE, arrays.streams))
+        if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE,
+                         arrays.streams))
             return 1;
 #pragma cutune region end
     float milliseconds = 0;
