@@ -237,17 +237,24 @@ def _texts(cubin: bytes) -> Iterator[tuple[str, str]]:
             yield word.removeprefix(".text."), sha256(content).hexdigest()[:16]
 
 
-def code_of(binary: Path, codes: Mapping[str, str], host: str, kernel: str) -> str:
+def kernels_of(lines: Iterable[Json], name: str) -> dict[int, dict[str, str]]:
+    """Per program of a sample the code of its kernels."""
+    return {
+        line["program"]: line["kernels"]
+        for line in lines
+        if line["sample"] == name and "program" in line
+    }
+
+
+def code_of(codes: Mapping[str, str], host: str, kernel: str) -> str:
     """The code that a configuration runs: of one kernel, where the plan says which, or of all.
 
-    `kernel` is a regular expression with values of the host in braces. Where a program has no such
-    code, as one for the emulated device, it is like no other.
+    `kernel` is a regular expression with values of the host in braces. A program without machine
+    code, as one for the emulated device, is like no other.
     """
     values = dict(pair.split("=") for pair in host.split(",") if pair)
     wanted = re.compile(re.sub(r"\{(\w+)\}", lambda hole: values[hole[1]], kernel))
-    own = sorted(item for item in codes.items() if wanted.search(item[0]))
-    if not own:
-        return binary.name
+    own = sorted(item for item in codes.items() if not item[0] or wanted.search(item[0]))
     return sha256(json.dumps(own).encode()).hexdigest()[:16]
 
 
@@ -304,14 +311,20 @@ def _batches(
     known = {
         (line["code"], line["host"])
         for line in results.lines
-        if (line["sample"], line["sweep"]) == (name, sweep)
+        if (line["sample"], line.get("sweep")) == (name, sweep)
     }
-    for program, binary in zip(plan["programs"], programs, strict=True):
+    kernels = kernels_of(results.lines, name)
+    for number, (program, binary) in enumerate(zip(plan["programs"], programs, strict=True)):
         if isinstance(binary, str):
             continue
-        codes, own = kernel_codes(binary), {}
+        if number not in kernels:
+            # By this line a table gives each configuration the time of its code.
+            codes = kernel_codes(binary) or {"": binary.name}
+            results.add({"sample": name, "program": number, "kernels": codes})
+            kernels[number] = codes
+        own = {}
         for host in program["hosts"]:
-            code = code_of(binary, codes, host, plan["kernel"])
+            code = code_of(kernels[number], host, plan["kernel"])
             if (code, host) not in known:
                 known.add((code, host))
                 own[host] = code
@@ -394,24 +407,21 @@ def _read(answer: str) -> Json:
 def _told(results: Results, name: str, plan: Json, programs: Sequence[Path | str]) -> None:
     """Counts, and the fastest of each sweep."""
     known = [line for line in results.lines if line["sample"] == name]
-    all_codes: dict[str, set[str]] = {}
-    for program, binary in zip(plan["programs"], programs, strict=True):
-        if isinstance(binary, str):
-            continue
-        codes = kernel_codes(binary)
-        for host in program["hosts"]:
-            all_codes.setdefault(host, set()).add(code_of(binary, codes, host, plan["kernel"]))
+    wanted = {
+        (code_of(codes, host, plan["kernel"]), host)
+        for number, codes in kernels_of(known, name).items()
+        for host in plan["programs"][number]["hosts"]
+    }
     failures = [one for one in programs if isinstance(one, str)]
-    wanted = sum(map(len, all_codes.values()))
     total = sum(len(program["hosts"]) for program in plan["programs"])
     print(
         f"{name}: {len(programs)} programs, {len(failures)} not built; {total} configurations, "
-        f"{wanted} of different code and host values"
+        f"{len(wanted)} of different code and host values"
     )
     for reason in sorted(set(failures)):
         print(f"  not built: {reason}")
     for sweep in range(SWEEPS):
-        own = [line for line in known if line["sweep"] == sweep]
+        own = [line for line in known if line.get("sweep") == sweep]
         times = [line for line in own if line["milliseconds"] is not None]
         print(f"  sweep {sweep}: {len(own)} run, {sum(one['status'] != 0 for one in own)} failed")
         if times:

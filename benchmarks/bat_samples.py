@@ -182,16 +182,19 @@ def host_of(space: ProgramSpace, configuration: Configuration) -> str:
 
 def _table(space: ProgramSpace, sample: Sample) -> Json:
     """All configurations of one precision and host level, by programs."""
-    programs: dict[tuple[str, ...], list[str]] = {}
+    programs: dict[tuple[str, ...], Json] = {}
     for one in space.space:
         if all(one.get(name, value) == value for name, value in TABLE_VALUES.items()):
-            programs.setdefault(tuple(flags_of(space, one)), []).append(host_of(space, one))
+            flags = flags_of(space, one)
+            compiled = {n: shown(v) for n, v in one.items() if n in space.compiled_names}
+            program = {"flags": flags, "values": compiled, "hosts": []}
+            programs.setdefault(tuple(flags), program)["hosts"].append(host_of(space, one))
     return {
         "words": TABLE_WORDS[sample.name],
         "kernel": TABLE_KERNELS.get(sample.name, ""),
         "is_probed": sample.name in TABLE_PROBED,
         "is_alone": sample.name in TABLE_ALONE,
-        "programs": [{"flags": flags, "hosts": hosts} for flags, hosts in programs.items()],
+        "programs": list(programs.values()),
     }
 
 

@@ -92,7 +92,10 @@ def test_the_table_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFi
     (folder / "exhaustive.jsonl").write_text('{"sample": "sums", "swe')
     assert run(folder, "exhaustive", -1) == []
     lines = run(folder, "exhaustive")
-    found = [(line["sweep"], line["host"], line["status"], line["milliseconds"]) for line in lines]
+    assert lines[0] == {"sample": "sums", "program": 0, "kernels": lines[0]["kernels"]}
+    found = [
+        (line["sweep"], line["host"], line["status"], line["milliseconds"]) for line in lines[1:]
+    ]
     assert found == [
         (sweep, f"BLOCK={block}", None if block == 3 else 0, None if block == 3 else float(block))
         for sweep in (0, 1)
@@ -140,8 +143,10 @@ def test_programs_of_the_same_code_and_registers_are_alike(tmp_path: Path) -> No
         own.write_bytes(b"\x7fELF\x02\x01" + bytes(100) + cubin(kernels))
         found = bat_runs.kernel_codes(own)
         assert set(found) == set(kernels)
-        codes[name] = [bat_runs.code_of(own, found, "BLOCK=64,GRID=2", k) for k in (kernel, "")]
+        codes[name] = [bat_runs.code_of(found, "BLOCK=64,GRID=2", k) for k in (kernel, "")]
     assert codes["first"][0] == codes["other kernel"][0] != codes["other registers"][0]
     assert codes["first"][1] != codes["other kernel"][1]
     own.write_bytes(b"\x7fELF\x02\x01" + bytes(100))
-    assert bat_runs.code_of(own, bat_runs.kernel_codes(own), "BLOCK=64", kernel) == "program"
+    assert bat_runs.kernel_codes(own) == {}
+    unlike = [bat_runs.code_of({"": name}, "BLOCK=64", kernel) for name in ("first", "second")]
+    assert unlike[0] != unlike[1]
