@@ -41,7 +41,7 @@ from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
 from cutune.toolchain.architectures import EMULATED, Begun, targets
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
 
 if TYPE_CHECKING:
@@ -396,7 +396,7 @@ class Session:
         """Compile a program for the emulated device, or for what the options `target` say."""
         # On the emulated device nothing of the host is timed, and compiling it takes longest.
         level = "-O1" if target is None else "-O2"
-        ours = [f"-I{INCLUDE_DIRECTORY}", level, *self._target(target)]
+        ours = [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *self._target(target)]
         self.nvcc.check([*flags, *ours, str(source), "-o", str(binary)])
         return binary
 
@@ -420,7 +420,8 @@ class Session:
         """
         read_source(path)
         binary = folder / Path(path).stem
-        self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
+        flags = self.compile_flags(path)
+        self.nvcc.check([*flags, *unless_asked("-O2", flags), path, "-o", str(binary)])
         return binary
 
 

@@ -10,21 +10,26 @@
 #ifndef CUTUNE_TUNABLES_H
 #define CUTUNE_TUNABLES_H
 
+// Every program of a search compiles this: no part of the standard library that takes long.
+#include <pthread.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cutune_buffers.h"
+#include "cutune_asked.h"
 #include "cutune_record.h"
 
-typedef std::vector<std::pair<const char *, long long>> cutune_data;
+struct cutune_datum {
+    const char *name;
+    long long value;
+};
+typedef std::vector<cutune_datum> cutune_data;
 
 struct cutune_tunable_state {
+    const char *name;
     long long value, original;
     cutune_data data;
     bool ambiguous;
@@ -32,15 +37,34 @@ struct cutune_tunable_state {
 };
 
 struct cutune_tunables_state {
-    std::mutex mutex;
-    std::map<std::string, cutune_tunable_state> current;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    std::vector<cutune_tunable_state> current;
     std::chrono::steady_clock::time_point begin;
+
+    cutune_tunable_state *find(const char *name) {
+        for (cutune_tunable_state &own : current)
+            if (strcmp(own.name, name) == 0) return &own;
+        return nullptr;
+    }
 };
 
 inline cutune_tunables_state &cutune_tunables() {
     static cutune_tunables_state state;
     return state;
 }
+
+class cutune_tunables_lock {
+  public:
+    explicit cutune_tunables_lock(cutune_tunables_state &state) : mutex_(&state.mutex) {
+        pthread_mutex_lock(mutex_);
+    }
+    cutune_tunables_lock(const cutune_tunables_lock &) = delete;
+    cutune_tunables_lock &operator=(const cutune_tunables_lock &) = delete;
+    ~cutune_tunables_lock() { pthread_mutex_unlock(mutex_); }
+
+  private:
+    pthread_mutex_t *mutex_;
+};
 
 // The value that CUTUNE_SET gives to a name; false without one.
 inline bool cutune_value_set(const char *name, long long *value) {
@@ -69,15 +93,19 @@ inline long long cutune_tunable_value(const char *name, long long original,
     long long value = original;
     cutune_value_set(name, &value);
     cutune_tunables_state &state = cutune_tunables();
-    const std::lock_guard<std::mutex> lock(state.mutex);
-    const auto known = state.current.find(name);
-    bool ambiguous = false;
-    if (known != state.current.end() && known->second.fresh) {
-        ambiguous = known->second.ambiguous;
-        for (size_t i = 0; i < data.size(); ++i)
-            ambiguous = ambiguous || known->second.data[i].second != data[i].second;
+    const cutune_tunables_lock lock(state);
+    cutune_tunable_state *known = state.find(name);
+    if (known == nullptr) {
+        state.current.push_back({name, value, original, data, false, true});
+        return value;
     }
-    state.current[name] = {value, original, data, ambiguous, true};
+    bool ambiguous = false;
+    if (known->fresh) {
+        ambiguous = known->ambiguous;
+        for (size_t i = 0; i < data.size(); ++i)
+            ambiguous = ambiguous || known->data[i].value != data[i].value;
+    }
+    *known = {name, value, original, data, ambiguous, true};
     return value;
 }
 
@@ -96,7 +124,7 @@ inline void cutune_region_end(int region) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
     const std::chrono::duration<double, std::milli> time =
         std::chrono::steady_clock::now() - state.begin;
-    const std::lock_guard<std::mutex> lock(state.mutex);
+    const cutune_tunables_lock lock(state);
     if (getenv("CUTUNE_OUTPUT") != nullptr) {
         char milliseconds[64] = "null";
         if (!cutune_is_emulated())
@@ -111,20 +139,25 @@ inline void cutune_region_end(int region) {
                            ",\"device\":\"" + device_name + "\",\"milliseconds\":" + milliseconds +
                            ",\"tunables\":{";
         const char *comma = "";
-        for (const auto &entry : state.current) {
-            const cutune_tunable_state &own = entry.second;
-            line += comma + ("\"" + entry.first) + "\":{\"value\":" + std::to_string(own.value) +
-                    ",\"original\":" + std::to_string(own.original) +
-                    ",\"ambiguous\":" + (own.ambiguous ? "true" : "false") + ",\"data\":{";
-            for (size_t i = 0; i < own.data.size(); ++i)
-                line += (i ? ",\"" : "\"") + std::string(own.data[i].first) +
-                        "\":" + std::to_string(own.data[i].second);
+        for (const cutune_tunable_state &own : state.current) {
+            line += comma;
+            line += "\"";
+            line += own.name;
+            line += "\":{\"value\":" + std::to_string(own.value);
+            line += ",\"original\":" + std::to_string(own.original);
+            line += own.ambiguous ? ",\"ambiguous\":true" : ",\"ambiguous\":false";
+            line += ",\"data\":{";
+            for (size_t i = 0; i < own.data.size(); ++i) {
+                line += i ? ",\"" : "\"";
+                line += own.data[i].name;
+                line += "\":" + std::to_string(own.data[i].value);
+            }
             line += "}}";
             comma = ",";
         }
         cutune_write_line(line + "}}");
     }
-    for (auto &entry : state.current) entry.second.fresh = false;
+    for (cutune_tunable_state &own : state.current) own.fresh = false;
 }
 
 #endif  // CUTUNE_TUNABLES_H

@@ -346,7 +346,9 @@ class _Log:
     ) -> HostMeasurement:
         """With the parameters of which the program itself knows nothing."""
         space = self.builds.space
-        beside = {n: v for n, v in space.own.items() if n in space.settings}
+        # A host integer's value is told by the program; `--tune` may have another one first.
+        told = (None, Setting.HOST)
+        beside = {n: v for n, v in space.own.items() if space.settings.get(n) not in told}
         own = {**beside, **space.values(configuration, *COMPILED, Setting.RUN)}
         sizes = {n: int(v) for n, v in _integers(run, self.vary).items() if isinstance(v, int)}
         values = {**one.values, **{name: plain(value) for name, value in own.items()}}

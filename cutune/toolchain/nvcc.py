@@ -41,6 +41,8 @@ TOOLKIT_PACKAGES = (
 )
 #: Paths that neither a shell nor a list of options splits.
 PLAIN = re.compile(r"[\w./+@%:-]+")
+#: How far the host's code is optimised; `-Ofast-compile` is about the device's.
+_LEVEL = re.compile(r"(?:-O|--optimize)(?:=?\d+)?")
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "include"
 #: Calls that newer toolkits lack and older programs use.
@@ -327,6 +329,11 @@ def find_nvcc(option: str | None = None) -> Nvcc:
 def _nvcc_at(path: Path, origin: str) -> Nvcc:
     """One object, so that the compiler is asked about itself once."""
     return Nvcc(path, origin)
+
+
+def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
+    """Our level of optimisation, unless the user's options have one: nvcc takes the last one."""
+    return () if any(map(_LEVEL.fullmatch, flags)) else (level,)
 
 
 def quote_folder(folder: str) -> str:

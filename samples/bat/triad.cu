@@ -1,12 +1,11 @@
 // Triad: C = A + s * B, streamed in two halves, with every parameter of the benchmark suite BAT.
 //
-//   triad N [REPETITIONS]      elements of each array, how often the work is done in the region
+//   triad N [REPETITIONS]           elements of each array, how often they are added in the region
+//   triad -s CLASS [REPETITIONS]    1 to 4: arrays of 64 KB, 1, 4, 16 MB; the suite runs all between
 //
-// Prints the rate in GB/s where time passes, and checks each result. Exit status: 0 right, 1 wrong, 2 misuse.
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+// Prints the rate in GB/s where time passes, and checks each result. Exit status: 0 right, 1 wrong,
+// 2 misuse.
+#include "bat.h"
 
 // 32 or 64 bits. Times of the two compare different work: a rate, or one of them, is chosen.
 #pragma cutune tune(PRECISION: 32, 64)
@@ -27,15 +26,6 @@ typedef double Real;
 #else
 typedef float Real;
 #endif
-
-#define CHECK(call)                                                                         \
-    do {                                                                                    \
-        const cudaError_t status = (call);                                                  \
-        if (status != cudaSuccess) {                                                        \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));                 \
-            return 1;                                                                       \
-        }                                                                                   \
-    } while (0)
 
 // Each thread does WORK_PER_THREAD elements, a block apart, so that neighbours access neighbours.
 __global__ void triad(const Real *a, const Real *b, Real *c, Real s, int n) {
@@ -68,39 +58,59 @@ static int stream_triad(const Real *a, const Real *b, Real *c, Real *device, Rea
     return 0;
 }
 
+// The host's arrays, which the device can copy while it computes, and its own ones behind each
+// other.
+struct Arrays {
+    Real *a = nullptr, *b = nullptr, *c = nullptr;
+    DeviceArray<Real> device;
+    cudaStream_t streams[2] = {};
+
+    ~Arrays() {
+        for (cudaStream_t stream : streams)
+            if (stream != nullptr) cudaStreamDestroy(stream);
+        for (Real *array : {a, b, c})
+            if (array != nullptr) cudaFreeHost(array);
+    }
+
+    int prepare(int n) {
+        for (Real **array : {&a, &b, &c}) CHECK(cudaMallocHost((void **)array, n * sizeof(Real)));
+        CHECK(device.allocate(3 * (size_t)n));
+        for (cudaStream_t &stream : streams) CHECK(cudaStreamCreate(&stream));
+        for (int i = 0; i < n; ++i)
+            a[i] = (Real)(i % 1000) / 8, b[i] = (Real)(i % 77) / 4, c[i] = 0;
+        return 0;
+    }
+};
+
 int main(int argc, char **argv) {
-    const int n = argc > 1 ? atoi(argv[1]) : 0, repetitions = argc > 2 ? atoi(argv[2]) : 1;
-    if (n < 1 || repetitions < 1) {
-        fprintf(stderr, "triad N [REPETITIONS]\n");
+    constexpr int KB = (1 << 10) / sizeof(Real);
+    int numbers[] = {0, 1};
+    if (!read_arguments(argc, argv, {64 * KB, 1024 * KB, 4096 * KB, 16384 * KB}, numbers, 2)) {
+        fprintf(stderr, "triad N [REPETITIONS], or triad -s CLASS [REPETITIONS], CLASS 1 to 4\n");
         return 2;
     }
+    const int n = numbers[0], repetitions = numbers[1];
 #pragma cutune tune(BLOCK_SIZE: 1..1024) data(n)
     int BLOCK_SIZE = 128;
     const Real s = (Real)1.75;
-    Real *a, *b, *c, *device;
-    const size_t bytes = n * sizeof(Real);
-    CHECK(cudaMallocHost(&a, bytes));
-    CHECK(cudaMallocHost(&b, bytes));
-    CHECK(cudaMallocHost(&c, bytes));
-    CHECK(cudaMalloc(&device, 3 * bytes));
-    for (int i = 0; i < n; ++i) a[i] = (Real)(i % 1000) / 8, b[i] = (Real)(i % 77) / 4, c[i] = 0;
-    cudaStream_t streams[2];
-    for (cudaStream_t &stream : streams) CHECK(cudaStreamCreate(&stream));
+    Arrays arrays;
+    if (arrays.prepare(n)) return 1;
+    const Real *a = arrays.a, *b = arrays.b, *c = arrays.c;
     // What is loaded late is not part of the work.
-    if (stream_triad(a, b, c, device, s, n, BLOCK_SIZE, streams)) return 1;
+    if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE,
+                     arrays.streams))
+        return 1;
 
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    CHECK(cudaEventRecord(begin));
+    Clock clock;
+    CHECK(clock.start());
 #pragma cutune region begin
     for (int k = 0; k < repetitions; ++k)
-        if (stream_triad(a, b, c, device, s, n, BLOCK_SIZE, streams)) return 1;
+        if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE,
+                         arrays.streams))
+            return 1;
 #pragma cutune region end
-    CHECK(cudaEventRecord(end));
-    CHECK(cudaEventSynchronize(end));
     float milliseconds = 0;
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    CHECK(clock.stop(&milliseconds));
 
     // Halves and quarters are exact in both precisions, and so is each product.
     for (int i = 0; i < n; ++i) {
@@ -112,6 +122,6 @@ int main(int argc, char **argv) {
     }
     printf("PASSED: %d elements of %d bits\n", n, (int)(8 * sizeof(Real)));
     if (milliseconds > 0)
-        fprintf(stderr, "%.3f GB/s\n", 3.0 * bytes * repetitions / milliseconds / 1e6);
+        fprintf(stderr, "%.3f GB/s\n", 3.0 * n * sizeof(Real) * repetitions / milliseconds / 1e6);
     return 0;
 }

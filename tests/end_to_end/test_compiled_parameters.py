@@ -117,6 +117,23 @@ def on_gpu(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("on_gpu")
+def test_some_values_of_a_host_integer_stay_apart(program: Path) -> None:
+    """`--tune` narrows it; what is measured has the value that was set, not the first one."""
+    asked = ["--tune", "block=64,32", "--tune", "WPT=1", "--repetitions", "1", *ASKED]
+    run = ["--on", "gpu", "--run", "{program} {n}", "--vary", "n=1000"]
+    assert main(["collect", str(program), "--tunables", *run, *asked]) == 0
+    trials = program.parent / ".cutune" / "trials.jsonl"
+    entries = [json.loads(line) for line in trials.read_text().splitlines()]
+    set_to = {one["trial"]: one["configuration"] for one in entries if one["event"] == "begin"}
+    ended = [one for one in entries if one["event"] == "end"]
+    found = {
+        (one["values"]["block"], trial["trial"]) for trial in ended for one in trial["measured"]
+    }
+    assert found == {(values["block"], trial) for trial, values in set_to.items()}
+    assert {block for block, _ in found} == {32, 64}
+
+
+@pytest.mark.usefixtures("on_gpu")
 def test_the_best_values_for_all_sizes_are_compiled_in(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

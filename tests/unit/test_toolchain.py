@@ -20,6 +20,7 @@ from cutune.toolchain.nvcc import (
     Nvcc,
     find_nvcc,
     host_compiler,
+    unless_asked,
     without_target_flags,
 )
 
@@ -163,6 +164,22 @@ def test_flags_of_the_users_build_without_its_target() -> None:
         "-I",
         "inc",
     )
+
+
+@pytest.mark.parametrize(
+    ("flags", "added"),
+    [
+        ((), ("-O2",)),
+        (("-Ofast-compile", "min", "-DO3", "-Xptxas=-O3"), ("-O2",)),
+        (("-O0",), ()),
+        (("-O", "3"), ()),
+        (("--optimize=1",), ()),
+    ],
+)
+def test_the_users_level_of_optimisation_counts(
+    flags: tuple[str, ...], added: tuple[str, ...]
+) -> None:
+    assert unless_asked("-O2", flags) == added
 
 
 def test_host_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
