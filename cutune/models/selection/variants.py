@@ -214,22 +214,19 @@ def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
 
 def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
     """The choices of all with all sizes alike, and with one far from the others."""
-    for sizes, every in _sample_sizes(own.size_names):
-        found = {}
-        try:
-            plain = own.choose(sizes, every)
-        except CutuneError:
+    asked = list(_sample_sizes(own.size_names))
+    chosen = {name: chooser.choose_each(asked) for name, chooser in choosers.items()}
+    for number, plain in enumerate(own.choose_each(asked)):
+        if isinstance(plain, CutuneError) or not plain.ranked:
             continue  # too large for a grid
-        for name, chooser in choosers.items():
-            try:
-                choice = chooser.choose(sizes, every)
-            except CutuneError:
-                continue
-            if choice.ranked:
-                found[name] = choice
-        if plain.ranked:
-            us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
-            yield _Row(plain, found, us)
+        choices = {name: each[number] for name, each in chosen.items()}
+        found = {
+            name: choice
+            for name, choice in choices.items()
+            if not isinstance(choice, CutuneError) and choice.ranked
+        }
+        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
+        yield _Row(plain, found, us)
 
 
 def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
