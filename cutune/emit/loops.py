@@ -95,13 +95,13 @@ class _Line:
 
 def _read_later(lines: Sequence[_Line]) -> list[frozenset[str]]:
     """Per number of lines, what is read behind them."""
-    reads = accumulate((line.reads for line in reversed(lines)), operator.or_, initial=frozenset[str]())
+    reads = accumulate(
+        (line.reads for line in reversed(lines)), operator.or_, initial=frozenset[str]()
+    )
     return [*reads][::-1]
 
 
-def _runs(
-    lines: Sequence[_Line], later: Sequence[frozenset[str]], rounds: int
-) -> Iterator[float]:
+def _runs(lines: Sequence[_Line], later: Sequence[frozenset[str]], rounds: int) -> Iterator[float]:
     """Cycles of the first line as a loop, of the first two, and so on."""
     ready: dict[str, int] = {}
     read: set[str] = set()
