@@ -107,11 +107,33 @@ class VariantChooser:
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> ConfigurationChoice:
         """The configuration at these sizes; raises as `Chooser.choose` does."""
-        plain = self._plain.choose(sizes, every)
+        [choice] = self.choose_each([(sizes, every)])
+        if isinstance(choice, CutuneError):
+            raise choice
+        return choice
+
+    def choose_each(
+        self, asked: Sequence[tuple[Mapping[str, int], int | None]]
+    ) -> list[ConfigurationChoice | CutuneError]:
+        """The same for many sizes at once, which takes little longer than for one."""
+        choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
+        each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
+        return [self._preferred(choices) for choices in each]
+
+    def _preferred(
+        self, choices: Sequence[Selection | CutuneError]
+    ) -> ConfigurationChoice | CutuneError:
+        """Among the choices of the kernel itself and of each variant."""
+        selected: list[Selection] = []
+        for choice in choices:
+            if isinstance(choice, CutuneError):
+                return choice
+            selected.append(choice)
+        plain, *others = selected
         best_us, variant, is_sure = math.inf, "", False
         of_variants = {}
-        for one, chooser in self._of_variants:
-            kernel, choice = one.model.kernel, chooser.choose(sizes, every)
+        for (one, chooser), choice in zip(self._of_variants, others, strict=True):
+            kernel = one.model.kernel
             of_variants[kernel.variant] = choice
             us = _chosen_us(choice) + chooser.asking_us
             if choice.ranked and us < best_us:
