@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -56,7 +57,10 @@ class Requirement:
 def main_doctor(json: bool, quiet: bool, install_toolkit: bool, nvcc: str | None) -> int:
     """Print what was found; 1 when something needed for tuning without a GPU is missing."""
     if install_toolkit and nvcc is None and not _finds_nvcc():
-        status = _install_toolkit(quiet)
+        # The network's time is the compiler's. What fails here fails again where it is looked at.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(_machine)
+            status = _install_toolkit(quiet)
         if status != 0:
             return 1
     findings = examine(nvcc)
@@ -186,6 +190,13 @@ def _emulated_device(nvcc: Nvcc | None) -> Requirement:
         return Requirement(name, FOUND, str(runtime_library(nvcc)), needed=True)
     except CutuneError as error:
         return Requirement(name, BROKEN, error.diagnostic.message, "see the message", needed=True)
+
+
+def _machine() -> Path:
+    """What of the emulated device needs no toolkit, compiled unless it is there."""
+    from cutune.emulator.build import machine_library
+
+    return machine_library()
 
 
 def _gpu() -> Requirement:

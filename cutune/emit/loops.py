@@ -8,8 +8,11 @@ stand in arrays. `_Processor` says what a loop costs; of all ways to cut the che
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from cutune.fit.rational.nodes import NORMS, Expression, Operation, Operator, parameters, parts
 from cutune.fit.rational.program import Definition
@@ -61,16 +64,13 @@ _LOADED = 5
 def cut_into_loops(definitions: Sequence[Definition], rounds: int) -> list[list[Definition]]:
     """The definitions in the runs that cost least, in their order. `rounds`: of each loop."""
     lines = [_Line.of(definition) for definition in definitions]
+    later = _read_later(lines)
     # Per number of definitions: the least cycles that they take, and where their last run begins.
-    best: list[tuple[float, int]] = [(0.0, 0)]
-    for end in range(1, len(lines) + 1):
-        later = frozenset[str]().union(*(line.reads for line in lines[end:]))
-        best.append(
-            min(
-                (best[begin][0] + _cycles(lines[begin:end], later, rounds), begin)
-                for begin in range(end)
-            )
-        )
+    best = [(0.0, 0), *[(math.inf, 0)] * len(lines)]
+    for begin in range(len(lines)):
+        before, _ = best[begin]
+        for end, cycles in enumerate(_runs(lines[begin:], later[begin + 1 :], rounds), begin + 1):
+            best[end] = min(best[end], (before + cycles, begin))
     runs, end = [], len(lines)
     while end > 0:
         begin = best[end][1]
@@ -93,14 +93,25 @@ class _Line:
         return _Line(definition, frozenset(parameters(definition.value)), instructions)
 
 
-def _cycles(own: Sequence[_Line], later: frozenset[str], rounds: int) -> float:
+def _read_later(lines: Sequence[_Line]) -> list[frozenset[str]]:
+    """Per number of lines, what is read behind them."""
+    reads = accumulate(
+        (line.reads for line in reversed(lines)), operator.or_, initial=frozenset[str]()
+    )
+    return [*reads][::-1]
+
+
+def _runs(lines: Sequence[_Line], later: Sequence[frozenset[str]], rounds: int) -> Iterator[float]:
+    """Cycles of the first line as a loop, of the first two, and so on."""
     ready: dict[str, int] = {}
-    for line in own:
+    read: set[str] = set()
+    instructions = 0
+    for line, behind in zip(lines, later, strict=True):
         ready[line.definition.name] = _ready(line.definition.value, ready)
-    loaded = frozenset[str]().union(*(line.reads for line in own)) - ready.keys()
-    stored = later & ready.keys()
-    instructions = sum(line.instructions for line in own) + len(loaded) + len(stored)
-    return _PROCESSOR.cycles(instructions, max(ready.values()), rounds)
+        read |= line.reads
+        instructions += line.instructions
+        moved = len(read - ready.keys()) + len(behind & ready.keys())
+        yield _PROCESSOR.cycles(instructions + moved, max(ready.values()), rounds)
 
 
 def _ready(value: Expression, known: Mapping[str, int]) -> int:

@@ -27,6 +27,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import locked
 from cutune.emulator.built_in import NATIVE, built_in_library
+from cutune.emulator.joined import joined
 
 MACHINE = "cutune_machine"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
@@ -50,7 +51,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 def machine_sources() -> tuple[Path, ...]:
     """The translation units of the 32-lane machine, which every library of the device contains."""
-    return tuple(sorted(NATIVE.glob("machine*.cpp")))
+    return joined(sorted(NATIVE.glob("machine*.cpp")), kept_file)
 
 
 def machine_library() -> Path:
@@ -93,6 +94,18 @@ def cache_folder() -> Path:
     """Where built libraries are kept; a temporary folder where it cannot be written."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return _usable_cache(Path(root) / "cutune")
+
+
+def kept_file(name: str, text: str) -> Path:
+    """A file of this content in the cache, at a path that is a function of the content."""
+    key = hashlib.sha256(text.encode()).hexdigest()[:24]
+    path = cache_folder() / "generated" / key / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    return path
 
 
 @cache
@@ -188,7 +201,16 @@ def _compile(
         if target.exists():
             return
         with _fresh(target) as temporary:
-            arguments = [*FLAGS, *flags, "-c", str(source), "-o", str(temporary)]
+            arguments = [
+                *FLAGS,
+                *flags,
+                "-iquote",
+                str(NATIVE),
+                "-c",
+                str(source),
+                "-o",
+                str(temporary),
+            ]
             tuned = subprocess.run(
                 [*compiler, *processor, *arguments], capture_output=True, text=True, check=False
             )

@@ -26,9 +26,11 @@ from cutune.emulator.build import (
     MACHINE_FLAGS,
     build_library,
     cache_folder,
+    kept_file,
     machine_library,
 )
 from cutune.emulator.built_in import NATIVE, built_in_library
+from cutune.emulator.joined import joined
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
@@ -71,11 +73,15 @@ def build_runtime_library(
     """
     names = _declared_names(nvcc)
     generated = (_missing_functions(names), _python_of_the_library(python, root))
-    sources = (*sorted(NATIVE.glob("runtime*.cpp")), *generated)
+    own = joined(sorted(NATIVE.glob("runtime*.cpp")), kept_file)
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [*_linking(nvcc, names), f"-L{machine}", f"-l{MACHINE}", "-ldl"]
     return build_library(
-        LIBRARY, sources, flags, [*linking, f"-Wl,-rpath,{searched}"], processor=processor
+        LIBRARY,
+        (*own, *generated),
+        flags,
+        [*linking, f"-Wl,-rpath,{searched}"],
+        processor=processor,
     )
 
 
@@ -168,7 +174,7 @@ def _missing_functions(names: Iterable[str]) -> Path:
         if not _PER_THREAD.match(name):
             body = f'return cutune_unsupported_call("{name}");'
             lines.append(f"__attribute__((weak)) int {name}() {{ {body} }}")
-    return _kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
+    return kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
@@ -177,22 +183,10 @@ def _python_of_the_library(python: str, root: str) -> Path:
     for name, text in (("default_python", python), ("package_root", root)):
         literal = json.dumps(text, ensure_ascii=False)
         lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
-    return _kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
+    return kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
 
 
 def _version_script(nvcc: Nvcc) -> Path:
     """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
-    return _kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")
-
-
-def _kept_file(name: str, text: str) -> Path:
-    """A file of this content in the cache, at a path that is a function of the content."""
-    key = hashlib.sha256(text.encode()).hexdigest()[:24]
-    path = cache_folder() / "generated" / key / name
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
-    return path
+    return kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.collect import record
+from cutune.collect.replay import replay
 from tests.end_to_end.tuning import QUICK, cutune
 
 pytestmark = pytest.mark.nvcc
@@ -59,6 +60,13 @@ def test_the_same_is_measured(tmp_path: Path) -> None:
     assert measured(tmp_path, "./{program} {n}", "--launches-only") == executed
 
 
+@pytest.fixture
+def given_up_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no end to `endless` in a replay, either."""
+    monkeypatch.setattr(replay, "INSTRUCTION_LIMIT", 4_000_000)
+
+
+@pytest.mark.usefixtures("given_up_early")
 def test_a_program_that_takes_too_long_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +78,7 @@ def test_a_program_that_takes_too_long_is_cut(
     assert any('"twice"' in line for line in lines)
 
 
+@pytest.mark.usefixtures("given_up_early")
 def test_a_launch_that_takes_too_long_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +90,7 @@ def test_a_launch_that_takes_too_long_is_cut(
     assert any('"twice"' in line for line in lines)
 
 
+@pytest.mark.usefixtures("given_up_early")
 def test_kernels_are_not_executed(tmp_path: Path) -> None:
     assert measured(tmp_path, "./{program} {n} endless", "--launches-only", sizes="100")
 

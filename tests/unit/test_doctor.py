@@ -85,10 +85,13 @@ def test_the_toolkit_is_installed_only_where_no_nvcc_is(monkeypatch: pytest.Monk
         commands.append(command)
         return subprocess.CompletedProcess(command, 1)
 
+    begun: list[str] = []
+    monkeypatch.setattr(doctor, "_machine", lambda: begun.append("machine"))
     monkeypatch.setattr(subprocess, "run", run)
     assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
-    assert commands == []
+    assert (commands, begun) == ([], [])
     monkeypatch.setattr(doctor, "_finds_nvcc", lambda: False)
     assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 1
     ((python, *_, last),) = commands
     assert (python, last) == (sys.executable, TOOLKIT_PACKAGES[-1])
+    assert begun == ["machine"], "compiled meanwhile"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator import build
+from cutune.emulator.built_in import NATIVE
+from cutune.emulator.joined import MOST_BYTES, joined
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +43,52 @@ def test_libraries_share_objects(tmp_path: Path) -> None:
     build.build_library("first", [source], ())
     build.build_library("second", [source], ())
     assert len(list((build.cache_folder() / "objects").glob("*.o"))) == 1
+
+
+def test_every_source_is_in_one_unit() -> None:
+    for kind in ("machine", "runtime"):
+        sources = sorted(NATIVE.glob(f"{kind}*.cpp"))
+        units = joined(sources, build.kept_file)
+        alone = [unit.name for unit in units if unit.parent == NATIVE]
+        included = [
+            name
+            for unit in units
+            if unit.parent != NATIVE
+            for name in re.findall(r'#include "([^"]+)"', unit.read_text())
+        ]
+        assert sorted([*alone, *included]) == [source.name for source in sources]
+        assert len(units) <= len(sources) / 3
+
+
+def test_a_unit_holds_no_more_than_it_may(tmp_path: Path) -> None:
+    sources = [tmp_path / f"{name}.cpp" for name in "abcd"]
+    for source, size in zip(sources, (MOST_BYTES // 2, 10, MOST_BYTES * 2, 10), strict=True):
+        source.write_text("/" * size)
+    large, small, last = joined(sources, build.kept_file)
+    assert large == sources[2], "the largest first, for it takes longest"
+    assert small.read_text() == '#include "a.cpp"\n#include "b.cpp"\n'
+    assert last == sources[3]
+
+
+def test_what_declares_weakly_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("int a;\n")
+    (tmp_path / "b.cpp").write_text('#include "../program.h"\n')
+    sources = [tmp_path / "a.cpp", tmp_path / "b.cpp"]
+    assert sorted(joined(sources, build.kept_file)) == sources
+
+
+def test_a_change_of_an_included_source_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "NATIVE", tmp_path)
+    for name in "ab":
+        (tmp_path / f"{name}.cpp").write_text(f'extern "C" int {name}() {{ return 1; }}\n')
+    sources = sorted(tmp_path.glob("*.cpp"))
+    first = build.build_library("joint", joined(sources, build.kept_file), ())
+    assert ctypes.CDLL(str(first)).b() == 1
+    sources[1].write_text('extern "C" int b() { return 2; }\n')
+    second = build.build_library("joint", joined(sources, build.kept_file), ())
+    assert ctypes.CDLL(str(second)).b() == 2
 
 
 def test_a_failed_build_says_why(tmp_path: Path) -> None:

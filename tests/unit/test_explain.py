@@ -13,6 +13,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import evaluate_each
 from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND
@@ -38,7 +40,9 @@ def chooser() -> Chooser:
         model = replace(found, kernel=replace(found.kernel, original=own))
         rule = MODELS[DEFAULT].rule(model, H200)
         free = model.kernel.free
-        return model, select(compose(model, H200), rule, {}, extents, free, own, free)
+        at = point({}, [[extent] for extent in extents])
+        [values] = evaluate_each(compose(model, H200), at)
+        return model, select(values, rule, extents, free, own, free)
 
     return choose
 

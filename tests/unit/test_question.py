@@ -126,3 +126,18 @@ def test_a_chooser_answers_as_a_single_question_does() -> None:
         assert choice == choose_block(COPY, H200, {}, every=n)
         assert choice.block in COPY.blocks
         assert choice.grid == (-(-n // choice.block[0]), 1, 1)
+
+
+def test_many_sizes_at_once_are_answered_as_one_by_one() -> None:
+    fixed = replace(
+        COPY.kernel, guards=(None, "n", None), free=(True, False, False), original=(256, 1, 1)
+    )
+    chooser = Chooser(replace(COPY, kernel=fixed), H200)
+    asked = [({"n": 70_000}, None), ({}, 1000), ({"m": 3}, None), ({"n": 60_000}, None)]
+    large, small, unknown, other = chooser.choose_each(asked)
+    assert isinstance(large, CutuneError) and isinstance(unknown, CutuneError)
+    assert large.diagnostic.code is Code.IMPOSSIBLE_GRID
+    assert unknown.diagnostic.code is Code.UNKNOWN_SIZE
+    assert (small, other) == (chooser.choose({"n": 1000}), chooser.choose({"n": 60_000}))
+    assert small != other
+    assert chooser.choose_each([]) == []

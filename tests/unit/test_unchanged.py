@@ -74,11 +74,15 @@ class Asked:
         (self.folder / name).write_text(text)
 
     def keep(self) -> None:
-        # Files that were written just now may have been written again since they were read.
-        time.sleep(0.05)
+        let_files_age()
         keeper = Keeper.begin(self.question)
         assert keeper is not None
         keep(keeper, self.answer)
+
+
+def let_files_age() -> None:
+    """Files that were written just now may have been written again since they were read."""
+    time.sleep(0.05)
 
 
 def built(folder: Path, source: str = SOURCE, name: str = "app") -> Path:
@@ -98,13 +102,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(folder)
 
 
-@pytest.fixture
-def asked(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
-    folder, workspace = tmp_path / "project", Workspace(tmp_path / "project" / ".cutune")
+@pytest.fixture(scope="module")
+def first_asked(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """A project whose result is kept in a cache beside it, and a copy of both, for all tests."""
+    place = tmp_path_factory.mktemp("asked") / "now"
+    folder, workspace = place / "project", Workspace(place / "project" / ".cutune")
     shutil.copytree(program.parent, folder)
     (folder / "first").mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(store, "cache_folder", lambda: tmp_path / "cache")
     workspace.create()
     workspace.measurements.write_text('{"schema":"cutune-kernel-1","kernel":"fill"}\n')
     entry = {"kernel": "fill", "facts": {"origin": {"path": str(folder / "app.cu")}}}
@@ -127,8 +131,24 @@ def asked(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         "./{program} 64", units, folder / "app", ["fill"], [Path("app.tuned.cu")], [], {"a": 1}
     )
     found = Asked(folder, question, answer)
-    found.keep()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(store, "cache_folder", lambda: place / "cache")
+        found.keep()
+    shutil.copytree(place, place.with_name("before"))
     yield found
+
+
+@pytest.fixture
+def asked(first_asked: Asked, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The same as it was before any test."""
+    place = first_asked.folder.parent
+    shutil.rmtree(place)
+    shutil.copytree(place.with_name("before"), place)
+    let_files_age()
+    monkeypatch.chdir(first_asked.folder)
+    monkeypatch.setattr(store, "cache_folder", lambda: place / "cache")
+    return first_asked
 
 
 def test_what_has_not_changed_is_given_again(asked: Asked) -> None:
@@ -336,20 +356,21 @@ def test_a_program_that_others_start_may_read_anything(asked: Asked, run: str) -
     assert unkeepable(replace(asked.answer, run=run)) == run
 
 
+#: Calls that may read, each with the header that declares it.
 READING = {
-    "fopen": 'fopen(argv[1], "r")',
-    "open": "(long)open(argv[1], 0)",
-    "popen": 'popen(argv[1], "r")',
-    "dlopen": "dlopen(argv[1], 1)",
-    "system": "(long)system(argv[1])",
-    "isatty": "(long)isatty(1)",
-    "gethostname": "(long)gethostname(argv[0], 1)",
-    "basic_ifstream": "std::ifstream(argv[1]).get()",
-    "random_device": "std::random_device()()",
-    "filesystem": "std::filesystem::exists(argv[1])",
-    "opendir": "opendir(argv[1])",
-    "mmap": "mmap(0, 1, 1, 1, 0, 0)",
-    "syscall": "syscall(argc)",
+    "fopen": ("cstdio", 'fopen(argv[1], "r")'),
+    "open": ("fcntl.h", "(long)open(argv[1], 0)"),
+    "popen": ("cstdio", 'popen(argv[1], "r")'),
+    "dlopen": ("dlfcn.h", "dlopen(argv[1], 1)"),
+    "system": ("cstdlib", "(long)system(argv[1])"),
+    "isatty": ("unistd.h", "(long)isatty(1)"),
+    "gethostname": ("unistd.h", "(long)gethostname(argv[0], 1)"),
+    "basic_ifstream": ("fstream", "std::ifstream(argv[1]).get()"),
+    "random_device": ("random", "std::random_device()()"),
+    "filesystem": ("filesystem", "std::filesystem::exists(argv[1])"),
+    "opendir": ("dirent.h", "opendir(argv[1])"),
+    "mmap": ("sys/mman.h", "mmap(0, 1, 1, 1, 0, 0)"),
+    "syscall": ("unistd.h", "syscall(argc)"),
 }
 WRITING = """#include <algorithm>
 #include <cmath>
@@ -358,21 +379,15 @@ WRITING = """#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dirent.h>
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <random>
 #include <sstream>
 #include <string>
-#include <sys/mman.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
+int last(int argc, char **argv);
 int main(int argc, char **argv) {
     std::vector<float> values(argc, 1.5f);
     std::mt19937 numbers(std::strtoul(argv[1], nullptr, 10));
@@ -389,26 +404,40 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s %ld %zu\\n", getenv("HOME"), (long)time(0), strlen(argv[0]));
     double read = 0;
     if (scanf("%lf", &read) == 1) puts("none");
-    return READ;
+    return last(argc, argv);
 }
 """
+LAST = "int last(int argc, char **argv) { return RESULT; }\n"
 
 
-def host_program(folder: Path, read: str) -> Path:
+@pytest.fixture(scope="module")
+def writing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled part of a program that computes and writes, and then calls `last`."""
+    source = tmp_path_factory.mktemp("writing") / "writing.cpp"
+    source.write_text(WRITING)
+    compiled = source.with_suffix(".o")
+    find_nvcc().check(["-std=c++17", "-c", str(source), "-o", str(compiled)])
+    return compiled
+
+
+def host_program(folder: Path, writing: Path, last: str) -> Path:
     source = folder / "app.cpp"
-    source.write_text(WRITING.replace("READ", read))
+    source.write_text(last)
     binary = folder / "app"
-    find_nvcc().check(["-std=c++17", "-cudart=shared", str(source), "-o", str(binary)])
+    flags = ["-std=c++17", "-cudart=shared"]
+    find_nvcc().check([*flags, str(source), str(writing), "-o", str(binary)])
     return binary
 
 
-def test_what_computes_and_writes_is_known(tmp_path: Path) -> None:
-    assert unknown_input(host_program(tmp_path, "0")) == ""
+def test_what_computes_and_writes_is_known(tmp_path: Path, writing: Path) -> None:
+    assert unknown_input(host_program(tmp_path, writing, LAST.replace("RESULT", "0"))) == ""
 
 
 @pytest.mark.parametrize("name", READING)
-def test_what_may_read_is_not(tmp_path: Path, name: str) -> None:
-    found = unknown_input(host_program(tmp_path, f"({READING[name]}) != 0"))
+def test_what_may_read_is_not(tmp_path: Path, writing: Path, name: str) -> None:
+    header, call = READING[name]
+    last = f"#include <{header}>\n" + LAST.replace("RESULT", f"({call}) != 0")
+    found = unknown_input(host_program(tmp_path, writing, last))
     assert name in found
 
 

@@ -1,6 +1,7 @@
 // Atomics: lane by lane, in order. Host atomics only where other threads run blocks too.
 #include "machine_access.h"
 #include "machine_half.h"
+#include "machine_numbers.h"
 
 namespace cutune {
 namespace {
@@ -46,17 +47,8 @@ template <class T, class F> const Instruction* atomic(const Instruction* i, Warp
     return i + 1;
 }
 
-template <u16 (*OP)(u16, u16)> u32 both(u32 a, u32 b) {
-    return OP(u16(a), u16(b)) | u32(OP(u16(a >> 16), u16(b >> 16))) << 16;
-}
 template <class F> u16 sum(u16 a, u16 b) {
     return F::narrowed(sum_to_odd(F::widened(a), F::widened(b)));
-}
-
-// atom.add.f32 flushes subnormal numbers in global memory (PTX manual, atom).
-ALWAYS_INLINE f32 flush(f32 a) {
-    const u32 x = bits<u32>(a);
-    return bits<f32>((x & 0x7f800000) ? x : x & 0x80000000);
 }
 
 }  // namespace
@@ -68,6 +60,7 @@ ALWAYS_INLINE f32 flush(f32 a) {
 
 ATOMIC(atom_add_b32, u32, a + b)
 ATOMIC(atom_add_b64, u64, a + b)
+// atom.add.f32 flushes subnormal numbers in global memory (PTX manual, atom).
 ATOMIC(atom_add_f32, f32, flush(flush(a) + flush(b)))
 ATOMIC(atom_add_f64, f64, a + b)
 ATOMIC(atom_add_f16, u16, sum<Half>(a, b))

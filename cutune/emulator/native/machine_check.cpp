@@ -168,7 +168,7 @@ void Checker::touch(const Accessor& a, Cell& cell) {
 namespace {
 
 // The value that a store writes, as bytes.
-struct Values {
+struct Accessed {
     const u32* registers;
     u32 elements, bytes;  // bytes of an element
     const Warp& w;
@@ -258,7 +258,7 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
     const bool is_strong = site.kind == ATOMIC || (!in_shared && (i->flags & SPINNING));
     if (is_strong && !in_shared) strong(w);
     const u32* registers = elements == 1 ? &i->b : &x.module.operands[further_operands(*i)];
-    const Values values{registers, elements, bytes / elements, w};
+    const Accessed values{registers, elements, bytes / elements, w};
     const u32 first_thread = low_bits(x.linear_block) << THREAD_BITS | w.index * LANES;
     const u32 what = u32(i - x.module.code.data()) | (is_strong ? STRONG : 0);
     Accessor accessor{i, w, 0, 0, what, site.kind != LOAD, false, false};

@@ -1,10 +1,10 @@
 // Conversions. Integers narrower than 32 bits are extended first and narrowed afterwards (see
 // lower/convert.py), so only 32- and 64-bit integers meet floating types here.
-#include <cfenv>
 #include <cmath>
 
 #include "machine_half.h"
 #include "machine_lanes.h"
+#include "machine_numbers.h"
 
 namespace cutune {
 namespace {
@@ -40,13 +40,11 @@ template <class To, class From> ALWAYS_INLINE To integer_of(From a) {
     return To(a);
 }
 
-constexpr int MODES[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-
 template <class To, class From, class F>
 const Instruction* rounded(const Instruction* i, Warp& w, F f) {
     Lane<To>* d = lanes<To>(w, i->d);
     const Lane<From>* a = lanes<From>(w, i->a);
-    fesetround(MODES[further_operands(*i) & 3]);
+    fesetround(ROUNDING[further_operands(*i) & 3]);
     FOR_ACTIVE(w, l) {
         volatile From value = unpack<From>(a[l]);
         volatile To result = f(value);
@@ -87,8 +85,6 @@ const Instruction* half_rounded(const Instruction* i, Warp& w) {
     FOR_ACTIVE(w, l) d[l] = half_towards<Format>(unpack<From>(a[l]), mode);
     return i + 1;
 }
-
-ALWAYS_INLINE f32 canonical(f32 a) { return a == a ? a : bits<f32>(0x7fffffffu); }
 
 // To nearest, ties away from zero, 10 bits of mantissa.
 ALWAYS_INLINE u32 tf32(f32 a) {

@@ -1,25 +1,15 @@
 // Single and double precision. Multiplications and additions are never contracted.
-#include <cfenv>
 #include <cmath>
 
 #include "machine_lanes.h"
+#include "machine_numbers.h"
 
 namespace cutune {
 namespace {
 
-// Subnormal numbers become zeros of their sign.
-ALWAYS_INLINE f32 flush(f32 a) {
-    const u32 x = bits<u32>(a);
-    return bits<f32>((x & 0x7f800000) ? x : x & 0x80000000);
-}
-
 // NaN saturates to zero.
 ALWAYS_INLINE f32 saturate(f32 a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }
 ALWAYS_INLINE f64 saturate(f64 a) { return a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0; }
-
-// Single-precision arithmetic gives one NaN only.
-ALWAYS_INLINE f32 canonical(f32 a) { return a == a ? a : bits<f32>(0x7fffffffu); }
-ALWAYS_INLINE f64 canonical(f64 a) { return a; }
 
 ALWAYS_INLINE bool is_negative(f32 a) { return bits<u32>(a) >> 31; }
 ALWAYS_INLINE bool is_negative(f64 a) { return bits<u64>(a) >> 63; }
@@ -64,15 +54,12 @@ ALWAYS_INLINE f64 upper_half(f64 a) {
     return bits<f64>(x & (normal ? 0xffffffff00000000ull : 1ull << 63));
 }
 
-enum : u32 { NEAREST, TO_ZERO, DOWN, UP };
-constexpr int MODES[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-
 // Directed rounding is rare: the processor's mode is switched around a loop that the compiler
 // cannot move arithmetic out of (volatile).
 template <class T, class F> const Instruction* rounded(const Instruction* i, Warp& w, F f) {
     Lane<T>* d = lanes<T>(w, i->d);
     const Lane<T>*a = lanes<T>(w, i->a), *b = lanes<T>(w, i->b), *c = lanes<T>(w, i->c);
-    fesetround(MODES[further_operands(*i) & 3]);
+    fesetround(ROUNDING[further_operands(*i) & 3]);
     FOR_ACTIVE(w, l) {
         volatile T x = unpack<T>(a[l]), y = unpack<T>(b[l]), z = unpack<T>(c[l]);
         volatile T result = f(x, y, z);

@@ -1,6 +1,7 @@
 // Two loads and the multiplication with addition that uses them, in one step: the sum of products
 // that most kernels spend their time with. The three stand behind, for whatever has another shape.
 // What is loaded is not written to its registers, which nothing else reads.
+#include "machine_numbers.h"
 #include "machine_rows.h"
 #include "machine_steps.h"
 
@@ -25,25 +26,23 @@ template <Space S, u32 COLUMNS> struct InRows : Rows<f32, S, COLUMNS> {
     using Rows<f32, S, COLUMNS>::Rows;
 };
 
-ALWAYS_INLINE f32 canonical(f32 a) { return a == a ? a : bits<f32>(0x7fffffffu); }
-
 // Of a row of lanes, or one for all of it.
-template <bool BESIDE> struct Values {
+template <bool BESIDE> struct Factors {
     const f32* at;
-    ALWAYS_INLINE explicit Values(u64 address) : at(reinterpret_cast<const f32*>(address)) {}
+    ALWAYS_INLINE explicit Factors(u64 address) : at(reinterpret_cast<const f32*>(address)) {}
     ALWAYS_INLINE f32 operator[](u32 l) const { return at[l]; }
 };
-template <> struct Values<false> {
+template <> struct Factors<false> {
     f32 value;
-    ALWAYS_INLINE explicit Values(u64 address) : value(read<f32>(address)) {}
+    ALWAYS_INLINE explicit Factors(u64 address) : value(read<f32>(address)) {}
     ALWAYS_INLINE f32 operator[](u32) const { return value; }
 };
 
 template <u32 COLUMNS, bool BESIDE_A, bool BESIDE_B, class A, class B>
 ALWAYS_INLINE void add_products(u32* d, const u32* c, const A& a, const B& b) {
     for (u32 row = 0; row < LANES / COLUMNS; row++, d += COLUMNS, c += COLUMNS) {
-        const Values<BESIDE_A> x(a.first + row * a.row);
-        const Values<BESIDE_B> y(b.first + row * b.row);
+        const Factors<BESIDE_A> x(a.first + row * a.row);
+        const Factors<BESIDE_B> y(b.first + row * b.row);
 #pragma GCC ivdep
 #pragma GCC unroll 1  // or the compiler makes scalars of short rows
         for (u32 l = 0; l < COLUMNS; l++)

@@ -43,16 +43,6 @@ template <class F> ALWAYS_INLINE u16 hyperbolic(u16 a) { return F::narrowed(tanh
 template <class F> ALWAYS_INLINE u16 negated(u16 a) { return F::is_nan(a) ? F::NOT_A_NUMBER : a ^ 0x8000; }
 template <class F> ALWAYS_INLINE u16 absolute(u16 a) { return F::is_nan(a) ? F::NOT_A_NUMBER : a & 0x7fff; }
 
-template <u16 (*OP)(u16)> ALWAYS_INLINE u32 both(u32 a) {
-    return OP(u16(a)) | u32(OP(u16(a >> 16))) << 16;
-}
-template <u16 (*OP)(u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b) {
-    return OP(u16(a), u16(b)) | u32(OP(u16(a >> 16), u16(b >> 16))) << 16;
-}
-template <u16 (*OP)(u16, u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b, u32 c) {
-    return OP(u16(a), u16(b), u16(c)) | u32(OP(u16(a >> 16), u16(b >> 16), u16(c >> 16))) << 16;
-}
-
 }  // namespace
 
 // An operation of PTX on single numbers and on pairs, by what computes it. Of two operands:

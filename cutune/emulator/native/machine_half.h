@@ -85,4 +85,15 @@ template <u32 MANTISSA, u32 EXPONENT> struct Format {
 using Half = Format<10, 5>;
 using Brain = Format<7, 8>;
 
+// An operation on each of a pair.
+template <u16 (*OP)(u16)> ALWAYS_INLINE u32 both(u32 a) {
+    return OP(u16(a)) | u32(OP(u16(a >> 16))) << 16;
+}
+template <u16 (*OP)(u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b) {
+    return OP(u16(a), u16(b)) | u32(OP(u16(a >> 16), u16(b >> 16))) << 16;
+}
+template <u16 (*OP)(u16, u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b, u32 c) {
+    return OP(u16(a), u16(b), u16(c)) | u32(OP(u16(a >> 16), u16(b >> 16), u16(c >> 16))) << 16;
+}
+
 }  // namespace cutune

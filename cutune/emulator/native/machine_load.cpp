@@ -265,7 +265,7 @@ void judge_independence(ModuleImage& module, const std::unordered_map<Handler, s
     }
 }
 
-void read(Reader& in, ModuleImage& module) {
+void read_module(Reader& in, ModuleImage& module) {
     if (memcmp(in.take(8), MAGIC, 8) != 0) throw Malformed{"not an assembled module"};
     std::vector<Used> used(in.u());
     std::unordered_map<Handler, std::string> names;
@@ -306,7 +306,7 @@ ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error,
     module->elsewhere = elsewhere;
     try {
         Reader in(bytes, size);
-        read(in, *module);
+        read_module(in, *module);
         return module.release();
     } catch (const Malformed& malformed) {
         *error = malformed.reason;

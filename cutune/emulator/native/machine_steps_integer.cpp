@@ -38,7 +38,7 @@ template <class V> ALWAYS_INLINE V shifted(const V& a, u32 amount) {
         steps<T>(w, i->d) = __VA_ARGS__; \
         return run_on(i + 1, w); \
     } \
-    const Stepped register_##name(#name, &stepped_##name, &fits);
+    const Stepped form_of_##name(#name, &stepped_##name, &fits);
 
 #define STEPPED_WIDTH(W) \
     STEPPED(mov_b##W, u##W, always, a()) \

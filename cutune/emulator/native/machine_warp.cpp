@@ -54,7 +54,7 @@ SPECIAL(activemask, u32, w.mask)
 namespace {
 
 // The source lane of a shuffle, as the PTX manual computes it; false when it is out of range.
-enum Direction { UP, DOWN, BUTTERFLY, INDEX };
+enum Direction { FROM_BELOW, FROM_ABOVE, BUTTERFLY, INDEX };
 
 template <Direction D> ALWAYS_INLINE bool source_lane(u32 l, u32 b, u32 c, u32& source) {
     const u32 value = b & 31, clamp = c & 31, segment = c >> 8 & 31;
@@ -62,8 +62,8 @@ template <Direction D> ALWAYS_INLINE bool source_lane(u32 l, u32 b, u32 c, u32& 
     const s32 lowest = s32(l & segment);
     s32 j = 0;
     bool inside = false;
-    if (D == UP) j = s32(l) - s32(value), inside = j >= highest;
-    if (D == DOWN) j = s32(l + value), inside = j <= highest;
+    if (D == FROM_BELOW) j = s32(l) - s32(value), inside = j >= highest;
+    if (D == FROM_ABOVE) j = s32(l + value), inside = j <= highest;
     if (D == BUTTERFLY) j = s32(l ^ value), inside = j <= highest;
     if (D == INDEX) j = lowest | s32(value & ~segment), inside = j <= highest;
     source = inside ? u32(j) : l;
@@ -136,8 +136,8 @@ template <class T, class F> const Instruction* reduce(const Instruction* i, Warp
 
 }  // namespace
 
-HANDLER_OF(shfl_up, shuffle<UP>)
-HANDLER_OF(shfl_down, shuffle<DOWN>)
+HANDLER_OF(shfl_up, shuffle<FROM_BELOW>)
+HANDLER_OF(shfl_down, shuffle<FROM_ABOVE>)
 HANDLER_OF(shfl_bfly, shuffle<BUTTERFLY>)
 HANDLER_OF(shfl_idx, shuffle<INDEX>)
 HANDLER(vote_all) { return vote(i, w, [](u32 set, u32 all) -> u32 { return set == all; }); }

@@ -112,7 +112,7 @@ cudaError_t part_of_symbol(const void* symbol, size_t bytes, size_t offset, void
     return cudaSuccess;
 }
 
-Place place(const cudaPitchedPtr& pointer, const cudaPos& at) {
+Place place_of(const cudaPitchedPtr& pointer, const cudaPos& at) {
     const size_t slice_pitch = pointer.pitch * pointer.ysize;
     char* const start = static_cast<char*>(pointer.ptr);
     return {start + at.z * slice_pitch + at.y * pointer.pitch + at.x, pointer.pitch, slice_pitch};
@@ -127,8 +127,8 @@ cudaError_t copy_request(const cudaMemcpy3DParms& r) {
     if ((r.dstArray && !target) || (r.srcArray && !source)) return cudaErrorInvalidResourceHandle;
     const Array* const counted = target ? target : source;
     const size_t element = counted ? counted->layout.texel_bytes() : 1;
-    const Place to = target ? place_in(*target, r.dstPos) : place(r.dstPtr, r.dstPos);
-    const Place from = source ? place_in(*source, r.srcPos) : place(r.srcPtr, r.srcPos);
+    const Place to = target ? place_in(*target, r.dstPos) : place_of(r.dstPtr, r.dstPos);
+    const Place from = source ? place_in(*source, r.srcPos) : place_of(r.srcPtr, r.srcPos);
     return copy(to, from, {r.extent.width * element, r.extent.height, r.extent.depth}, r.kind);
 }
 
@@ -189,7 +189,7 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
 
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent size, cudaStream_t stream) {
     return submit(stream, [=] {
-        return fill(place(to, cudaPos{}), value, {size.width, size.height, size.depth});
+        return fill(place_of(to, cudaPos{}), value, {size.width, size.height, size.depth});
     });
 }
 

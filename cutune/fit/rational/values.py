@@ -5,7 +5,7 @@ Takes a `RationalProgram` and sizes, gives an array per definition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,18 @@ def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Va
         for definition in program.definitions:
             values[definition.name] = _value(definition.value, values, tables)
     return values
+
+
+def evaluate_each(
+    program: RationalProgram, sizes: Mapping[str, Sequence[int]]
+) -> Iterator[Mapping[str, Values]]:
+    """All definitions at each of several sizes, one number per candidate."""
+    count = len(next(iter(sizes.values())))
+    columns = {name: np.array(each, dtype=np.float64)[:, None] for name, each in sizes.items()}
+    shape = (count, program.candidate_count)
+    found = {name: np.broadcast_to(v, shape) for name, v in evaluate(program, columns).items()}
+    for row in range(count):
+        yield {name: values[row] for name, values in found.items()}
 
 
 def value_of(node: Expression, values: Mapping[str, int]) -> float:

@@ -1,4 +1,4 @@
-"""From predicted times to one block. Takes a rational program and sizes, gives a `Selection`.
+"""From predicted times to one block. Takes what a model predicts, gives a `Selection`.
 
 The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
 model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
@@ -11,14 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
 from cutune.fit.fitted_model import Range
-from cutune.fit.rational.program import TERM, RationalProgram, point
-from cutune.fit.rational.values import evaluate
+from cutune.fit.rational.program import TERM
 from cutune.models.constants import (
     BAND,
     BOUND_BAND,
@@ -49,6 +49,11 @@ class SelectionRule:
     band: Fraction = BAND
     #: The band in which the program's own block stays.
     own_band: OwnBand = NO_OWN_BAND
+
+    @cached_property
+    def widths(self) -> tuple[frozenset[int], ...]:
+        """The widths that candidates have, per dimension."""
+        return tuple(frozenset(block[axis] for block in self.blocks) for axis in range(3))
 
 
 @dataclass(frozen=True)
@@ -173,9 +178,8 @@ def published_rule(blocks: Sequence[Block]) -> SelectionRule:
 
 
 def select(
-    program: RationalProgram,
+    values: Mapping[str, NDArray[np.float64]],
     rule: SelectionRule,
-    sizes: Mapping[str, int],
     extents: Block,
     guarded: Sequence[bool],
     original: Block,
@@ -185,7 +189,7 @@ def select(
     """Choose a block.
 
     Args:
-        sizes: the data parameters.
+        values: what the model's program defines, per candidate.
         extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
             Blocks where the grid is kept.
         guarded: per dimension, may the last block be partial?
@@ -193,44 +197,47 @@ def select(
         free: per dimension, may the block change?
         grid_kept: per dimension, does the number of blocks stay?
     """
-    values = evaluate(program, point(sizes, extents))
-    count = len(rule.blocks)
-    time = np.broadcast_to(values[TIME], count)
-    floored = np.broadcast_to(values[TIME_WITH_FLOOR], count)
-    cycles = np.broadcast_to(values[CYCLES_PER_WARP], count)
-    valid = np.array(
-        [_is_valid(b, extents, guarded, original, free, grid_kept) for b in rule.blocks]
-    )
-    is_impossible = bool(valid.any()) and not np.isfinite(floored[valid]).any()
-    valid &= np.isfinite(floored)
-    terms = {
-        name.removeprefix(TERM): np.broadcast_to(value, count)
-        for name, value in values.items()
-        if name.startswith(TERM)
-    }
-    chosen = choose(rule, time, floored, valid, original)
+    floored = values[TIME_WITH_FLOOR]
+    grids, fit = _grids(rule, extents, guarded, original, free, grid_kept)
+    valid = fit & np.isfinite(floored)
+    is_impossible = bool(fit.any()) and not valid.any()
+    chosen = choose(rule, values[TIME], floored, valid, original)
     own_grid = grid_of(original, extents, grid_kept)
-    predictions = (
-        Prediction(
-            block,
-            grid_of(block, extents, grid_kept),
-            float(floored[c]) / 1e3,
-            float(cycles[c]),
-            {name: float(term[c]) for name, term in terms.items()},
-        )
-        for c, block in enumerate(rule.blocks)
-        if valid[c]
-    )
-    ranked = sorted(predictions, key=lambda p: p.predicted_ms)
+    ranked = _ranked(rule, grids, valid, values)
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        own = (original, own_grid, tuple(ranked), bound, True, original, band)
+        own = (original, own_grid, ranked, bound, True, original, band)
         return Selection(*own, is_impossible=is_impossible)
     block = rule.blocks[chosen]
-    grid, is_own = grid_of(block, extents, grid_kept), block == original
-    return Selection(block, grid, tuple(ranked), bound, is_own, original, band)
+    return Selection(block, grids[chosen], ranked, bound, block == original, original, band)
+
+
+def _ranked(
+    rule: SelectionRule,
+    grids: Sequence[Block],
+    valid: NDArray[np.bool_],
+    values: Mapping[str, NDArray[np.float64]],
+) -> tuple[Prediction, ...]:
+    """The valid candidates, the fastest first."""
+    floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
+    terms = {
+        name.removeprefix(TERM): value.tolist()
+        for name, value in values.items()
+        if name.startswith(TERM)
+    }
+    predictions = (
+        Prediction(
+            rule.blocks[c],
+            grids[c],
+            floored[c] / 1e3,
+            cycles[c],
+            {name: term[c] for name, term in terms.items()},
+        )
+        for c in np.flatnonzero(valid).tolist()
+    )
+    return tuple(sorted(predictions, key=lambda p: p.predicted_ms))
 
 
 def choose(
@@ -257,27 +264,29 @@ def choose(
     return min(band, key=lambda c: (ranks[c], time[c], c))
 
 
-def _is_valid(
-    block: Block,
+def _grids(
+    rule: SelectionRule,
     extents: Block,
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
     grid_kept: Sequence[bool],
-) -> bool:
-    # Where the grid is kept, any block covers the work.
-    divides = [
-        not (is_guarded or is_kept) for is_guarded, is_kept in zip(guarded, grid_kept, strict=True)
-    ]
-    for size, extent, must_divide, own, is_free in zip(
-        block, extents, divides, original, free, strict=True
-    ):
-        if not is_free and size != own:
-            return False
-        if is_free and must_divide and extent % size:
-            return False
-    grid = grid_of(block, extents, grid_kept)
-    return all(blocks <= most for blocks, most in zip(grid, GRID_LIMITS, strict=True))
+) -> tuple[list[Block], NDArray[np.bool_]]:
+    """The grid of each candidate, and which candidates may be launched."""
+    counts: list[dict[int, int]] = []
+    fitting: list[set[int]] = []
+    axes = zip(rule.widths, extents, guarded, original, free, grid_kept, GRID_LIMITS, strict=True)
+    for widths, extent, is_guarded, own, is_free, is_kept, most in axes:
+        # Where the grid is kept, any block covers the work.
+        count = {width: extent if is_kept else -(-extent // width) for width in widths}
+        must_divide = not (is_guarded or is_kept)
+        may = (w for w in widths if (not must_divide or extent % w == 0 if is_free else w == own))
+        counts.append(count)
+        fitting.append({width for width in may if count[width] <= most})
+    of_x, of_y, of_z = counts
+    in_x, in_y, in_z = fitting
+    grids = [(of_x[x], of_y[y], of_z[z]) for x, y, z in rule.blocks]
+    return grids, np.array([x in in_x and y in in_y and z in in_z for x, y, z in rule.blocks])
 
 
 def from_range(value: int, low: int, high: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +15,8 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at, only_at
 from cutune.fit.rational.exact_fit import fit_polynomial
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import Values, evaluate_each
 from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US
 from cutune.models.selection.choose import Selection, select, unanswered
@@ -124,12 +126,37 @@ class Chooser:
             CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
                 possible.
         """
-        question = ask(self._model, sizes, every)
-        choice = self._unanswered(question) or self._selected(question)
+        [choice] = self.choose_each([(sizes, every)])
+        if isinstance(choice, CutuneError):
+            raise choice
+        return choice
+
+    def choose_each(
+        self, asked: Sequence[tuple[Mapping[str, int], int | None]]
+    ) -> list[Selection | CutuneError]:
+        """The same for many sizes at once, which takes little longer than for one."""
+        questions = [self._question(sizes, every) for sizes, every in asked]
+        proper = [one for one in questions if isinstance(one, Question)]
+        answers = iter(self._answers(proper))
+        return [next(answers) if isinstance(one, Question) else one for one in questions]
+
+    def _question(self, sizes: Mapping[str, int], every: int | None) -> Question | CutuneError:
+        try:
+            return ask(self._model, sizes, every)
+        except CutuneError as error:
+            return error
+
+    def _answers(self, questions: Sequence[Question]) -> list[Selection | CutuneError]:
+        kept = [self._unanswered(question) for question in questions]
+        asked = [one for one, own in zip(questions, kept, strict=True) if own is None]
+        selected = iter(self._selected(asked))
+        return [self._launchable(own or next(selected)) for own in kept]
+
+    def _launchable(self, choice: Selection) -> Selection | CutuneError:
         for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
             if blocks > most:
                 reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
-                raise _impossible(self._model.kernel, reason)
+                return _impossible(self._model.kernel, reason)
         return choice
 
     def _unanswered(self, question: Question) -> Selection | None:
@@ -143,18 +170,26 @@ class Chooser:
         own = grid_of(kernel.original, question.extents, kernel.grid_kept)
         return unanswered(kernel.original, own, far)
 
-    def _selected(self, question: Question) -> Selection:
+    def _selected(self, questions: Sequence[Question]) -> list[Selection]:
         kernel = self._model.kernel
-        return select(
-            self._program,
-            self._rule,
-            {name: question.sizes[name] for name in kernel.parameters},
-            question.extents,
-            tuple(guard is not None for guard in kernel.guards),
-            kernel.original,
-            kernel.free,
-            kernel.grid_kept,
-        )
+        return [
+            select(
+                values,
+                self._rule,
+                question.extents,
+                tuple(guard is not None for guard in kernel.guards),
+                kernel.original,
+                kernel.free,
+                kernel.grid_kept,
+            )
+            for question, values in zip(questions, self._values(questions), strict=True)
+        ]
+
+    def _values(self, questions: Sequence[Question]) -> Iterable[Mapping[str, Values]]:
+        names = self._model.kernel.parameters
+        sizes = {name: [question.sizes[name] for question in questions] for name in names}
+        extents = [[question.extents[axis] for question in questions] for axis in range(3)]
+        return evaluate_each(self._program, point(sizes, extents))
 
 
 def choose_block(

@@ -107,11 +107,33 @@ class VariantChooser:
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> ConfigurationChoice:
         """The configuration at these sizes; raises as `Chooser.choose` does."""
-        plain = self._plain.choose(sizes, every)
+        [choice] = self.choose_each([(sizes, every)])
+        if isinstance(choice, CutuneError):
+            raise choice
+        return choice
+
+    def choose_each(
+        self, asked: Sequence[tuple[Mapping[str, int], int | None]]
+    ) -> list[ConfigurationChoice | CutuneError]:
+        """The same for many sizes at once, which takes little longer than for one."""
+        choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
+        each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
+        return [self._preferred(choices) for choices in each]
+
+    def _preferred(
+        self, choices: Sequence[Selection | CutuneError]
+    ) -> ConfigurationChoice | CutuneError:
+        """Among the choices of the kernel itself and of each variant."""
+        selected: list[Selection] = []
+        for choice in choices:
+            if isinstance(choice, CutuneError):
+                return choice
+            selected.append(choice)
+        plain, *others = selected
         best_us, variant, is_sure = math.inf, "", False
         of_variants = {}
-        for one, chooser in self._of_variants:
-            kernel, choice = one.model.kernel, chooser.choose(sizes, every)
+        for (one, chooser), choice in zip(self._of_variants, others, strict=True):
+            kernel = one.model.kernel
             of_variants[kernel.variant] = choice
             us = _chosen_us(choice) + chooser.asking_us
             if choice.ranked and us < best_us:
@@ -214,22 +236,19 @@ def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
 
 def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
     """The choices of all with all sizes alike, and with one far from the others."""
-    for sizes, every in _sample_sizes(own.size_names):
-        found = {}
-        try:
-            plain = own.choose(sizes, every)
-        except CutuneError:
+    asked = list(_sample_sizes(own.size_names))
+    chosen = {name: chooser.choose_each(asked) for name, chooser in choosers.items()}
+    for number, plain in enumerate(own.choose_each(asked)):
+        if isinstance(plain, CutuneError) or not plain.ranked:
             continue  # too large for a grid
-        for name, chooser in choosers.items():
-            try:
-                choice = chooser.choose(sizes, every)
-            except CutuneError:
-                continue
-            if choice.ranked:
-                found[name] = choice
-        if plain.ranked:
-            us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
-            yield _Row(plain, found, us)
+        choices = {name: each[number] for name, each in chosen.items()}
+        found = {
+            name: choice
+            for name, choice in choices.items()
+            if not isinstance(choice, CutuneError) and choice.ranked
+        }
+        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
+        yield _Row(plain, found, us)
 
 
 def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:

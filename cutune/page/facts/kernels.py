@@ -186,12 +186,10 @@ class _Choosers:
 
     def curve(self) -> Iterator[CurvePoint]:
         """All sizes alike, from small to large."""
-        for size in LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED)):
-            try:
-                choice = self._choice.choose({}, size)
-            except CutuneError:
-                continue
-            if choice.gain is not None:
+        sizes = LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED))
+        choices = self._choice.choose_each([({}, size) for size in sizes])
+        for size, choice in zip(sizes, choices, strict=True):
+            if not isinstance(choice, CutuneError) and choice.gain is not None:
                 yield CurvePoint(
                     size,
                     choice.gain,
