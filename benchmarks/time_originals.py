@@ -19,8 +19,8 @@ CUDA = Path("/usr/local/cuda")
 RUN_SECONDS = 30
 #: Rounds of runs: at least, at most, and for how many seconds there are more than the least number.
 RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 40, 8
-#: Programs whose launches take so little are run longer: a single launch of 10 us takes anything from
-#: 8 to 16 us, and the least of ten runs is no better than 20 %.
+#: Programs whose launches take so little are run longer: a single launch takes anything from 8 to
+#: 16 us, and the least of ten runs is no better than 20 %.
 BRIEF_US, SECONDS_FOR_BRIEF = 40.0, 40
 #: Enough when each way has so many runs whose launches took together hardly more than in its best.
 AGREEING, HARDLY_MORE = 3, 1.02
