@@ -394,11 +394,14 @@ class Session:
         target: Sequence[str] | None = None,
     ) -> Path:
         """Compile a program for the emulated device, or for what the options `target` say."""
+        self.nvcc.check([*flags, *self.build_options(target), str(source), "-o", str(binary)])
+        return binary
+
+    def build_options(self, target: Sequence[str] | None = None) -> list[str]:
+        """The options of `build` besides those of the program."""
         # On the emulated device nothing of the host is timed, and compiling it takes longest.
         level = "-O1" if target is None else "-O2"
-        ours = [f"-I{INCLUDE_DIRECTORY}", level, *self._target(target)]
-        self.nvcc.check([*flags, *ours, str(source), "-o", str(binary)])
-        return binary
+        return [f"-I{INCLUDE_DIRECTORY}", level, *self._target(target)]
 
     def _target(self, target: Sequence[str] | None) -> Sequence[str]:
         return own_build_flags(self.nvcc) if target is None else target

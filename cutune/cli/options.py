@@ -89,6 +89,7 @@ def parser() -> Parser:
     )
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     add_json(tune)
+    add_host_options(tune)
     tune.add_argument(
         "--sizes",
         nargs="+",

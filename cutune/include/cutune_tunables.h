@@ -6,7 +6,7 @@
 // A line (`cutune-region-1`) has region, device, milliseconds (null on the emulated device, which
 // has no time) and tunables: the last value of each, the program's own, and its data. `ambiguous`:
 // between two regions it was given values for different data, so that the time belongs to no single
-// size.
+// size. `error`: what CUDA says of a launch within the region, where that fails.
 #ifndef CUTUNE_TUNABLES_H
 #define CUTUNE_TUNABLES_H
 
@@ -35,6 +35,7 @@ struct cutune_tunables_state {
     std::mutex mutex;
     std::map<std::string, cutune_tunable_state> current;
     std::chrono::steady_clock::time_point begin;
+    cudaError_t pending;  // an error from before the region
 };
 
 inline cutune_tunables_state &cutune_tunables() {
@@ -88,6 +89,8 @@ inline Integer cutune_tunable(const char *name, Integer original, const cutune_d
 
 inline void cutune_region_begin(int) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
+    // The error stays for the program to ask for.
+    cutune_tunables().pending = cudaPeekAtLastError();
     cutune_tunables().begin = std::chrono::steady_clock::now();
 }
 
@@ -96,6 +99,7 @@ inline void cutune_region_end(int region) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
     const std::chrono::duration<double, std::milli> time =
         std::chrono::steady_clock::now() - state.begin;
+    const cudaError_t error = cudaPeekAtLastError();
     const std::lock_guard<std::mutex> lock(state.mutex);
     if (getenv("CUTUNE_OUTPUT") != nullptr) {
         char milliseconds[64] = "null";
@@ -122,7 +126,10 @@ inline void cutune_region_end(int region) {
             line += "}}";
             comma = ",";
         }
-        cutune_write_line(line + "}}");
+        line += "}";
+        if (error != cudaSuccess && state.pending == cudaSuccess)
+            line += std::string(",\"error\":\"") + cudaGetErrorString(error) + "\"";
+        cutune_write_line(line + "}");
     }
     for (auto &entry : state.current) entry.second.fresh = false;
 }

@@ -32,8 +32,12 @@ class Status(Enum):
 
     OK = "ok"
     COMPILE = "compile"
+    #: It needs more of the device than there is.
+    LIMITS = "limits"
     RUNTIME = "runtime"
     TIMEOUT = "timeout"
+    #: It computes something else than the program's own configuration.
+    WRONG = "wrong"
     QUARANTINE = "quarantine"
 
 
@@ -84,6 +88,8 @@ class Ended:
         times: of all regions together, milliseconds, one per repetition.
         code: what ran; empty where that is not known.
         is_final: was it timed again, in turn with the others that were fastest?
+        is_copied: did another trial of the same code end so, in place of it?
+        rules: by which its result is wrong.
     """
 
     status: Status
@@ -92,6 +98,13 @@ class Ended:
     times: tuple[float, ...] = ()
     code: str = ""
     is_final: bool = False
+    is_copied: bool = False
+    rules: str = ""
+
+    @property
+    def has_run(self) -> bool:
+        """Did the program run for it? Otherwise it took no time of the device."""
+        return not self.is_copied and self.status not in (Status.COMPILE, Status.LIMITS)
 
 
 def plain(value: Value) -> int | str:
@@ -171,6 +184,8 @@ class Trials:
             "reason": ended.reason,
             "code": ended.code,
             "final": ended.is_final,
+            "copied": ended.is_copied,
+            "rules": ended.rules,
             "times": list(ended.times),
             "measured": [one.to_json() for one in ended.measured],
         }
@@ -217,4 +232,6 @@ def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
         tuple(entry["times"]),
         entry["code"],
         entry["final"],
+        entry.get("copied", False),
+        entry.get("rules", ""),
     )
