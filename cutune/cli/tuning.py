@@ -50,6 +50,7 @@ def collect(options: argparse.Namespace) -> int:
     programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
+    _check_alone(options)
     if options.tunables is not None:
         from cutune.cli.gpu import collect_tunables
 
@@ -69,6 +70,14 @@ def collect(options: argparse.Namespace) -> int:
     run(session, programs[0], _plan(options), device, workspace, programs[1:])
     workspace.note_command(options.words, options.files, session.flags)
     return 0
+
+
+def _check_alone(options: argparse.Namespace) -> None:
+    """Options that only `--tunables` reads are not left unread."""
+    names = ("search", "technique", "start", "timeout", "tolerance", "ignore")
+    given = [name for name in names if getattr(options, name) is not None]
+    if options.tunables is None and given:
+        parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
@@ -244,6 +253,7 @@ def _make_folder_of(targets: Sequence[Target]) -> None:
 
 def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
+    _check_alone(options)
     if options.tunables is not None:
         return _tune_tunables(options)
     if options.make is not None:

@@ -220,7 +220,7 @@ def _sweep(trials: TrialRuns, run: Run, space: Space) -> None:
     """Run every configuration, those of one program together, while others are compiled."""
     names = trials.builds.space.compiled_names
     every = sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names])
-    trials.builds.prepare(every)
+    trials.prepare(every)
     for configuration in every:
         trials.timed(run, configuration, None)
 
@@ -257,7 +257,7 @@ def _searched(
         ended = trials.timed(run, configuration, tries.least if tries.least < inf else None)
         return Timed(trials.milliseconds(ended), ended.has_run)
 
-    tries = Tries(space, timed, allowance, trials.builds.prepare)
+    tries = Tries(space, timed, allowance, trials.prepare)
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
     return tries.best
 

@@ -67,13 +67,15 @@ class OwnResult:
         return found or "" if self._is_compared else ""
 
     def _difference(self, own: bytes, output: bytes, values: Mapping[str, Value]) -> str | None:
+        if own == output:
+            return None
         left_out: dict[int, frozenset[int]] = {}
         for (number, line), (_, other) in zip(
             self.rules.lines(own), self.rules.lines(output), strict=False
         ):
-            found = frozenset((*_times(line), *_printed(line, other, self.values, values)))
-            if found:
-                left_out[number] = found
+            if line != other:
+                found = (*_times(line), *_printed(line, other, self.values, values))
+                left_out[number] = frozenset(found)
         return self.rules.difference(own, output, self._varying | Varying(left_out))
 
     def _run_again(self, own: bytes) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cutune.analysis.session import Session
@@ -112,6 +112,10 @@ class TrialRuns:
         self.tried.append(Tried(run, configuration, trial, ended))
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         return ended
+
+    def prepare(self, configurations: Iterable[Configuration]) -> None:
+        """Compile their programs while others run."""
+        self.builds.prepare(one for one in configurations if self._refused(one) is None)
 
     def milliseconds(self, ended: Ended) -> float | None:
         """The time of all regions; None where the run failed, or a condition forbids it."""

@@ -12,8 +12,11 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.cli.main import main
+from cutune.collect.gpu.instrumented import gpu_target
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.search.builds import Builds
+from cutune.search.limits import LaunchLimits
 from cutune.search.program_space import Setting, program_space
 from cutune.space.asked import Asked
 
@@ -63,3 +66,18 @@ def test_triad_is_right_in_every_configuration(tmp_path: Path) -> None:
                 [built.path, "0"], env=environment, capture_output=True, check=False
             )
             assert misuse.returncode == 2
+
+
+def test_what_ptxas_says_of_a_build_is_known(tmp_path: Path) -> None:
+    """For a GPU; then registers of a block are known before anything runs."""
+    session = Session()
+    program = session.load(str(TRIAD), require_nvcc=True)
+    space = program_space(program, Asked(), "", ["n"], {})
+    with ThreadPoolExecutor(1) as pool:
+        builds = Builds(session, program, space, tmp_path, gpu_target("sm_90"), pool)
+        built = builds.of({"PRECISION": 32, "WORK_PER_THREAD": 1, "LOOP_UNROLL_TRIAD": 0})
+    assert not built.failure
+    (counters,) = built.counters.values()
+    assert 8 <= counters.registers <= 64
+    limits = LaunchLimits(program, DeviceProfile.named("h200").limits)
+    assert limits.refusal({"BLOCK_SIZE": 1024}, built.counters) == ""

@@ -229,6 +229,9 @@ def wait_for(holds: Any) -> None:
         (["--search", "5", "--start", "blok=32"], "did you mean 'block'?"),
         (["--search", "5", "--start", "block=7"], "'block' has the values 32, 64, 2048, not 7"),
         (["--search", "5", "--start", "block"], "[CT801]"),
+        (["--search", "5", "--start", ""], "[CT801]"),
+        (["--search", "5", "--start", "block=32,block=64"], "[CT802]"),
+        (["--search", "5", "--start", "block=32..64"], "one value, as in --start block=1"),
     ],
 )
 @pytest.mark.usefixtures("on_gpu")
@@ -259,3 +262,45 @@ def test_wrong_usage(program: Path, options: Sequence[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["collect", str(program), "--tunables", "--on", "gpu", *RUN, *options])
     assert end.value.code == 2
+
+
+@pytest.mark.parametrize("verb", ["collect", "tune"])
+@pytest.mark.parametrize(
+    "option", ["--search=5", "--technique=tpe", "--tolerance=1", "--start=a=1"]
+)
+def test_options_of_parameters_are_not_left_unread(
+    program: Path, verb: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([verb, str(program), option])
+    assert "is for parameters: add --tunables" in capsys.readouterr().err
+
+
+def test_tuning_parameters_takes_a_gpu_and_one_source(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cutune.search.collect.shutil.which", lambda name: None)
+    assert main(["tune", str(program), "--tunables", *RUN]) == 1
+    assert "[CT421]" in capsys.readouterr().err
+    for words in ([str(program), str(program)], [], [str(program), "--make", "make"]):
+        with pytest.raises(SystemExit):
+            main(["tune", *words, "--tunables", *RUN])
+
+
+def test_what_the_device_refuses_is_not_compiled(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The block is a macro here: a program for each."""
+    pragma = "#pragma cutune tune(block: 32, 2048)\n"
+    old = PROGRAM.partition("#pragma cutune tune(block")[2].partition("32;\n")[0]
+    text = PROGRAM.replace(f"#pragma cutune tune(block{old}32;\n", "").replace(
+        "mode: 0, 1, 2, 3, 4", "mode: 0"
+    )
+    program.write_text(f"{pragma}#define block 32\n{text}")
+    sweep = ["collect", str(program), "--tunables", "--run", "{program} {n}", "--vary", "n=64"]
+    assert main([*sweep, "-q", *QUICK]) == 0
+    said = capsys.readouterr()
+    assert "1 configurations run" in said.out
+    assert "(1 limits), the first with mode = 0, block = 2048: kernel 'add' with 2048" in said.err
+    builds = program.parent / ".cutune" / "builds"
+    assert [path.name for path in builds.iterdir()] == ["block=32"]
