@@ -12,6 +12,7 @@ from cutune.analysis.session import Session
 from cutune.cli.common import device_of, start_of, statuses_of, varied_values, workspace_of
 from cutune.cli.options import parser
 from cutune.cli.report.choices import print_sweep
+from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, save
 from cutune.cli.report.training import print_training
 from cutune.collect.agreement import Agreement
@@ -28,7 +29,9 @@ from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.search.collect import HostSweep, Search, collect_host
+from cutune.search.compare import compare
 from cutune.search.techniques.budget import Budget
+from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
 from cutune.search.trial_runs import GPU, Measuring
 from cutune.tunables.method_names import TECHNIQUES
@@ -121,6 +124,25 @@ def collect_tunables(
     if effects.programs > effects.different:
         idle = f"; without effect: {', '.join(effects.idle)}" if effects.idle else ""
         print(f"{effects.programs} programs, {effects.different} different{idle}")
+
+
+def compare_techniques(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    """How many configurations techniques need, by what was tried."""
+    if len(programs) > 1 or options.search is not None or options.technique is not None:
+        parser().error("collect: --compare takes one FILE, no --search and no --technique")
+    asked = options.compare.split(",") if options.compare else _installed()
+    techniques = list({one.name: one for one in map(technique_named, asked)}.values())
+    names = [name for name in options.tunables.split(",") if name]
+    path, device = workspace_of(options).trials, device_of(options)
+    for one in compare(session, programs[0], options.run, path, names, techniques, device):
+        print_comparison(one)
+
+
+def _installed() -> list[str]:
+    """The techniques whose package is here."""
+    return [one.name for one in EVERY if one.is_installed]
 
 
 def _search(options: argparse.Namespace, on: str) -> Search | None:

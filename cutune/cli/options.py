@@ -270,6 +270,14 @@ def _add_collect_options(collect: argparse.ArgumentParser) -> None:
         "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
     )
     add_host_options(collect)
+    collect.add_argument(
+        "--compare",
+        nargs="?",
+        const="",
+        metavar="NAME,…",
+        help="with --tunables, where all configurations were tried: run nothing, but say how many "
+        "of them each technique (or these) needs",
+    )
 
 
 def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:

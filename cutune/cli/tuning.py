@@ -52,9 +52,12 @@ def collect(options: argparse.Namespace) -> int:
         parser().error("collect: --launches-only is for models made on the emulated device")
     _check_alone(options)
     if options.tunables is not None:
-        from cutune.cli.gpu import collect_tunables
+        from cutune.cli.gpu import collect_tunables, compare_techniques
 
-        collect_tunables(session, programs, options, options.on)
+        if options.compare is not None:
+            compare_techniques(session, programs, options)
+        else:
+            collect_tunables(session, programs, options, options.on)
         return 0
     if options.on == "gpu":
         from cutune.cli.gpu import collect_verb
@@ -74,8 +77,8 @@ def collect(options: argparse.Namespace) -> int:
 
 def _check_alone(options: argparse.Namespace) -> None:
     """Options that only `--tunables` reads are not left unread."""
-    names = ("search", "technique", "start", "timeout", "tolerance", "ignore")
-    given = [name for name in names if getattr(options, name) is not None]
+    names = ("search", "technique", "start", "timeout", "tolerance", "ignore", "compare")
+    given = [name for name in names if getattr(options, name, None) is not None]
     if options.tunables is None and given:
         parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
 

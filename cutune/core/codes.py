@@ -940,6 +940,12 @@ class Code(Enum):
         "at {count} sizes results are compared with nothing: the program fails in its own "
         "configuration: {reason}",
     )
+    NOT_ALL_TRIED = (
+        820,
+        ERROR,
+        "techniques are compared where every configuration was tried, which is nowhere so (most "
+        "{where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

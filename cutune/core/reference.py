@@ -64,6 +64,8 @@ MEANINGS: dict[Code, str] = {
     Code.WRONG_RESULT: "The fastest configuration may be one that computes nothing. Not compared "
     "are numbers beside units and words of time, those that vary from run to run, and values of "
     "parameters that the program prints.",
+    Code.NOT_ALL_TRIED: "A technique may ask for any configuration, and what it finds is compared "
+    "with the best of all.",
     Code.OWN_FAILS: "A configuration that ends well is then taken to be right.",
     Code.HOST_CHOICES_LEFT_OUT: "Headers and options hold one value for all sizes.",
     Code.NOTHING_CHANGED: "Sources, headers, options, variables, the compiler, cutune and what the "

@@ -87,6 +87,15 @@ def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
     return holds(own[0].where, {**one.data[own[0].name], **one.values})
 
 
+def is_allowed_by_all(one: HostMeasurement, tunables: Sequence[HostTunable]) -> bool:
+    """Does a configuration satisfy the conditions of all pragmas that its run came by?"""
+    groups: dict[int, list[HostTunable]] = {}
+    for tunable in tunables:
+        groups.setdefault(tunable.group, []).append(tunable)
+    reached = (own for own in groups.values() if all(t.name in one.values for t in own))
+    return all(is_allowed(one, own) for own in reached)
+
+
 def measure(
     run: Run,
     values: Settings,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,12 +15,11 @@ from cutune.analysis.session import Session
 from cutune.collect.agreement import Agreement
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.frontend.program import Program
-from cutune.frontend.tunable import HostTunable
 from cutune.search.builds import Builds, Built
 from cutune.search.limits import LaunchLimits, says_limits
 from cutune.search.own_results import OwnResult
 from cutune.search.program_space import COMPILED, Setting
-from cutune.search.regions import Failure, HostMeasurement, Ran, is_allowed, measure, merged
+from cutune.search.regions import Failure, HostMeasurement, Ran, is_allowed_by_all, measure, merged
 from cutune.search.trials import Ended, Status, Trial, Trials, plain
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
@@ -102,12 +102,14 @@ class TrialRuns:
         ended = self.trials.known(trial)
         if ended is None or self._is_judged_otherwise(ended):
             self.trials.begin(trial)
+            began = time.monotonic()
             try:
                 ended = self._refused(configuration) or self._same(run, configuration)
                 ended = ended or self.measured(run, configuration, best, self.how.repetitions)
             except BaseException:  # Ctrl-C, or a region that cannot be timed
                 self.trials.stop(trial)
                 raise
+            ended = replace(ended, seconds=round(time.monotonic() - began, 3))
             self.trials.end(trial, ended)
         self.tried.append(Tried(run, configuration, trial, ended))
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
@@ -181,11 +183,7 @@ class TrialRuns:
 
     def is_allowed(self, one: HostMeasurement) -> bool:
         """Do the conditions on sizes of the host hold, which the program has told?"""
-        groups: dict[int, list[HostTunable]] = {}
-        for tunable in self.program.tunables:
-            groups.setdefault(tunable.group, []).append(tunable)
-        reached = (own for own in groups.values() if all(t.name in one.values for t in own))
-        return all(is_allowed(one, own) for own in reached)
+        return is_allowed_by_all(one, self.program.tunables)
 
     def _ran(
         self,

@@ -90,6 +90,7 @@ class Ended:
         is_final: was it timed again, in turn with the others that were fastest?
         is_copied: did another trial of the same code end so, in place of it?
         rules: by which its result is wrong.
+        seconds: that it took, waiting for its program included.
     """
 
     status: Status
@@ -100,6 +101,7 @@ class Ended:
     is_final: bool = False
     is_copied: bool = False
     rules: str = ""
+    seconds: float = 0.0
 
     @property
     def has_run(self) -> bool:
@@ -186,6 +188,7 @@ class Trials:
             "final": ended.is_final,
             "copied": ended.is_copied,
             "rules": ended.rules,
+            "seconds": ended.seconds,
             "times": list(ended.times),
             "measured": [one.to_json() for one in ended.measured],
         }
@@ -206,6 +209,40 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     # What was timed again counts as it was timed last.
     ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
     return [one for trial in ended.values() for one in trial.measured]
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """A trial as a file has it, and how it ended last.
+
+    Attributes:
+        configuration: values as `plain` gives them.
+    """
+
+    how: str
+    sizes: Mapping[str, str]
+    configuration: Mapping[str, int | str]
+    ended: Ended
+
+
+def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[RecordedTrial]:
+    """All trials of one version of a program that have ended.
+
+    Raises:
+        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    """
+    begun: dict[str, Mapping[str, Any]] = {}
+    ended: dict[str, Ended] = {}
+    for entry in _entries(path, origin, warn, command):
+        if entry["event"] == "begin":
+            begun[entry["trial"]] = entry
+        elif entry["event"] == "end":
+            ended[entry["trial"]] = _ended(entry, origin)
+    return [
+        RecordedTrial(one["how"], one["sizes"], one["configuration"], ended[trial])
+        for trial, one in begun.items()
+        if trial in ended
+    ]
 
 
 def _entries(
@@ -234,4 +271,5 @@ def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
         entry["final"],
         entry.get("copied", False),
         entry.get("rules", ""),
+        entry.get("seconds", 0.0),
     )

@@ -143,6 +143,31 @@ def test_a_search_ends_and_the_best_is_right(
 
 
 @pytest.mark.usefixtures("on_gpu")
+def test_techniques_are_compared_on_what_was_tried(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["collect", str(program), "--tunables", *RUN]
+    assert main([*asked, "--compare"]) == 1
+    assert "[CT009]" in capsys.readouterr().err
+    sweep = [*asked, "--on", "gpu", "--timeout", "1"]
+    assert main([*sweep, "--search", "3", "--technique", "random"]) == 0
+    assert main([*asked, "--compare"]) == 1
+    errors = capsys.readouterr().err
+    assert "(most at n = 64: " in errors and " of 15); run: cutune collect" in errors
+    assert main(sweep) == 0
+    log = program.with_name("log").read_text()
+    capsys.readouterr()
+    assert main([*asked, "--compare", "local,Nelder-Mead,random"]) == 0
+    said = capsys.readouterr().out
+    assert "at n = 64: 15 configurations; random search: 5.3 on the average" in said
+    rows = [line.split()[0] for line in said.splitlines()[2:]]
+    assert sorted(rows) == ["local", "nelder_mead", "random"]
+    assert main([*asked, "--compare", "genetc"]) == 1
+    assert "did you mean 'genetic'?" in capsys.readouterr().err
+    assert program.with_name("log").read_text() == log, "nothing was run"
+
+
+@pytest.mark.usefixtures("on_gpu")
 def test_what_was_wrong_is_tried_again_by_other_rules(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,8 @@ DRAWN = 8
 TRIED_TOGETHER = 4
 #: How much slower a place counts each time that an axis was looked at from it.
 PENALTY = 0.1
+#: Lines without anything new until the rest is left to chance.
+FRUITLESS = 64
 
 
 def local_search(tries: Tries, start: Rows, generator: random.Random) -> None:
@@ -60,8 +62,11 @@ class _Walk:
         space = self.tries.space
         drawn = [space.rows(self.generator.randrange(space.size)) for _ in range(DRAWN)]
         self._try([start, *drawn], -1)
-        while self.lines:
+        fruitless = 0
+        while self.lines and fruitless < FRUITLESS:
+            before = len(self.tries.known)
             self._look_at(heapq.heappop(self.lines))
+            fruitless = 0 if len(self.tries.known) > before else fruitless + 1
 
     def _look_at(self, line: _Line) -> None:
         table = self.tries.space.tables[line.axis]

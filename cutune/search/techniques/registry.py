@@ -54,6 +54,11 @@ class Technique:
     others: tuple[str, ...] = ()
     package: str = ""
 
+    @property
+    def is_installed(self) -> bool:
+        """Is what it needs here?"""
+        return not self.package or find_spec(self.package) is not None
+
 
 def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) -> None:
     """Try the start, then what the technique says, then all that it does not lead to."""
@@ -83,7 +88,7 @@ def technique_named(name: str) -> Technique:
         raise CutuneError(
             Diagnostic.at(Code.UNKNOWN_TECHNIQUE, None, name=name, known=f"{names}{further}")
         )
-    if found.package and find_spec(found.package) is None:
+    if not found.is_installed:
         raise CutuneError(
             Diagnostic.at(Code.TECHNIQUE_NEEDS, None, name=found.name, package=found.package)
         )
