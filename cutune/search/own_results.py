@@ -25,6 +25,8 @@ _WORD = (
     rb"(?:time[sd]?|elapsed|duration|took|bandwidth|throughput|speed-?up|performance|rate"
     rb"|milliseconds|seconds|[mun]s|[mu]?secs?|[kmgt]?flops?(?:/s)?|[kmgt]?i?b/s)"
 )
+#: Characters before a number that are looked at.
+_CONTEXT = 64
 #: What stands behind a time or a rate, and what stands before one.
 _BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
 _BEFORE = re.compile(
@@ -55,6 +57,10 @@ class OwnResult:
         """The program's own values, as far as they are known."""
         host = self.ran.own if isinstance(self.ran, Ran) else {}
         return {**self.own, **host}
+
+    def is_failure(self, error: str) -> bool:
+        """Is an error of CUDA within the region none of the program's own configuration?"""
+        return bool(error) and not (isinstance(self.ran, Ran) and self.ran.error == error)
 
     def difference(self, output: bytes, values: Mapping[str, Value]) -> str:
         """The first difference of an output in another configuration; empty if there is none."""
@@ -91,7 +97,8 @@ class OwnResult:
 def _times(line: bytes) -> Iterator[int]:
     """Which of its numbers are times or rates."""
     for index, found in enumerate(NUMBER_TOKEN.finditer(line)):
-        if _BEHIND.match(line, found.end()) or _BEFORE.search(line[: found.start()]):
+        before = line[max(0, found.start() - _CONTEXT) : found.start()]
+        if _BEHIND.match(line, found.end()) or _BEFORE.search(before):
             yield index
 
 

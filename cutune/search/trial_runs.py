@@ -143,6 +143,8 @@ class TrialRuns:
             found = self._ran(run, configuration, built, host, seconds)
             if isinstance(found, Failure):
                 return _failed(found, built.code)
+            if own.is_failure(found.error):
+                return _failed(Failure(f"a launch fails: {found.error}"), built.code)
             completed = [self._completed(one, run, configuration) for one in found.measured]
             if all(map(self.is_allowed, completed)):
                 reason = own.difference(found.output, {**space.own, **configuration})

@@ -64,7 +64,7 @@ def test_every_failure_is_found_on_the_emulated_device(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep = ["collect", str(program), "--tunables", "--run", "{program} {n}", "--vary", "n=64"]
-    assert main([*sweep, "--timeout", "3", "-q", *QUICK]) == 0
+    assert main([*sweep, "--timeout", "10", "-q", *QUICK]) == 0
     said = capsys.readouterr()
     assert "2 configurations run on the emulated device" in said.out
     assert "2 runs wrote something else" in said.err and "'mode 0, last 1, took" in said.err
@@ -128,7 +128,7 @@ RUN = ["--run", "{program} {n}", "--vary", "n=64", "--repetitions", "1", "-q", *
 def test_a_search_ends_and_the_best_is_right(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--search", "100%", "--timeout", "1"]
+    asked = ["--search", "100%", "--timeout", "5"]
     assert main(["tune", str(program), "--tunables", *asked, *RUN]) == 0
     said = capsys.readouterr()
     statuses = Counter(one["status"] for one in ended(program) if not one["final"])
@@ -138,7 +138,7 @@ def test_a_search_ends_and_the_best_is_right(
     assert program.with_name("program.tuned.cu").exists()
     # All of it is known, and nothing runs again.
     log = program.with_name("log").read_text()
-    assert main(["collect", str(program), "--tunables", "--on", "gpu", "--timeout", "1", *RUN]) == 0
+    assert main(["collect", str(program), "--tunables", "--on", "gpu", "--timeout", "5", *RUN]) == 0
     assert program.with_name("log").read_text() == log
 
 
@@ -149,7 +149,7 @@ def test_techniques_are_compared_on_what_was_tried(
     asked = ["collect", str(program), "--tunables", *RUN]
     assert main([*asked, "--compare"]) == 1
     assert "[CT009]" in capsys.readouterr().err
-    sweep = [*asked, "--on", "gpu", "--timeout", "1"]
+    sweep = [*asked, "--on", "gpu", "--timeout", "5"]
     assert main([*sweep, "--search", "3", "--technique", "random"]) == 0
     assert main([*asked, "--compare"]) == 1
     errors = capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -103,6 +104,22 @@ def test_lines_and_digits_that_are_no_result() -> None:
     assert ignoring.difference(b"id 5\nsum 2.0\n", OWN) != ""
     loose = own("sum 100\n", rules=Agreement(relative=0.1, exact_integers=False))
     assert loose.difference(b"sum 105\n", OWN) == "" and loose.difference(b"sum 150\n", OWN) != ""
+
+
+def test_an_error_that_the_program_always_has_is_none() -> None:
+    """It may ask whether a stream is ready, or enable access twice."""
+    plain = own("a\n")
+    assert plain.is_failure("invalid argument") and not plain.is_failure("")
+    pending = Ran((), b"a\n", {}, 1.0, "not ready")
+    usual = OwnResult(pending, lambda: pending, OWN, Agreement())
+    assert not usual.is_failure("not ready") and usual.is_failure("invalid argument")
+
+
+def test_long_lines_take_no_longer_than_many() -> None:
+    first = b" ".join(b"%d" % number for number in range(50_000))
+    began = time.monotonic()
+    assert own(first.decode()).difference(first + b" 1", OWN) != ""
+    assert time.monotonic() - began < 20
 
 
 def test_output_of_any_bytes() -> None:
