@@ -30,6 +30,7 @@ from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import compare
+from cutune.search.own_results import rules_of
 from cutune.search.techniques.budget import Budget
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
@@ -172,6 +173,4 @@ def _rules(options: argparse.Namespace) -> Agreement:
         re.compile((ignored or "").encode())
     except re.error as error:
         parser().error(f"{options.verb}: --ignore: {error}")
-    if tolerance is None:
-        return Agreement(ignored=ignored)
-    return Agreement(relative=tolerance, ignored=ignored, exact_integers=False)
+    return rules_of(tolerance, ignored)

@@ -15,6 +15,8 @@ from cutune.search.regions import Failure, Ran
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 
+#: Numbers below this are rounding: residuals, and errors against a reference.
+ABSOLUTE = 1e-5
 #: The program runs so often again until a difference counts.
 CONFIRMING_RUNS = 2
 _UNIT = (
@@ -32,6 +34,19 @@ _BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
 _BEFORE = re.compile(
     rb"(?<![a-z])" + _WORD + rb"\s*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z", re.IGNORECASE
 )
+
+
+def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
+    """By which outputs are the same.
+
+    Args:
+        tolerance: of all numbers, relative and absolute; None: 1e-5, and none of integers.
+        ignored: lines that are no result.
+    """
+    if tolerance is None:
+        return Agreement(absolute=ABSOLUTE, ignored=ignored)
+    absolute = max(ABSOLUTE, tolerance)
+    return Agreement(False, tolerance, absolute, ignored, exact_integers=False)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from cutune.collect.run import RUN_SECONDS, Run
 from cutune.frontend.program import Program
 from cutune.search.builds import Builds, Built
 from cutune.search.limits import LaunchLimits, says_limits
-from cutune.search.own_results import OwnResult
+from cutune.search.own_results import OwnResult, rules_of
 from cutune.search.program_space import COMPILED, Setting
 from cutune.search.regions import Failure, HostMeasurement, Ran, is_allowed_by_all, measure, merged
 from cutune.search.trials import Ended, Status, Trial, Trials, plain
@@ -51,7 +51,7 @@ class Measuring:
     on: str
     repetitions: int
     seconds: float | None = None
-    rules: Agreement = field(default_factory=Agreement)
+    rules: Agreement = field(default_factory=rules_of)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def add_host_options(verb: argparse.ArgumentParser) -> None:
         type=float,
         metavar="X",
         help="by which numbers of the output may differ from those of the program's own "
-        "configuration, relative (default: 1e-5, and 0 for integers)",
+        "configuration, relative or absolute (default: 1e-5, and 0 for integers)",
     )
     host.add_argument("--ignore", metavar="REGEX", help="lines of the output that are no result")
 

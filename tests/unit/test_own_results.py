@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cutune.collect.agreement import Agreement
-from cutune.search.own_results import CONFIRMING_RUNS, OwnResult
+from cutune.search.own_results import CONFIRMING_RUNS, OwnResult, rules_of
 from cutune.search.regions import Failure, Ran
 from cutune.space.condition import Value
 
@@ -28,7 +28,7 @@ def own(*outputs: str, rules: Agreement | None = None) -> OwnResult:
             yield ran(outputs[-1])
 
     runs = each()
-    return OwnResult(next(runs), lambda: next(runs), OWN, rules or Agreement())
+    return OwnResult(next(runs), lambda: next(runs), OWN, rules or rules_of())
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,8 @@ def own(*outputs: str, rules: Agreement | None = None) -> OwnResult:
     [
         ("sum 10\n", "sum 10\n"),
         ("sum 1.00000\n", "sum 1.000001\n"),
+        ("relative residual 5.55e-16\n", "relative residual 4.44e-16\n"),
+        ("max. error: 3e-06\n", "max. error: 0\n"),
         ("took 12.5 ms\n", "took 9.75 ms\n"),
         ("time: 12.5\nsum 3\n", "time: 0.5\nsum 3\n"),
         ("Elapsed time (ms) = 3.2\n", "Elapsed time (ms) = 0.2\n"),
@@ -62,6 +64,7 @@ def test_parameters_that_are_printed_are_no_result() -> None:
     [
         ("sum 10\n", "sum 11\n"),
         ("sum 1.0\n", "sum 1.001\n"),
+        ("relative residual 5.55e-16\n", "relative residual 0.001\n"),
         ("sum 10\n", ""),
         ("PASSED in 3 ms\n", "FAILED in 3 ms\n"),
         ("3 ms, sum 10\n", "4 ms, sum 11\n"),
@@ -99,10 +102,10 @@ def test_where_nothing_can_be_compared_all_is_right() -> None:
 
 
 def test_lines_and_digits_that_are_no_result() -> None:
-    ignoring = own("id 4\nsum 1.0\n", rules=Agreement(ignored="^id"))
+    ignoring = own("id 4\nsum 1.0\n", rules=rules_of(None, "^id"))
     assert ignoring.difference(b"id 5\nsum 1.0\n", OWN) == ""
     assert ignoring.difference(b"id 5\nsum 2.0\n", OWN) != ""
-    loose = own("sum 100\n", rules=Agreement(relative=0.1, exact_integers=False))
+    loose = own("sum 100\n", rules=rules_of(0.1))
     assert loose.difference(b"sum 105\n", OWN) == "" and loose.difference(b"sum 150\n", OWN) != ""
 
 
