@@ -269,7 +269,7 @@ def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
         tuple(entry["times"]),
         entry["code"],
         entry["final"],
-        entry.get("copied", False),
-        entry.get("rules", ""),
-        entry.get("seconds", 0.0),
+        bool(entry.get("copied", False)),
+        str(entry.get("rules", "")),
+        float(entry.get("seconds", 0.0)),
     )

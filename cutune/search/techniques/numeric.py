@@ -22,6 +22,8 @@ from cutune.space.space import Space
 Point = NDArray[np.float64]
 #: They end when no more may be measured.
 _ENDLESS = 1_000_000
+#: Boxes of a division.
+_BOXES = 50_000
 #: Individuals of a population: Kernel Tuner's number.
 POPULATION = 20
 #: At this temperature a configuration that takes 10 % longer is taken in every third case.
@@ -163,7 +165,8 @@ def _descents(
 def direct(tries: Tries, start: Rows, generator: random.Random) -> None:
     """The space divided into boxes, the promising ones further."""
     found = Coordinates(tries.space)
-    most = min(_ENDLESS, 100 * tries.space.size)
+    # Room for all of them is made at once.
+    most = min(_BOXES, 100 * tries.space.size)
     optimize.direct(_cost(tries, found), found.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
 
 
