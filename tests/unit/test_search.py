@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -335,6 +337,17 @@ def test_techniques_of_optuna_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(CutuneError, match="pip install 'cutune\\[search\\]'"):
         technique_named("bayesian")
     assert technique_named("annealing").package == ""
+
+
+def test_a_folder_is_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "optuna").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "optuna", raising=False)
+    assert not named_without_its_package("tpe").is_installed
+
+
+def named_without_its_package(name: str) -> Technique:
+    return next(one for one in TECHNIQUES if one.name == name)
 
 
 def test_the_options_list_the_techniques() -> None:

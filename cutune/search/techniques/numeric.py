@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +37,8 @@ class Coordinates:
     """Numbers in place of values."""
 
     space: Space
+    #: In a large table the nearest row takes milliseconds to find, and descents stay where they are.
+    _places: dict[tuple[int, ...], Rows] = field(default_factory=dict, compare=False)
 
     @property
     def varied(self) -> list[Parameter]:
@@ -51,11 +53,15 @@ class Coordinates:
 
     def place(self, numbers: Iterable[float]) -> Rows:
         """The place of some numbers of values, or the nearest that is allowed."""
-        wanted = {
-            one.name: one.values[min(max(int(number), 0), len(one.values) - 1)]
-            for one, number in zip(self.varied, numbers, strict=True)
-        }
-        return tuple(table.closest(wanted) for table in self.space.tables)
+        varied = self.varied
+        own = tuple(
+            min(max(int(number), 0), len(one.values) - 1)
+            for one, number in zip(varied, numbers, strict=True)
+        )
+        if own not in self._places:
+            wanted = {one.name: one.values[i] for one, i in zip(varied, own, strict=True)}
+            self._places[own] = tuple(table.closest(wanted) for table in self.space.tables)
+        return self._places[own]
 
     def point(self, rows: Rows) -> Point:
         """The coordinates of a place."""

@@ -57,7 +57,9 @@ class Technique:
     @property
     def is_installed(self) -> bool:
         """Is what it needs here?"""
-        return not self.package or find_spec(self.package) is not None
+        found = find_spec(self.package) if self.package else None
+        # A folder of that name, wherever cutune is called, is no package.
+        return not self.package or (found is not None and found.origin is not None)
 
 
 def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) -> None:
