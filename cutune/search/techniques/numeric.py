@@ -37,7 +37,7 @@ class Coordinates:
     """Numbers in place of values."""
 
     space: Space
-    #: In a large table the nearest row takes milliseconds to find, and descents stay where they are.
+    #: In a large table the nearest row takes milliseconds to find, and descents come back to it.
     _places: dict[tuple[int, ...], Rows] = field(default_factory=dict, compare=False)
 
     @property
