@@ -38,10 +38,10 @@ from benchmarks.compile_lines import compiled_files
 from benchmarks.program_sets import JUDGES, ROOT, SAMPLES, set_name
 from benchmarks.public_programs import reduced
 from cutune.analysis.session import Session
+from cutune.collect.agreement import Agreement
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.evaluation.agreement import Agreement
 from cutune.evaluation.baseline import Conditions
 from cutune.evaluation.outcome import Place, outcome_of
 from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of

@@ -394,11 +394,15 @@ class Session:
         target: Sequence[str] | None = None,
     ) -> Path:
         """Compile a program for the emulated device, or for what the options `target` say."""
-        # On the emulated device nothing of the host is timed, and compiling it takes longest.
-        level = "-O1" if target is None else "-O2"
-        ours = [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *self._target(target)]
+        ours = self.build_options(flags, target)
         self.nvcc.check([*flags, *ours, str(source), "-o", str(binary)])
         return binary
+
+    def build_options(self, flags: Sequence[str], target: Sequence[str] | None = None) -> list[str]:
+        """The options of `build` besides those of the program, `flags`."""
+        # On the emulated device nothing of the host is timed, and compiling it takes longest.
+        level = "-O1" if target is None else "-O2"
+        return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *self._target(target)]
 
     def _target(self, target: Sequence[str] | None) -> Sequence[str]:
         return own_build_flags(self.nvcc) if target is None else target

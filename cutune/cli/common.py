@@ -190,13 +190,19 @@ def start_of(text: str | None) -> dict[str, Value]:
     """The values of `--start`.
 
     Raises:
-        CutuneError: CT801.
+        CutuneError: CT425, CT801, CT802.
     """
     from cutune.space.parameter import read_option
 
-    words = text.split(",") if text else []
-    found = [read_option(word) for word in words]
-    return {one.name: one.values[0] for one in found}
+    start: dict[str, Value] = {}
+    for one in map(read_option, text.split(",") if text is not None else ()):
+        if one.name in start:
+            raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=one.name))
+        if len(one.values) > 1:
+            reason = f"--start: '{one.name}' begins with one value, as in --start {one.name}=1"
+            raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+        start[one.name] = one.values[0]
+    return start
 
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:

@@ -199,8 +199,8 @@ def _jobs(options: argparse.Namespace) -> int:
 
 
 def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
+    from cutune.collect.agreement import Agreement
     from cutune.collect.gpu.instrumented import require_gpu
-    from cutune.evaluation.agreement import Agreement
     from cutune.evaluation.baseline import Conditions
     from cutune.evaluation.outcome import Place
 

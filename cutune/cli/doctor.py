@@ -29,6 +29,7 @@ _PACKAGES = ("lark", "msgspec", "numpy", "pycparser", "rich", "scipy")
 EXTRAS = {
     "pycuda": "gpu",
     "scikit-learn": "neighbours",
+    "optuna": "search",
     "jinja2": "report",
     "matplotlib": "report",
     "mkdocs-material": "docs",

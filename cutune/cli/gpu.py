@@ -1,15 +1,21 @@
-"""`cutune evaluate` and `cutune collect --on gpu`: options in, tables and files out."""
+"""`evaluate`, `collect --on gpu`, `collect --tunables`: options in, tables and files out."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.cli.common import device_of, start_of, statuses_of, varied_values, workspace_of
+from cutune.cli.options import parser
 from cutune.cli.report.choices import print_sweep
+from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, save
 from cutune.cli.report.training import print_training
+from cutune.collect.agreement import Agreement
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
@@ -22,6 +28,14 @@ from cutune.fit.measurement.measurement import by_entry
 from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
+from cutune.search.collect import HostSweep, Search, collect_host
+from cutune.search.compare import compare
+from cutune.search.own_results import rules_of
+from cutune.search.techniques.budget import Budget
+from cutune.search.techniques.registry import TECHNIQUES as EVERY
+from cutune.search.techniques.registry import technique_named
+from cutune.search.trial_runs import GPU, Measuring
+from cutune.tunables.method_names import TECHNIQUES
 
 
 def collect_verb(
@@ -82,3 +96,81 @@ def _show_training(
     print_training(
         row for m in models for row in training_rows(m, measured[m.kernel.entry], device)
     )
+
+
+def collect_tunables(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace, on: str
+) -> None:
+    """Run the configurations of a program, and say what was found.
+
+    Args:
+        on: where they run.
+    """
+    if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
+        parser().error(
+            f"{options.verb}: --tunables takes one FILE, at least one repetition and job"
+        )
+    if options.timeout is not None and not 0 < options.timeout < math.inf:
+        parser().error(f"{options.verb}: --timeout takes seconds, more than none")
+    names = [name for name in options.tunables.split(",") if name]
+    how = Measuring(on, options.repetitions, options.timeout, _rules(options))
+    sweep = HostSweep(names, how, _search(options, on), options.jobs, statuses_of(options))
+    vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
+    found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
+    timed = "timed" if on == GPU else "run on the emulated device, which has no time"
+    print(f"{len(found.measured)} configurations {timed}")
+    for tie in found.ties:
+        print(f"equally fast for {tie}")
+    effects = found.effects
+    if effects.programs > effects.different:
+        idle = f"; without effect: {', '.join(effects.idle)}" if effects.idle else ""
+        print(f"{effects.programs} programs, {effects.different} different{idle}")
+
+
+def compare_techniques(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    """How many configurations techniques need, by what was tried."""
+    if len(programs) > 1 or options.search is not None or options.technique is not None:
+        parser().error("collect: --compare takes one FILE, no --search and no --technique")
+    asked = options.compare.split(",") if options.compare else _installed()
+    techniques = list({one.name: one for one in map(technique_named, asked)}.values())
+    names = [name for name in options.tunables.split(",") if name]
+    path, device = workspace_of(options).trials, device_of(options)
+    for one in compare(session, programs[0], options.run, path, names, techniques, device):
+        print_comparison(one)
+
+
+def _installed() -> list[str]:
+    """The techniques whose package is here."""
+    return [one.name for one in EVERY if one.is_installed]
+
+
+def _search(options: argparse.Namespace, on: str) -> Search | None:
+    """What `--search`, `--technique` and `--start` say; None where all configurations are run.
+
+    Raises:
+        CutuneError: CT801, CT815, CT816, CT817.
+    """
+    start = start_of(options.start)
+    technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
+    if options.search is None:
+        if options.technique is not None or start:
+            parser().error(f"{options.verb}: --technique and --start are those of --search BUDGET")
+        return None
+    budget = Budget.read(options.search)
+    if on != GPU:
+        parser().error(f"{options.verb}: --search compares times: add --on gpu")
+    return Search(technique, budget, start)
+
+
+def _rules(options: argparse.Namespace) -> Agreement:
+    """By which outputs of configurations are the same."""
+    tolerance, ignored = options.tolerance, options.ignore
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        parser().error(f"{options.verb}: --tolerance takes a number from 0 on, as 1e-3")
+    try:
+        re.compile((ignored or "").encode())
+    except re.error as error:
+        parser().error(f"{options.verb}: --ignore: {error}")
+    return rules_of(tolerance, ignored)

@@ -91,6 +91,7 @@ def parser() -> Parser:
     )
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     add_json(tune)
+    add_host_options(tune)
     tune.add_argument(
         "--sizes",
         nargs="+",
@@ -271,6 +272,14 @@ def _add_collect_options(collect: argparse.ArgumentParser) -> None:
         "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
     )
     add_host_options(collect)
+    collect.add_argument(
+        "--compare",
+        nargs="?",
+        const="",
+        metavar="NAME,…",
+        help="with --tunables, where all configurations were tried: run nothing, but say how many "
+        "of them each technique (or these) needs",
+    )
 
 
 def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:

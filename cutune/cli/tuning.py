@@ -23,7 +23,6 @@ from cutune.cli.common import (
     show,
     show_compile_line,
     sizes_to_show,
-    start_of,
     statuses_of,
     varied_values,
     workspace_of,
@@ -51,8 +50,14 @@ def collect(options: argparse.Namespace) -> int:
     programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
+    _check_alone(options)
     if options.tunables is not None:
-        _collect_tunables(session, programs, options)
+        from cutune.cli.gpu import collect_tunables, compare_techniques
+
+        if options.compare is not None:
+            compare_techniques(session, programs, options)
+        else:
+            collect_tunables(session, programs, options, options.on)
         return 0
     if options.on == "gpu":
         from cutune.cli.gpu import collect_verb
@@ -70,28 +75,12 @@ def collect(options: argparse.Namespace) -> int:
     return 0
 
 
-def _collect_tunables(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> None:
-    from cutune.search.collect import GPU, HostSweep, collect_host
-
-    if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
-        parser().error("collect: --tunables takes one FILE, at least one repetition and job")
-    if options.search is not None and (options.on != GPU or options.search < 1):
-        parser().error("collect: --search takes a count, and compares times: add --on gpu")
-    names = [name for name in options.tunables.split(",") if name]
-    start = start_of(options.start)
-    sweep = HostSweep(names, options.on, options.repetitions, options.search, start, options.jobs)
-    vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
-    found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
-    timed = "timed" if options.on == "gpu" else "run on the emulated device, which has no time"
-    print(f"{len(found.measured)} configurations {timed}")
-    for tie in found.ties:
-        print(f"equally fast for {tie}")
-    effects = found.effects
-    if effects.programs > effects.different:
-        idle = f"; without effect: {', '.join(effects.idle)}" if effects.idle else ""
-        print(f"{effects.programs} programs, {effects.different} different{idle}")
+def _check_alone(options: argparse.Namespace) -> None:
+    """Options that only `--tunables` reads are not left unread."""
+    names = ("search", "technique", "start", "timeout", "tolerance", "ignore", "compare")
+    given = [name for name in names if getattr(options, name, None) is not None]
+    if options.tunables is None and given:
+        parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
@@ -128,15 +117,22 @@ def fit(options: argparse.Namespace) -> int:
 def _fit_neighbours(options: argparse.Namespace) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
     from cutune.cli.fit_table import checked_limit
-    from cutune.cli.report.classifiers import print_fixed, print_model
-    from cutune.tunables.host import HostChoices, fit_host, write_choices
-    from cutune.tunables.measured_blocks import fit_blocks
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
     session = session_of(options)
-    program, workspace = session.load(options.file), workspace_of(options)
-    limit = checked_limit(options.limit)
+    _fit_measured(session, session.load(options.file), options, checked_limit(options.limit))
+    return 0
+
+
+def _fit_measured(
+    session: Session, program: Program, options: argparse.Namespace, limit: float
+) -> None:
+    from cutune.cli.report.classifiers import print_fixed, print_model
+    from cutune.tunables.host import HostChoices, fit_host, write_choices
+    from cutune.tunables.measured_blocks import fit_blocks
+
+    workspace = workspace_of(options)
     has_host_times = workspace.trials.exists()
     blocks = fit_blocks(session, program, workspace, limit, has_host_times)
     has_parameters = program.tunables or program.constants or session.asked.parameters
@@ -152,7 +148,6 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
     for choice in blocks:
         print(f"{choice.kernel} on {choice.device}:")
         print_model(choice.model)
-    return 0
 
 
 def emit(options: argparse.Namespace) -> int:
@@ -261,6 +256,9 @@ def _make_folder_of(targets: Sequence[Target]) -> None:
 
 def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
+    _check_alone(options)
+    if options.tunables is not None:
+        return _tune_tunables(options)
     if options.make is not None:
         return _tune_project(options)
     if not options.files:
@@ -313,6 +311,26 @@ def tune(options: argparse.Namespace) -> int:
             for file in target.files_of(one)
         ]
         keep(keeper, Answer(options.run, units, program, kernels, files, said, asdict(shown)))
+    return 0
+
+
+def _tune_tunables(options: argparse.Namespace) -> int:
+    """The configurations of a program run on a GPU, and the best of them written."""
+    from cutune.cli.gpu import collect_tunables
+    from cutune.search.trial_runs import GPU
+    from cutune.stages.stages import emit
+    from cutune.tunables.method_names import LIMIT_PERCENT
+
+    if options.make is not None or len(options.files) != 1 or options.json:
+        parser().error("tune: --tunables takes one FILE, no --make and no --json")
+    session, workspace, devices = session_of(options), workspace_of(options), devices_of(options)
+    programs = session.load_all(options.files, require_nvcc=True)
+    targets = _targets(programs, options.output, "tune")
+    collect_tunables(session, programs, options, GPU)
+    _fit_measured(session, programs[0], options, LIMIT_PERCENT / 100)
+    print(f"tuned program: {emit(session, programs[0], workspace, devices, targets[0])}")
+    _print_values(session, programs[0], workspace)
+    _show_compile_line(session, programs, targets)
     return 0
 
 

@@ -438,7 +438,7 @@ class Code(Enum):
     CONFIGURATION_FAILED = (
         426,
         WARNING,
-        "{count} runs failed and are left out, the first with {reason}",
+        "{count} runs failed and are left out ({how}), the first with {reason}",
     )
 
     # Programs on the emulated device.
@@ -914,6 +914,37 @@ class Code(Enum):
         WARNING,
         "'{name}' keeps its own value: it is compiled in, and the condition '{condition}' depends "
         "on the size of a run; change the condition so that it holds at all sizes",
+    )
+    BAD_BUDGET = (
+        815,
+        ERROR,
+        "'{text}' is no budget of a search; write configurations (200), a time (30s, 10min, 2h) or "
+        "a part of all that are allowed (5%), above zero and at most 100%",
+    )
+    UNKNOWN_TECHNIQUE = (816, ERROR, "no technique of search is named '{name}'; known: {known}")
+    TECHNIQUE_NEEDS = (
+        817,
+        ERROR,
+        "the technique '{name}' is that of {package}; run: pip install 'cutune[search]'",
+    )
+    WRONG_RESULT = (
+        818,
+        WARNING,
+        "{count} runs wrote something else than the program does in its own configuration and are "
+        "left out, the first with {reason}; where that is no result, leave it out: --ignore REGEX, "
+        "or allow for it: --tolerance X",
+    )
+    OWN_FAILS = (
+        819,
+        WARNING,
+        "at {count} sizes results are compared with nothing: the program fails in its own "
+        "configuration: {reason}",
+    )
+    NOT_ALL_TRIED = (
+        820,
+        ERROR,
+        "techniques are compared where every configuration was tried, which is nowhere so (most "
+        "{where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

@@ -57,6 +57,16 @@ MEANINGS: dict[Code, str] = {
     "chosen at run time, the emitted program can be tuned like any other.",
     Code.HELD_BY_CONDITION: "A compiled value holds at every size, also at those where the "
     "condition forbids it and nothing was tried.",
+    Code.BAD_BUDGET: "A search counts configurations that ran, each once; a time is that of all "
+    "sizes together.",
+    Code.UNKNOWN_TECHNIQUE: "Names of other tuners are understood where the technique is the same.",
+    Code.TECHNIQUE_NEEDS: "cutune's own technique, `local`, and those of scipy need nothing more.",
+    Code.WRONG_RESULT: "The fastest configuration may be one that computes nothing. Not compared "
+    "are numbers beside units and words of time, those that vary from run to run, and values of "
+    "parameters that the program prints.",
+    Code.NOT_ALL_TRIED: "A technique may ask for any configuration, and what it finds is compared "
+    "with the best of all.",
+    Code.OWN_FAILS: "A configuration that ends well is then taken to be right.",
     Code.HOST_CHOICES_LEFT_OUT: "Headers and options hold one value for all sizes.",
     Code.NOTHING_CHANGED: "Sources, headers, options, variables, the compiler, cutune and what the "
     "program was measured with are what they were, and the program reads nothing else.",

@@ -11,11 +11,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from cutune.collect.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
-from cutune.evaluation.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
 
 #: The message of the emulated device about a failed kernel; the program may not check for errors.

@@ -6,7 +6,7 @@
 // A line (`cutune-region-1`) has region, device, milliseconds (null on the emulated device, which
 // has no time) and tunables: the last value of each, the program's own, and its data. `ambiguous`:
 // between two regions it was given values for different data, so that the time belongs to no single
-// size.
+// size. `error`: what CUDA says of a launch within the region, where that fails.
 #ifndef CUTUNE_TUNABLES_H
 #define CUTUNE_TUNABLES_H
 
@@ -40,6 +40,7 @@ struct cutune_tunables_state {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     std::vector<cutune_tunable_state> current;
     std::chrono::steady_clock::time_point begin;
+    cudaError_t pending;  // an error from before the region
 
     cutune_tunable_state *find(const char *name) {
         for (cutune_tunable_state &own : current)
@@ -116,6 +117,8 @@ inline Integer cutune_tunable(const char *name, Integer original, const cutune_d
 
 inline void cutune_region_begin(int) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
+    // The error stays for the program to ask for.
+    cutune_tunables().pending = cudaPeekAtLastError();
     cutune_tunables().begin = std::chrono::steady_clock::now();
 }
 
@@ -124,6 +127,7 @@ inline void cutune_region_end(int region) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
     const std::chrono::duration<double, std::milli> time =
         std::chrono::steady_clock::now() - state.begin;
+    const cudaError_t error = cudaPeekAtLastError();
     const cutune_tunables_lock lock(state);
     if (getenv("CUTUNE_OUTPUT") != nullptr) {
         char milliseconds[64] = "null";
@@ -155,7 +159,10 @@ inline void cutune_region_end(int region) {
             line += "}}";
             comma = ",";
         }
-        cutune_write_line(line + "}}");
+        line += "}";
+        if (error != cudaSuccess && state.pending == cudaSuccess)
+            line += std::string(",\"error\":\"") + cudaGetErrorString(error) + "\"";
+        cutune_write_line(line + "}");
     }
     for (cutune_tunable_state &own : state.current) own.fresh = false;
 }

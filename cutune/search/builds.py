@@ -20,6 +20,7 @@ from cutune.search.program_space import COMPILED, ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
+from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
 ValueSet = tuple[tuple[str, Value], ...]
 
@@ -30,11 +31,13 @@ class Built:
 
     Attributes:
         code: the same for programs of the same code; empty where that is not known.
+        counters: what ptxas says of its kernels, by mangled name; none for the emulated device.
     """
 
     path: Path
     failure: str = ""
     code: str = ""
+    counters: Mapping[str, StaticCounters] = field(default_factory=dict)
 
 
 @dataclass
@@ -86,10 +89,16 @@ class Builds:
         text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
         binary = text.with_suffix("")
         try:
-            session.build(text, flags, binary, self.target)
+            options = [*flags, *session.build_options(flags, self.target), *self._verbose]
+            done = session.nvcc.check([*options, str(text), "-o", str(binary)])
         except CutuneError as error:
             return Built(binary, first_line(error.diagnostic.message))
-        return Built(binary, code=code_hash(binary))
+        return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
+
+    @property
+    def _verbose(self) -> Sequence[str]:
+        """For the emulated device there is no code of which ptxas could say something."""
+        return () if self.target is None else ("-Xptxas", "-v")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import run_to_end
+from cutune.core.processes import Ended, run_to_end
 from cutune.core.temporary import temporary_folder
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
 from cutune.fit.measurement.measurement import Origin
@@ -58,6 +59,24 @@ class HostMeasurement:
 
 
 @dataclass(frozen=True)
+class Ran:
+    """A run that ended well.
+
+    Attributes:
+        output: what it wrote.
+        own: the program's own values of the host integers that it came by.
+        seconds: how long it took.
+        error: what CUDA says of the first launch within a region that fails; empty: none does.
+    """
+
+    measured: tuple[HostMeasurement, ...]
+    output: bytes
+    own: Values
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a run gave no times."""
 
@@ -70,13 +89,22 @@ def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
     return holds(own[0].where, {**one.data[own[0].name], **one.values})
 
 
+def is_allowed_by_all(one: HostMeasurement, tunables: Sequence[HostTunable]) -> bool:
+    """Does a configuration satisfy the conditions of all pragmas that its run came by?"""
+    groups: dict[int, list[HostTunable]] = {}
+    for tunable in tunables:
+        groups.setdefault(tunable.group, []).append(tunable)
+    reached = (own for own in groups.values() if all(t.name in one.values for t in own))
+    return all(is_allowed(one, own) for own in reached)
+
+
 def measure(
     run: Run,
     values: Settings,
     origin: Origin,
     environment: Mapping[str, str],
     seconds: float = RUN_SECONDS,
-) -> list[HostMeasurement] | Failure:
+) -> Ran | Failure:
     """Run the program once with some values of its host integers, or say why it fails.
 
     Raises:
@@ -86,11 +114,17 @@ def measure(
         log = Path(folder) / "regions.jsonl"
         setting = ",".join(f"{name}={value}" for name, value in values.items())
         settings = {**environment, "CUTUNE_SET": setting, "CUTUNE_OUTPUT": str(log)}
-        failure = _failure(run, settings, seconds)
+        began = time.monotonic()
+        ended = run_to_end(run.command, {**os.environ, **settings}, seconds)
+        took = time.monotonic() - began
+        failure = _failure(run, ended, seconds)
         if failure is not None:
             return failure
-        lines = log.read_text().splitlines() if log.exists() else []
-    return list(_measurements(origin, map(json.loads, lines)))
+        text = log.read_text() if log.exists() else ""
+    lines = [json.loads(line) for line in text.splitlines()]
+    error = next((line["error"] for line in lines if "error" in line), "")
+    own = {n: one["original"] for line in lines for n, one in line["tunables"].items()}
+    return Ran(tuple(_measurements(origin, lines)), ended.output, own, took, error)
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
@@ -104,13 +138,12 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
     return found
 
 
-def _failure(run: Run, environment: Mapping[str, str], seconds: float) -> Failure | None:
-    ended = run_to_end(run.command, {**os.environ, **environment}, seconds)
+def _failure(run: Run, ended: Ended, seconds: float) -> Failure | None:
     if ended.timed_out:
-        return Failure(f"longer than {seconds:g} seconds", timed_out=True)
+        return Failure(f"longer than {seconds:.3g} seconds", timed_out=True)
     if ended.not_started:
         return Failure(ended.not_started)
-    if ended.status == 0:
+    if run.statuses is None or ended.status in run.statuses:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
     return Failure(f"status {ended.status}" + (f": {said[-1]}" if said else ""))

@@ -32,8 +32,12 @@ class Status(Enum):
 
     OK = "ok"
     COMPILE = "compile"
+    #: It needs more of the device than there is.
+    LIMITS = "limits"
     RUNTIME = "runtime"
     TIMEOUT = "timeout"
+    #: It computes something else than the program's own configuration.
+    WRONG = "wrong"
     QUARANTINE = "quarantine"
 
 
@@ -84,6 +88,9 @@ class Ended:
         times: of all regions together, milliseconds, one per repetition.
         code: what ran; empty where that is not known.
         is_final: was it timed again, in turn with the others that were fastest?
+        is_copied: did another trial of the same code end so, in place of it?
+        rules: by which its result is wrong.
+        seconds: that it took, waiting for its program included.
     """
 
     status: Status
@@ -92,6 +99,14 @@ class Ended:
     times: tuple[float, ...] = ()
     code: str = ""
     is_final: bool = False
+    is_copied: bool = False
+    rules: str = ""
+    seconds: float = 0.0
+
+    @property
+    def has_run(self) -> bool:
+        """Did the program run for it? Otherwise it took no time of the device."""
+        return not self.is_copied and self.status not in (Status.COMPILE, Status.LIMITS)
 
 
 def plain(value: Value) -> int | str:
@@ -171,6 +186,9 @@ class Trials:
             "reason": ended.reason,
             "code": ended.code,
             "final": ended.is_final,
+            "copied": ended.is_copied,
+            "rules": ended.rules,
+            "seconds": ended.seconds,
             "times": list(ended.times),
             "measured": [one.to_json() for one in ended.measured],
         }
@@ -191,6 +209,40 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     # What was timed again counts as it was timed last.
     ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
     return [one for trial in ended.values() for one in trial.measured]
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """A trial as a file has it, and how it ended last.
+
+    Attributes:
+        configuration: values as `plain` gives them.
+    """
+
+    how: str
+    sizes: Mapping[str, str]
+    configuration: Mapping[str, int | str]
+    ended: Ended
+
+
+def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[RecordedTrial]:
+    """All trials of one version of a program that have ended.
+
+    Raises:
+        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    """
+    begun: dict[str, Mapping[str, Any]] = {}
+    ended: dict[str, Ended] = {}
+    for entry in _entries(path, origin, warn, command):
+        if entry["event"] == "begin":
+            begun[entry["trial"]] = entry
+        elif entry["event"] == "end":
+            ended[entry["trial"]] = _ended(entry, origin)
+    return [
+        RecordedTrial(one["how"], one["sizes"], one["configuration"], ended[trial])
+        for trial, one in begun.items()
+        if trial in ended
+    ]
 
 
 def _entries(
@@ -217,4 +269,7 @@ def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
         tuple(entry["times"]),
         entry["code"],
         entry["final"],
+        bool(entry.get("copied", False)),
+        str(entry.get("rules", "")),
+        float(entry.get("seconds", 0.0)),
     )

@@ -8,11 +8,29 @@ from cutune.core.options import add_list
 
 #: Not a model: the best measured block at the nearest sizes.
 NEIGHBOURS = "neighbours"
+#: Time that may be lost at a measured size for fewer intervals.
+LIMIT_PERCENT = 4.0
+#: The names of `search.techniques.registry`, which takes scipy to import; the first is the default.
+TECHNIQUES = (
+    "local",
+    "random",
+    "brute_force",
+    "annealing",
+    "dual_annealing",
+    "mcmc",
+    "basin_hopping",
+    "differential_evolution",
+    "nelder_mead",
+    "powell",
+    "direct",
+    "genetic",
+    "tpe",
+)
 
 
-def add_host_options(collect: argparse.ArgumentParser) -> None:
-    """Options of `collect` to time regions instead of counting the work of kernels."""
-    host = collect.add_argument_group("parameters of the program")
+def add_host_options(verb: argparse.ArgumentParser) -> None:
+    """Options of `collect` and `tune` to time regions instead of counting the work of kernels."""
+    host = verb.add_argument_group("parameters of the program")
     host.add_argument(
         "--tunables",
         nargs="?",
@@ -24,12 +42,20 @@ def add_host_options(collect: argparse.ArgumentParser) -> None:
     host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")
     host.add_argument(
         "--search",
-        type=int,
-        metavar="COUNT",
-        help="with --on gpu: run COUNT configurations per size instead, from what was best at the "
-        "size before",
+        metavar="BUDGET",
+        help="on a GPU: run not all configurations but 200 at each size, or 5%% of them, or those "
+        "for which 10min are enough at all sizes",
     )
-    host.add_argument("--start", metavar="NAME=VALUE,…", help="where a search begins")
+    host.add_argument(
+        "--technique",
+        metavar="NAME",
+        help=f"how to search: {', '.join(TECHNIQUES)} (default: {TECHNIQUES[0]})",
+    )
+    host.add_argument(
+        "--start",
+        metavar="NAME=VALUE,…",
+        help="where a search begins (default: the program's own values)",
+    )
     host.add_argument(
         "--jobs",
         type=int,
@@ -37,6 +63,20 @@ def add_host_options(collect: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         help="programs compiled at once (default: 1)",
     )
+    host.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="of one run (default: 10, and 20 times that of the program's own configuration)",
+    )
+    host.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="by which numbers of the output may differ from those of the program's own "
+        "configuration, relative or absolute (default: 1e-5, and 0 for integers)",
+    )
+    host.add_argument("--ignore", metavar="REGEX", help="lines of the output that are no result")
 
 
 def add_table_options(fit: argparse.ArgumentParser) -> None:
@@ -69,7 +109,7 @@ def add_table_options(fit: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--limit",
         type=float,
-        default=4.0,
+        default=LIMIT_PERCENT,
         metavar="PERCENT",
         help="time that may be lost at a measured size for fewer intervals (default: 4)",
     )

@@ -16,8 +16,11 @@ import pytest
 
 from benchmarks.bat_samples import FOLDER, SAMPLES, ReadSample
 from cutune.cli.main import main
+from cutune.collect.gpu.instrumented import gpu_target
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.search.builds import Builds
+from cutune.search.limits import LaunchLimits
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
 
@@ -174,3 +177,17 @@ def test_tiles_of_two_sizes_are_refused(programs: Programs) -> None:
 def test_misuse_is_told(words: str, said: str, programs: Programs) -> None:
     done = programs.ended("stencil2d", words, {})
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_what_ptxas_says_of_a_build_is_known(tmp_path: Path) -> None:
+    """For a GPU; then registers of a block are known before anything runs."""
+    sample = read("triad")
+    space = sample.space("h200")
+    with ThreadPoolExecutor(1) as pool:
+        builds = Builds(sample.session, sample.program, space, tmp_path, gpu_target("sm_90"), pool)
+        built = builds.of(space.own)
+    assert not built.failure
+    (counters,) = built.counters.values()
+    assert 8 <= counters.registers <= 64
+    limits = LaunchLimits(sample.program, DeviceProfile.named("h200").limits)
+    assert limits.refusal({"BLOCK_SIZE": 1024}, built.counters) == ""

@@ -72,11 +72,16 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_every_value_set_is_a_program(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 3 * 2 * 2 * 2 configurations 12 are allowed; those with G = 2 fail, or WPT = 3."""
+    """Of 3 * 2 * 2 * 2 configurations 12 are allowed; those with G = 2 fail, or WPT = 3.
+
+    S = 5 changes what is computed; that other parameters are printed is none of the result.
+    """
     assert main(["collect", str(program), "--tunables", *RUN, *ASKED, "--jobs", "2"]) == 0
     said = capsys.readouterr()
-    assert "5 configurations run on the emulated device" in said.out
-    assert "7 runs failed and are left out" in said.err
+    assert "3 configurations run on the emulated device" in said.out
+    assert "7 runs failed and are left out (5 runtime, 2 compile), the first with " in said.err
+    assert "2 runs wrote something else than the program does in its own configuration" in said.err
+    assert "S = 5, G = 1: line 1: 'WPT 1 SHIFT 0 block 64: 1' became 'WPT 1 SHIFT 5 " in said.err
     folders = {path.name for path in (program.parent / ".cutune" / "builds").iterdir()}
     assert folders == {"WPT=1+S=none", "WPT=1+S=5", "WPT=2+S=none", "WPT=3+S=none"}
     binary = program.parent / ".cutune" / "builds" / "WPT=1+S=5" / "program.tunables"
@@ -90,12 +95,12 @@ TIMED = """\
 #!{python}
 import json, os, sys
 values, n = {values}, int(sys.argv[1])
-block = int(os.environ["CUTUNE_SET"].split("=")[1])
+block = int(os.environ["CUTUNE_SET"].partition("=")[2] or 64)
 if values["S"] == 5 and n == 100:
     print("too many registers", file=sys.stderr)
     sys.exit(1)
 time = (8 if values["WPT"] == 1 else 5) + (values["S"] == 5) + (n > 500) * (64 - block) / 32
-tunable = {{"value": block, "ambiguous": False, "data": {{"n": n}}}}
+tunable = {{"value": block, "original": 64, "ambiguous": False, "data": {{"n": n}}}}
 line = {{"device": "a GPU", "milliseconds": time, "tunables": {{"block": tunable}}}}
 with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
     output.write(json.dumps(line) + "\\n")
@@ -294,7 +299,9 @@ def test_when_every_build_fails_it_is_said(
     assert "no program is made of three [CT422]" in capsys.readouterr().err
 
 
-def test_constants_of_a_header_are_set_in_a_copy(tmp_path: Path) -> None:
+def test_constants_of_a_header_are_set_in_a_copy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two values at once: nvcc would take a comma in the name of their folder for its end."""
     header, source = tmp_path / "include" / "kind.h", tmp_path / "program.cu"
     header.parent.mkdir()
@@ -305,7 +312,10 @@ def test_constants_of_a_header_are_set_in_a_copy(tmp_path: Path) -> None:
     lines += ["#pragma cutune region end", '    printf("%d %d\\n", (int)sizeof(KIND), WPT);', "}"]
     source.write_text("\n".join(lines) + "\n")
     asked = ["--tune", "KIND=double", "--tune", "WPT=2", "-I", str(header.parent), "-q", *QUICK]
-    assert main(["collect", str(source), "--tunables", "--run", "{program}", *asked]) == 0
+    sweep = ["collect", str(source), "--tunables", "--run", "{program}"]
+    assert main([*sweep, *asked]) == 1
+    assert "line 1: '4 1' became '8 2' [CT422]" in capsys.readouterr().err
+    assert main([*sweep, "--ignore", "^[48] ", *asked]) == 0
     built = tmp_path / ".cutune" / "builds" / "KIND=double+WPT=2" / "program.tunables"
     binary = next(path for path in built.rglob("program") if path.is_file())
     done = subprocess.run(

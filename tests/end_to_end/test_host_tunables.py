@@ -20,9 +20,9 @@ from cutune.core.reading import read_source
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.fit.measurement.measurement import Origin
-from cutune.search import collect
+from cutune.search import collect, trial_runs
 from cutune.search.builds import Builds, Built
-from cutune.search.regions import Failure, HostMeasurement, measure
+from cutune.search.regions import Failure, HostMeasurement, Ran, measure
 from cutune.search.trials import Ended, Status, Trial, Trials
 from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import QUICK, STANDARD, build_flags
@@ -80,13 +80,14 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     run, environment = Run((str(binary), "100"), {}), program_environment(binary)
     origin = Origin.of(read_source(program))
     found = measure(run, {"m": 8, "R": 1}, origin, environment)
-    assert isinstance(found, list)
-    (one,) = found
+    assert isinstance(found, Ran)
+    (one,) = found.measured
+    assert found.own == {"R": 0, "m": 5} and found.output == b"R 1 m 8\n"
     assert one.values == {"R": 1, "m": 8}
     assert one.data == {"R": {"N": 100}, "m": {"N": 100, "R": 1}}
     assert one.milliseconds is None
     found = measure(run, {}, origin, environment)
-    assert isinstance(found, list) and found[0].values == {"R": 0, "m": 5}
+    assert isinstance(found, Ran) and found.measured[0].values == {"R": 0, "m": 5}
     assert measure(run, {"m": 16}, origin, environment) == Failure("status 3")
 
 
@@ -101,11 +102,15 @@ TIMED = """\
 #!{python}
 import json, os, sys
 n = int(sys.argv[1])
-words = os.environ["CUTUNE_SET"].split(",")
+words = (os.environ["CUTUNE_SET"] or "R=0,m=5").split(",")
 values = {{name: int(value) for name, value in (word.split("=") for word in words)}}
 r, m = values["R"], values["m"]
 data = {{"R": {{"N": n}}, "m": {{"N": n, "R": r}}}}
-tunables = {{k: {{"value": v, "ambiguous": False, "data": data[k]}} for k, v in values.items()}}
+own = {{"R": 0, "m": 5}}
+tunables = {{
+    k: {{"value": v, "original": own[k], "ambiguous": False, "data": data[k]}}
+    for k, v in values.items()
+}}
 line = {{"device": "a GPU", "milliseconds": 2.0 - r + 1 / m, "tunables": tunables}}
 with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
     output.write(json.dumps(line) + "\\n")
@@ -145,14 +150,16 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
 LUCKY = """\
 #!{python}
 import json, os
-m = int(os.environ["CUTUNE_SET"].split("=")[1])
-with open({log!r}, "a") as log:
-    log.write(str(m) + "\\n")
-with open({log!r}) as log:
+m = int(os.environ["CUTUNE_SET"].partition("=")[2] or 5)
+if m != 5:
+    with open({log!r}, "a") as log:
+        log.write(str(m) + "\\n")
+with open({log!r}, "a+") as log:
+    log.seek(0)
     before = log.read().split().count(str(m))
 time = 2.0 + (before - 1) * 3 if m == 4 else 3.0 + (before + m // 8) % 2 / 10
 data = {{"m": {{"N": 7, "R": 0}}}}
-tunables = {{"m": {{"value": m, "ambiguous": False, "data": data["m"]}}}}
+tunables = {{"m": {{"value": m, "original": 5, "ambiguous": False, "data": data["m"]}}}}
 line = {{"device": "a GPU", "milliseconds": time, "tunables": tunables}}
 with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
     output.write(json.dumps(line) + "\\n")
@@ -253,7 +260,7 @@ def test_what_was_tried_before_an_interruption_is_kept(
             raise KeyboardInterrupt
         return measure(*asked)
 
-    monkeypatch.setattr(collect, "measure", interrupted)
+    monkeypatch.setattr(trial_runs, "measure", interrupted)
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", "-q"]
     run = ["--run", "{program} {n}", "--vary", "n=50", *QUICK]
     assert [main([*sweep, *run]) for _ in range(3)] == [130, 130, 0]

@@ -1,107 +1,77 @@
-"""Launches made again without data: what is counted, where arrays lie, what is not repeated."""
+"""Techniques compared on known times."""
 
 from __future__ import annotations
 
-import struct
-from dataclasses import replace
+import itertools
+from math import inf
+from statistics import fmean
 
 import pytest
 
-from cutune.collect.replay.plan import Replay
-from cutune.collect.replay.replay import recorded_extents, replayable
-from cutune.core.diagnostics import CutuneError
-from cutune.fit.measurement.measurement import COUNTS, FEATURES, REPLAYED
-from tests.replayed import POINTERS, described, loaded, recorded, subject
+from cutune.search.techniques.registry import TECHNIQUES, technique_named
+from cutune.search.techniques.replay import (
+    Known,
+    expected_of_chance,
+    quartiles,
+    random_curve,
+    replayed,
+)
+from cutune.space.parameter import Parameter
+from cutune.space.space import Space
 
-COPY, GATHER = loaded()[0].kernels["copy"], loaded()[0].kernels["gather"]
-
-
-def test_all_blocks_of_a_counted_launch_run() -> None:
-    found = subject("columns").replayer().run(COUNTS, {"n": 100}, (32, 1, 1))
-    assert (found.grid, found.executed_blocks, found.working_threads) == ((4, 1, 1), 4, 100)
-    load, store = found.sites
-    assert (load.lanes, store.lanes) == (100 * 100, 100)
-    assert (load.executions, store.executions) == (4 * 100, 4)
-    assert (found.source, found.sizes) == (REPLAYED, (("n", 100),))
+SPACE = Space.of([Parameter(name, tuple(range(24))) for name in "ab"])
 
 
-def test_arrays_keep_the_place_in_a_line_that_they_had() -> None:
-    found = subject("copy").replayer().run(FEATURES, {"n": 64}, (32, 1, 1), trace_every=1)
-    load, store = found.sites
-    # 128 bytes of each warp lie in two lines where the array begins in the middle of one.
-    assert (load.array, load.low, load.high) == (0, POINTERS[0].delta, POINTERS[0].delta + 256)
-    assert (store.array, store.low, store.high) == (1, 0, 256)
-    assert (load.lines, store.lines) == (4, 2)
+def valley(space: Space) -> dict[int, Known]:
+    """The further from (5, 17), the slower; each run takes half a second."""
+    return {
+        number: Known(
+            10.0
+            + abs(int(space.configuration(number)["a"]) - 5)
+            + abs(int(space.configuration(number)["b"]) - 17),
+            0.5,
+        )
+        for number in range(space.size)
+    }
 
 
-def test_a_launch_is_made_once_for_all_that_ask() -> None:
-    asked = subject("copy")
-    first = asked.replayer().run(COUNTS, {"n": 100}, (32, 1, 1))
-    twin = replace(asked, kernel=replace(asked.kernel, entry="twin"))
-    second = twin.replayer().run(FEATURES, {"n": 100}, (32, 1, 1))
-    assert len(asked.made) == 1
-    assert second == replace(first, entry="twin", purpose=FEATURES)
-    assert twin.replayer().run(COUNTS, {"n": 100}, (64, 1, 1)).block == (64, 1, 1)
-    assert len(asked.made) == 2
+def test_the_curve_of_random_search_is_exact() -> None:
+    """Against all orders of five times, one of which failed and counts as the slowest."""
+    times = [3.0, 1.0, None, 7.0, 2.5]
+    known = {number: Known(time, 0.0) for number, time in enumerate(times)}
+    filled = [7.0 if time is None else time for time in times]
+    orders = list(itertools.permutations(filled))
+    curve = random_curve(known)
+    assert 1 < len(curve) <= 5
+    for draws, expected in enumerate(curve, 1):
+        assert expected == pytest.approx(fmean(min(order[:draws]) for order in orders))
 
 
-def test_what_is_known_is_not_replayed() -> None:
-    asked = subject("copy")
-    plan = Replay(COUNTS, {"n": 100}, (32, 1, 1), 1)
-    known = replace(asked.replayer().replay(plan, {}), working_threads=7)
-    asked.made.clear()
-    assert asked.replayer().replay(plan, {known.key: known}) == known
-    assert asked.made == {}
+def test_random_search_scores_nothing_and_the_optimum_at_once_everything() -> None:
+    known = valley(SPACE)
+    chance = replayed(SPACE, known, technique_named("random"), 60)
+    assert abs(chance.score) < 0.12
+    assert fmean(chance.needed) == pytest.approx(expected_of_chance(known), rel=0.35)
+    constant = {number: Known(2.0, 1.0) for number in known}
+    assert replayed(SPACE, constant, technique_named("random"), 3).score == 1.0
 
 
-def test_of_large_launches_a_few_blocks_run() -> None:
-    replayer = subject("copy").replayer()
-    plan = Replay(FEATURES, {"n": 1 << 20}, (256, 1, 1), 1)
-    inside = replayer.replay(plan, {})
-    assert inside.grid == (4096, 1, 1)
-    assert inside.executed_blocks < 64
-    assert inside.working_threads == 256 * inside.executed_blocks
-    spread = replayer.replay(replace(plan, is_spread=True), {})
-    assert inside.executed_blocks < spread.executed_blocks < 4096
-    counted = replayer.replay(replace(plan, purpose=COUNTS, sizes={"n": 1 << 12}), {})
-    assert counted.executed_blocks == 16
+def test_a_search_that_follows_the_slope_is_ahead() -> None:
+    known = valley(SPACE)
+    local = replayed(SPACE, known, technique_named("local"), 8)
+    assert local.score > 0.3 and quartiles(local.needed)[1] < expected_of_chance(known)
+    assert local.seconds == tuple(0.5 * needed for needed in local.needed)
+    assert local == replayed(SPACE, known, technique_named("local"), 8), "repeatable"
 
 
-def test_where_inner_blocks_have_no_work_others_are_asked() -> None:
-    asked = subject("copy")
-    # As many threads as before, but only the first ones find work.
-    extent = replace(asked.kernel, guards=(None,) * 3, variable_extents=(True, False, False))
-    plan = Replay(FEATURES, {"n": 4096, "extent_x": 1 << 18}, (256, 1, 1), 1)
-    found = replace(asked, kernel=extent).replayer().replay(plan, {})
-    assert found.grid == (1024, 1, 1)
-    assert 0 < found.working_threads < 256 * found.executed_blocks
-
-
-def test_a_launch_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cutune.collect.replay.replay.INSTRUCTION_LIMIT", 1000)
-    with pytest.raises(CutuneError) as caught:
-        subject("columns").replayer().run(COUNTS, {"n": 1000}, (256, 1, 1))
-    assert caught.value.diagnostic.code.number.startswith("CT4")
-
-
-def test_extents_are_blocks_where_their_number_is_kept() -> None:
-    record = recorded("copy", n=1000)
-    assert recorded_extents(record, (False, False, False)) == (1024, 1, 1)
-    assert recorded_extents(record, (True, False, False)) == (4, 1, 1)
-
-
-def test_sizes_that_are_too_narrow_are_held() -> None:
-    words = struct.pack("<b7x", 100) + recorded("copy").parameters[8:]
-    record = replace(recorded("copy"), parameters=words)
-    first = replace(COPY.parameters[0], type="s8", size=1)
-    code = replace(COPY, parameters=(first, *COPY.parameters[1:]))
-    found = replayable(described("copy"), record, code)
-    assert (found.parameters, found.required_arguments, found.fixed_arguments) == (
-        (),
-        ((0, 100),),
-        (("n", 100),),
-    )
-
-
-def test_sizes_that_can_grow_stay() -> None:
-    assert replayable(described("copy"), recorded("copy"), COPY) == described("copy")
+def test_what_is_never_found() -> None:
+    """Of 10,000 configurations one is good, and 1,000 are measured."""
+    space = Space.of([Parameter("a", tuple(range(10_000)))])
+    known = {number: Known(1.0 if number == 9_999 else 5.0, 1.0) for number in range(10_000)}
+    (random_search,) = [one for one in TECHNIQUES if one.name == "brute_force"]
+    found = replayed(space, known, random_search, 4)
+    assert set(found.needed) <= {inf, 1.0}
+    assert quartiles((3.0, inf, inf, inf)) == (3.0, inf, inf)
+    assert quartiles((1.0, 2.0, 3.0, 4.0, 5.0)) == (2.0, 3.0, 4.0)
+    failed = {number: Known(None, 1.0) for number in range(10_000)}
+    assert set(replayed(space, failed, random_search, 2).needed) == {inf}

@@ -12,7 +12,7 @@ from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
 from cutune.search.builds import Builds, Built, Effects
 from cutune.search.regions import HostMeasurement
-from cutune.search.trials import Ended, Status, Trial, Trials, read_measured
+from cutune.search.trials import Ended, Status, Trial, Trials, read_measured, read_trials
 from cutune.toolchain.nvcc import host_compiler
 
 ORIGIN = Origin("/a.cu", "0123")
@@ -90,6 +90,30 @@ def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
         reread = Trials(path, ORIGIN, said.append).load()
         assert reread.known(TRIAL) == reread.known(second) == ENDED
         assert len(path.read_text().splitlines()) == 5
+
+
+def test_an_entry_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """It says nothing of rules, seconds, and whether another trial's end was taken over."""
+    path = tmp_path / "trials.jsonl"
+    kept = trials(path)
+    kept.begin(TRIAL)
+    kept.end(TRIAL, ENDED)
+    begin, entry = map(json.loads, path.read_text().splitlines())
+    for name in ("copied", "rules", "seconds"):
+        del entry[name]
+    path.write_text(f"{json.dumps(begin)}\n{json.dumps(entry)}\n")
+    assert trials(path).known(TRIAL) == ENDED
+    (read,) = read_trials(path, ORIGIN, "collect", silent)
+    assert (read.configuration, read.sizes, read.ended) == (TRIAL.configuration, TRIAL.sizes, ENDED)
+    path.write_text(json.dumps({**entry, "seconds": "soon"}) + "\n")
+    said: list[Diagnostic] = []
+    assert Trials(path, ORIGIN, said.append).load().known(TRIAL) is None and len(said) == 1
+
+
+def test_what_cost_nothing_is_told() -> None:
+    ended = [Ended(Status.COMPILE), Ended(Status.LIMITS), Ended(Status.OK, is_copied=True)]
+    assert not any(one.has_run for one in ended)
+    assert all(Ended(one).has_run for one in (Status.OK, Status.WRONG, Status.TIMEOUT))
 
 
 def test_entries_of_another_kind_are_skipped(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.main import main
+from cutune.collect.agreement import Agreement
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
-from cutune.evaluation.agreement import Agreement
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import Place
 from cutune.evaluation.verify import verify

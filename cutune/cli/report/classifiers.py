@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from rich.console import Console
 from rich.table import Table
 
+from cutune.search.compare import Comparison
 from cutune.search.regions import Settings
+from cutune.search.techniques.replay import MOST, quartiles
 from cutune.tunables.fixed import FixedChoice
 from cutune.tunables.neighbours.classifier import Intervals, Regret
 from cutune.tunables.neighbours.model import Choice, ChoiceModel
@@ -100,6 +103,25 @@ def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
     for made_on in names:
         table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
     Console(emoji=False).print(table)
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """What each technique needs to be within 5 % of the best at one size, the best first."""
+    chance = f"random search: {comparison.chance:.1f} on the average"
+    print(f"{comparison.where}: {comparison.size} configurations; {chance}")
+    table = Table("technique", box=None)
+    for heading in ("configurations", "(quartiles)", "seconds", "score"):
+        table.add_column(heading, justify="right")
+    for one in sorted(comparison.scores, key=lambda score: -score.score):
+        low, middle, high = map(_count, quartiles(one.needed))
+        seconds = quartiles(one.seconds)[1]
+        time = "-" if seconds == inf else f"{seconds:.1f}"
+        table.add_row(one.technique, middle, f"{low}..{high}", time, f"{one.score:.2f}")
+    Console(emoji=False).print(table)
+
+
+def _count(number: float) -> str:
+    return f">{MOST}" if number == inf else f"{number:.0f}"
 
 
 def _named(model: ChoiceModel, label: Configuration) -> str:

@@ -14,7 +14,8 @@ from itertools import takewhile
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf(?:inity)?)\b"
 _HEXADECIMAL = rb"\b0x[0-9a-f]+\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}\b"
-_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
+#: A number, or a hexadecimal word.
+NUMBER_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
 _HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
 _INTEGER = re.compile(rb"[-+]?\d+")
 _BLANKS = re.compile(rb"[ \t]+")
@@ -86,7 +87,7 @@ class Agreement:
         """The first difference of two texts, or None."""
         if first == second:
             return None
-        one, other = list(self._lines(first)), list(self._lines(second))
+        one, other = list(self.lines(first)), list(self.lines(second))
         for (number, a), (_, b) in zip(one, other, strict=False):
             if self._differ(a, b, varying.numbers.get(number, frozenset())):
                 return f"line {number}: {_change(a, b)}"
@@ -99,7 +100,7 @@ class Agreement:
         Raises:
             OtherLength: lines are missing in one of them.
         """
-        one, other = list(self._lines(first)), list(self._lines(second))
+        one, other = list(self.lines(first)), list(self.lines(second))
         if len(one) != len(other):
             raise OtherLength(len(one), len(other))
         pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
@@ -114,9 +115,10 @@ class Agreement:
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
         """The number of lines with a part that does not vary."""
-        return sum(_has_constant(line, varying.numbers, n) for n, line in self._lines(text))
+        return sum(_has_constant(line, varying.numbers, n) for n, line in self.lines(text))
 
-    def _lines(self, text: bytes) -> Iterator[_Line]:
+    def lines(self, text: bytes) -> Iterator[_Line]:
+        """The lines that are compared, with their numbers."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):
@@ -155,7 +157,7 @@ def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> froz
     """The positions of numbers that disagree; None if words differ."""
     if _spaced_words(a) != _spaced_words(b):
         return None
-    pairs = enumerate(zip(_TOKEN.findall(a), _TOKEN.findall(b), strict=True))
+    pairs = enumerate(zip(NUMBER_TOKEN.findall(a), NUMBER_TOKEN.findall(b), strict=True))
     return frozenset(index for index, (x, y) in pairs if not agreement.agree(x, y))
 
 
@@ -164,11 +166,11 @@ def _has_constant(line: bytes, varying: Mapping[int, frozenset[int] | None], num
     left_out = varying.get(number, frozenset())
     if left_out is None:
         return False
-    return not left_out or len(left_out) < len(_TOKEN.findall(line))
+    return not left_out or len(left_out) < len(NUMBER_TOKEN.findall(line))
 
 
 def _words(line: bytes) -> bytes:
-    return _TOKEN.sub(b"0", line)
+    return NUMBER_TOKEN.sub(b"0", line)
 
 
 def _spaced_words(line: bytes) -> bytes:

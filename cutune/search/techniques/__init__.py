@@ -1,0 +1,1 @@
+"""Ways to search: which configurations are tried, and in which order."""

@@ -1,0 +1,73 @@
+"""How much a search may do. Takes `200`, `10min` or `5%`, gives a `Budget`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, inf
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+
+#: Seconds of a unit of time.
+_SECONDS = {"s": 1, "min": 60, "h": 3600}
+_BUDGET = re.compile(r"([0-9]{1,9})|([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(s|min|h|%)")
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a search may do at one size.
+
+    Attributes:
+        most: configurations that may be measured.
+        seconds: how long it may take.
+    """
+
+    most: int
+    seconds: float = inf
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What all of a search may do: one of these.
+
+    Attributes:
+        configurations: that are measured at each size.
+        share: of all that are allowed at each size.
+        seconds: for all sizes together.
+    """
+
+    configurations: int | None = None
+    share: Fraction | None = None
+    seconds: float | None = None
+
+    @staticmethod
+    def read(text: str) -> Budget:
+        """What `--search` says.
+
+        Raises:
+            CutuneError: CT815 for what is no budget.
+        """
+        found = _BUDGET.fullmatch(text.strip())
+        if found is not None and found[1] is not None and int(found[1]) > 0:
+            return Budget(configurations=int(found[1]))
+        amount = Fraction(found[2]) if found is not None and found[2] is not None else Fraction(0)
+        if found is not None and amount > 0:
+            if found[3] != "%":
+                return Budget(seconds=float(amount * _SECONDS[found[3]]))
+            if amount <= 100:
+                return Budget(share=amount / 100)
+        raise CutuneError(Diagnostic.at(Code.BAD_BUDGET, None, text=text))
+
+    def most(self, size: int) -> int:
+        """How many configurations may be measured in a space of this size."""
+        if self.share is not None:
+            return ceil(size * self.share)
+        return size if self.configurations is None else min(size, self.configurations)
+
+    def at(self, size: int, spent_seconds: float, sizes_left: int) -> Allowance:
+        """What it allows at the next size; time that is left is shared by the sizes that are."""
+        if self.seconds is None:
+            return Allowance(self.most(size))
+        return Allowance(size, max(0.0, self.seconds - spent_seconds) / sizes_left)

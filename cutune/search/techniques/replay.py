@@ -1,0 +1,167 @@
+"""Techniques compared on times that are known. Takes a space and its times, gives a `Score`.
+
+How many configurations a technique measures until it is within 5 % of the best, and the score of
+Willemsen et al. (FGCS 2024, doi 10.1016/j.future.2024.05.021), here over the number of
+measured configurations: how much of the way from what random search has found on the average to
+the optimum it is ahead; 0 is random search, which is computed exactly, 1 the optimum at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import fmean, median, quantiles
+
+from cutune.search.techniques.budget import Allowance
+from cutune.search.techniques.registry import Technique, search
+from cutune.search.techniques.tries import SearchEnd, Timed, Tries
+from cutune.space.space import Configuration, Space
+
+REPETITIONS = 20
+#: What counts as found: this share of the best speed.
+GOAL = 0.95
+#: The score ends where random search has come so far from the median to the optimum.
+CUT = 0.95
+#: A technique that measures more has not found it.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a trial took.
+
+    Attributes:
+        milliseconds: None where it failed.
+        seconds: that its runs took.
+    """
+
+    milliseconds: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a technique did.
+
+    Attributes:
+        needed: configurations until one is within the goal, of each repetition; inf: none was.
+        seconds: that their runs took.
+    """
+
+    technique: str
+    needed: tuple[float, ...]
+    seconds: tuple[float, ...]
+    score: float
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper quartile."""
+    if inf in values:
+        # Order is enough: what lies between a number and infinity is none.
+        ordered = sorted(values)
+        last = len(ordered) - 1
+        return ordered[last // 4], ordered[last // 2], ordered[-(-last * 3 // 4)]
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return low, median(values), high
+
+
+def replayed(
+    space: Space, known: Mapping[int, Known], technique: Technique, repetitions: int = REPETITIONS
+) -> Score:
+    """A technique on the times of a whole space, by number of the configuration; starts vary."""
+    curves, needed, seconds = [], [], []
+    goal = least(known) / GOAL
+    for state in range(repetitions):
+        order = _order(space, known, technique, state)
+        times = [known[number].milliseconds for number in order]
+        first = next((i for i, one in enumerate(times) if one is not None and one <= goal), None)
+        needed.append(inf if first is None else first + 1.0)
+        spent = sum(known[number].seconds for number in order[: (first or 0) + 1])
+        seconds.append(inf if first is None else spent)
+        curves.append(_best_so_far(times, _worst(known)))
+    score = _score(curves, random_curve(known), least(known))
+    return Score(technique.name, tuple(needed), tuple(seconds), score)
+
+
+def least(known: Mapping[int, Known]) -> float:
+    """The best time; inf where all failed."""
+    return min(
+        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
+    )
+
+
+def expected_of_chance(known: Mapping[int, Known]) -> float:
+    """Configurations that random search measures on the average until one is within the goal."""
+    goal = least(known) / GOAL
+    good = sum(one.milliseconds is not None and one.milliseconds <= goal for one in known.values())
+    return (len(known) + 1) / (good + 1)
+
+
+def random_curve(known: Mapping[int, Known]) -> list[float]:
+    """The expected best after 1, 2, … different draws, as far as the score goes.
+
+    Of n times in rising order the i-th is the least of k draws with the probability that it is
+    drawn and no earlier one is; from one time to the next that falls by (n - k - i) / (n - 1 - i).
+    """
+    worst = _worst(known)
+    times = sorted(
+        worst if one.milliseconds is None else one.milliseconds for one in known.values()
+    )
+    count, optimum = len(times), times[0]
+    end = optimum + (median(times) - optimum) * (1 - CUT)
+    curve = []
+    for draws in range(1, count + 1):
+        expected, probability = 0.0, draws / count
+        for index, time in enumerate(times[: count - draws + 1]):
+            expected += probability * time
+            if index < count - 1:
+                probability *= (count - draws - index) / (count - 1 - index)
+        curve.append(expected)
+        if expected <= end or draws >= MOST:
+            break
+    return curve
+
+
+def _worst(known: Mapping[int, Known]) -> float:
+    return max(
+        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
+    )
+
+
+def _order(space: Space, known: Mapping[int, Known], technique: Technique, state: int) -> list[int]:
+    """The numbers of the configurations, as they are measured."""
+    order: list[int] = []
+    optimum = least(known)
+
+    def timed(configuration: Configuration) -> Timed:
+        # What comes behind the optimum changes nothing.
+        if order and known[order[-1]].milliseconds == optimum:
+            raise SearchEnd
+        number = space.number(configuration)
+        assert number is not None
+        order.append(number)
+        return Timed(known[number].milliseconds)
+
+    start = random.Random(state).randrange(space.size)
+    tries = Tries(space, timed, Allowance(min(space.size, MOST)))
+    search(technique, tries, space.rows(start), state)
+    return order
+
+
+def _best_so_far(times: Sequence[float | None], worst: float) -> list[float]:
+    best, curve = worst, []
+    for one in times:
+        best = best if one is None else min(best, one)
+        curve.append(best)
+    return curve
+
+
+def _score(curves: Sequence[Sequence[float]], chance: Sequence[float], optimum: float) -> float:
+    ahead = []
+    for index, expected in enumerate(chance):
+        if expected > optimum:
+            found = fmean(curve[min(index, len(curve) - 1)] for curve in curves)
+            ahead.append((expected - found) / (expected - optimum))
+    return fmean(ahead) if ahead else 1.0

@@ -1,0 +1,129 @@
+"""The configurations that a search tries, each once. Takes a timer, gives times.
+
+A technique asks for the time of places (a row of each table of the space) as often as it likes;
+what is known is not measured again. When no more may be measured, asking ends the technique.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from math import inf, log
+
+from cutune.search.techniques.budget import Allowance
+from cutune.space.space import Configuration, Space
+
+Rows = tuple[int, ...]
+#: A technique that asks so often for what is known, one time after the other, is at its end.
+FRUITLESS = 200
+#: Configurations that do not compile are not measured; so many are tried for one that is.
+MOST_TRIED = 20
+#: What fails counts as so many times slower than the slowest.
+FAILED = 2.0
+#: No time is shorter, milliseconds.
+LEAST = 1e-6
+
+
+class SearchEnd(Exception):
+    """No more may be measured, or a technique finds nothing new."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How a configuration did.
+
+    Attributes:
+        milliseconds: None where it failed.
+        is_measured: has it run, now or in an earlier search? Otherwise it costs nothing.
+    """
+
+    milliseconds: float | None
+    is_measured: bool = True
+
+
+def _ignore(configurations: Iterable[Configuration]) -> None:
+    pass
+
+
+@dataclass
+class Tries:
+    """What was tried, in order.
+
+    Attributes:
+        timed: measures.
+        expected: is told what will be asked for soon.
+        known: times of places; None: it failed.
+    """
+
+    space: Space
+    timed: Callable[[Configuration], Timed]
+    allowance: Allowance
+    expected: Callable[[Iterable[Configuration]], None] = _ignore
+    clock: Callable[[], float] = time.monotonic
+    known: dict[Rows, float | None] = field(default_factory=dict)
+    _measured: int = 0
+    _repeated: int = 0
+    _begun: float | None = None
+
+    def at(self, rows: Rows) -> float | None:
+        """The time at a place; None where it fails.
+
+        Raises:
+            SearchEnd: no more may be measured, or this and much before was known.
+        """
+        if rows in self.known:
+            self._repeated += 1
+            if self._repeated > FRUITLESS or self.is_over:
+                raise SearchEnd
+            return self.known[rows]
+        if self.is_over:
+            raise SearchEnd
+        self._repeated = 0
+        found = self.timed(self.space.of_rows(rows))
+        self.known[rows] = found.milliseconds
+        self._measured += found.is_measured
+        return found.milliseconds
+
+    def cost(self, rows: Rows) -> float:
+        """The logarithm of the time at a place in units of the first: for numeric methods.
+
+        Raises:
+            SearchEnd: as `at`.
+        """
+        found = self.at(rows)
+        times = [max(one, LEAST) for one in self.known.values() if one is not None]
+        if not times:
+            return 0.0
+        return log((FAILED * max(times) if found is None else max(found, LEAST)) / times[0])
+
+    def expect(self, places: Iterable[Rows]) -> None:
+        """Say what will be asked for, as far as it may be measured."""
+        new = (rows for rows in places if rows not in self.known)
+        some = islice(new, self.allowance.most - self._measured)
+        self.expected([self.space.of_rows(rows) for rows in some])
+
+    @property
+    def is_over(self) -> bool:
+        """May nothing more be measured?"""
+        now = self.clock()
+        self._begun = now if self._begun is None else self._begun
+        tried = len(self.known)
+        return (
+            self._measured >= self.allowance.most
+            or tried >= min(self.space.size, MOST_TRIED * self.allowance.most)
+            # The first is tried in any case.
+            or (tried > 0 and now - self._begun >= self.allowance.seconds)
+        )
+
+    @property
+    def best(self) -> Configuration | None:
+        """The fastest so far; None where all failed."""
+        found = [(time, rows) for rows, time in self.known.items() if time is not None]
+        return self.space.of_rows(min(found)[1]) if found else None
+
+    @property
+    def least(self) -> float:
+        """The least time so far."""
+        return min((time for time in self.known.values() if time is not None), default=inf)
