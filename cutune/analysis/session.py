@@ -387,15 +387,11 @@ class Session:
         return flags
 
     def build(
-        self,
-        source: Path,
-        flags: Sequence[str],
-        binary: Path,
-        target: Sequence[str] | None = None,
+        self, source: Path, flags: Sequence[str], binary: Path, target: Sequence[str] | None = None
     ) -> Path:
         """Compile a program for the emulated device, or for what the options `target` say."""
-        ours = self.build_options(flags, target)
-        self.nvcc.check([*flags, *ours, str(source), "-o", str(binary)])
+        options = [*flags, *self.build_options(flags, target)]
+        self.nvcc.check([*options, str(source), "-o", str(binary)])
         return binary
 
     def build_options(self, flags: Sequence[str], target: Sequence[str] | None = None) -> list[str]:
