@@ -3,7 +3,7 @@
 Per model three parts: the rational program (`emit.emit_model`), the candidates with their rule,
 which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it returns the
 program's own configuration unless the device is the one that was modelled, the arguments are
-integers, the sizes lie where the model may be asked and a candidate fits. `cutune_decider.h`
+integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
 remembers what it has decided.
 """
 

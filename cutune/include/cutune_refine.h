@@ -265,8 +265,6 @@ class cutune_timed_launch {
         return entry->blocks[tries ? entry->tried : candidate];
     }
 
-    bool is_running() const { return timing_ != nullptr; }
-
     // Behind the launch, or in place of it.
     void stop(cudaStream_t stream, bool has_run) {
         if (timing_ == nullptr) return;

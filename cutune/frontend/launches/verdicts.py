@@ -38,7 +38,7 @@ from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit
 
-#: A launch says with a bit each which arguments are integers; `cutune_question.h` has the last one.
+#: A launch says with a bit each which arguments are integers; `cutune_tuned.h` uses the last one.
 MOST_ARGUMENTS = 63
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
