@@ -112,7 +112,7 @@ def collect_tunables(
         )
     if options.timeout is not None and not 0 < options.timeout < math.inf:
         parser().error(f"{options.verb}: --timeout takes seconds, more than none")
-    names = [name for name in options.tunables.split(",") if name]
+    names = _names(options)
     how = Measuring(on, options.repetitions, options.timeout, _rules(options))
     sweep = HostSweep(names, how, _search(options, on), options.jobs, statuses_of(options))
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
@@ -135,10 +135,15 @@ def compare_techniques(
         parser().error("collect: --compare takes one FILE, no --search and no --technique")
     asked = options.compare.split(",") if options.compare else _installed()
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
-    names = [name for name in options.tunables.split(",") if name]
+    names = _names(options)
     path, device = workspace_of(options).trials, device_of(options)
     for one in compare(session, programs[0], options.run, path, names, techniques, device):
         print_comparison(one)
+
+
+def _names(options: argparse.Namespace) -> list[str]:
+    """The parameters that `--tunables` names; none: all."""
+    return [name for name in options.tunables.split(",") if name]
 
 
 def _installed() -> list[str]:

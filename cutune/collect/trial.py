@@ -7,7 +7,6 @@ size, gives per launch site the blocks whose results differ.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -16,12 +15,12 @@ from typing import Any
 
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.fit.measurement.sweep import TIMING, read_entries
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 
 Attempt = tuple[SiteKey, str, Block]
 """A launch site, a variant of its kernel (or none), and the block that it was tried with."""
 
-SCHEMA = "cutune-timing-1"
 #: What the sweep writes about a block for which there is no grid.
 NOT_ALLOWED = "this block is not allowed here"
 #: What it writes of a variant that supposes what is not so in this launch.
@@ -113,7 +112,7 @@ class TrialRun:
 
     def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, Trial]:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
-        entries = [entry for entry in self._entries() if entry["schema"] == SCHEMA]
+        entries = self._entries()
         found = {}
         for kernel in self.kernels:
             sites = {self.numbers.number(site) for site in kernel.sites}
@@ -136,9 +135,7 @@ class TrialRun:
         return self.folder / "trials.jsonl"
 
     def _entries(self) -> list[dict[str, Any]]:
-        output = self._output
-        lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
-        return [json.loads(line) for line in lines]
+        return read_entries(self._output, TIMING)
 
 
 def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:

@@ -233,11 +233,12 @@ class cutune_experiment {
     }
 
     bool prepare() {
-        // Other streams may still be writing to what is saved now.
-        if (cudaDeviceSynchronize() != cudaSuccess) return false;
-        const char *problem = cache_ == cutune_cache_program
-                                  ? nullptr
-                                  : buffers_.save(launch_.arguments, launch_.stream);
+        const char *problem = nullptr;
+        if (cache_ != cutune_cache_program) {
+            // Other streams may still be writing to what is saved now.
+            if (cudaDeviceSynchronize() != cudaSuccess) return false;
+            problem = buffers_.save(launch_.arguments, launch_.stream);
+        }
         if (problem == nullptr && timed_ &&
             (cutune_refused(cudaEventCreate(&start_)) || cutune_refused(cudaEventCreate(&stop_))))
             problem = "no events";

@@ -255,7 +255,7 @@ def _searched(
 
     def timed(configuration: Configuration) -> Timed:
         ended = trials.timed(run, configuration, tries.least if tries.least < inf else None)
-        return Timed(trials.milliseconds(ended), ended.has_run)
+        return Timed(ended.milliseconds(trials.program.tunables), ended.has_run)
 
     tries = Tries(space, timed, allowance, trials.prepare)
     search(technique, tries, tuple(table.closest(start) for table in space.tables))

@@ -13,7 +13,6 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, device_values, program_space
-from cutune.search.regions import is_allowed_by_all
 from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
@@ -120,14 +119,8 @@ class _Table:
                 configuration = {n: v for n, v in own.items() if v is not None}
                 number = space.number(configuration)
                 if number is not None:
-                    known[number] = Known(_milliseconds(program, one), one.ended.seconds)
+                    known[number] = Known(
+                        one.ended.milliseconds(program.tunables), one.ended.seconds
+                    )
         where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
         return _Table(where, space, known)
-
-
-def _milliseconds(program: Program, one: RecordedTrial) -> float | None:
-    """The time of all regions; None where the run failed, or a condition forbids it."""
-    measured = one.ended.measured
-    times = [m.milliseconds if is_allowed_by_all(m, program.tunables) else None for m in measured]
-    known = [time for time in times if time is not None]
-    return sum(known) if known and len(known) == len(times) else None

@@ -119,14 +119,6 @@ class TrialRuns:
         """Compile their programs while others run."""
         self.builds.prepare(one for one in configurations if self._refused(one) is None)
 
-    def milliseconds(self, ended: Ended) -> float | None:
-        """The time of all regions; None where the run failed, or a condition forbids it."""
-        if ended.status is not Status.OK:
-            return None
-        times = [one.milliseconds for one in ended.measured if self.is_allowed(one)]
-        known = [time for time in times if time is not None]
-        return sum(known) if known and len(known) == len(ended.measured) else None
-
     def measured(
         self, run: Run, configuration: Configuration, best: float | None, repetitions: int
     ) -> Ended:

@@ -19,7 +19,8 @@ from typing import Any
 from cutune.core.diagnostics import Warn
 from cutune.core.workspace import append_lines, read_lines
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import HostMeasurement
+from cutune.frontend.tunable import HostTunable
+from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.space.condition import Value
 
 SCHEMA = "cutune-trial-1"
@@ -107,6 +108,16 @@ class Ended:
     def has_run(self) -> bool:
         """Did the program run for it? Otherwise it took no time of the device."""
         return not self.is_copied and self.status not in (Status.COMPILE, Status.LIMITS)
+
+    def milliseconds(self, tunables: Sequence[HostTunable]) -> float | None:
+        """The time of all regions; None where it failed, or a condition of a pragma forbids it."""
+        if self.status is not Status.OK:
+            return None
+        times = [
+            one.milliseconds if is_allowed_by_all(one, tunables) else None for one in self.measured
+        ]
+        known = [time for time in times if time is not None]
+        return sum(known) if known and len(known) == len(times) else None
 
 
 def plain(value: Value) -> int | str:

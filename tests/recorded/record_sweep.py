@@ -28,6 +28,7 @@ from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
 from cutune.device.thread_block import Block
 from cutune.fit.measurement.sweep import (
+    TIMING,
     RecordedSweep,
     SweptLaunch,
     read_entries,
@@ -141,7 +142,7 @@ def _measured(
     )
     passes: dict[tuple[str, int | None], list[SweptLaunch]] = {}
     for lines in found:
-        timings = read_entries(lines, "cutune-timing-1")
+        timings = read_entries(lines, TIMING)
         swept = Counter(timing["site"] for timing in timings)
         whole = [timing for timing in timings if swept[timing["site"]] >= wanted[timing["site"]]]
         if len(whole) < sum(wanted.values()):

@@ -9,12 +9,12 @@ from pathlib import Path
 from cutune.collect.trial import (
     NOT_ALLOWED,
     OTHER_SHARED,
-    SCHEMA,
     Attempt,
     TrialRun,
     with_larger,
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.fit.measurement.sweep import TIMING
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.syntax.annotation import Values
@@ -48,7 +48,7 @@ def swept(folder: Path, **ends: object) -> None:
     lines = []
     for name, end in ends.items():
         width = int(name[1:])
-        line = {"schema": SCHEMA, "site": 7, "block": [width, 1, 1], "original": width == 64}
+        line = {"schema": TIMING, "site": 7, "block": [width, 1, 1], "original": width == 64}
         fine = {"identical": True, "difference": 0.0}
         lines.append(json.dumps({**line, **(fine if end == "same" else {"error": end})}))
     Path(trial_run(folder).environment()["CUTUNE_OUTPUT"]).write_text("\n".join(lines))

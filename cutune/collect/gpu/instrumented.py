@@ -32,6 +32,7 @@ from cutune.device.thread_block import LARGEST, Block, as_block, threads_of
 from cutune.fit.measurement.sweep import (
     IN_PROGRAM,
     RESTORED,
+    TIMING,
     SweptLaunch,
     read_entries,
     swept_launches,
@@ -50,7 +51,6 @@ REPETITIONS = 5
 #: from the second on a site's own launches are before it.
 IN_SEQUENCE = 3
 WHERE = "the GPU"
-TIMING = "cutune-timing-1"
 
 
 @dataclass(frozen=True)

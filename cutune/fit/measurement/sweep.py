@@ -37,6 +37,8 @@ from cutune.toolchain.ptxas import StaticCounters
 RESTORED, REPEATED, IN_PROGRAM = "restored", "repeated", "program"
 CACHES = (RESTORED, REPEATED, IN_PROGRAM)
 SCHEMA = "cutune-sweep-1"
+#: Of a line that the probe writes for a candidate.
+TIMING = "cutune-timing-1"
 LINE_SCHEMA = "cutune-swept-1"
 COMMAND = "cutune evaluate --on gpu --save"
 
