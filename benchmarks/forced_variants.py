@@ -11,9 +11,10 @@ so must all bytes that it copies from the GPU (`copied_bytes.cpp`). A program th
 compared once more by the rules of `shake`, without the bytes: floating-point atomics add up in any
 order.
 
-Programs: samples and judge sets (all, without SET), or folders that `draw` copied. `draw`
-takes COUNT of the sorted names of NAMES, by STATE. What their Makefiles compile is what is built,
-and `make run` says how they run, with whole numbers of at most LARGE, and SMALL.
+Programs: samples and judge sets (all, without SET), or folders that `draw` copied. `draw` takes
+COUNT of the sorted names of NAMES, by STATE. What their Makefiles compile is what is built, and
+`make run` says how they run, with whole numbers of at most LARGE, and SMALL. A program that stands
+in OUTPUT is not judged again.
 """
 
 from __future__ import annotations
@@ -198,7 +199,12 @@ def one_subject(text: str, on: str) -> int:
 
 
 def run(output: Path, subjects: Sequence[Subject], on: str, jobs: int) -> None:
-    """Judge programs side by side, each in a process and a copy of its folder."""
+    """Judge programs side by side, each in a process and a copy of its folder.
+
+    What was judged in a run that ended early is judged already.
+    """
+    known = output.read_text().splitlines() if output.exists() else []
+    names = {json.loads(line)["name"] for line in known}
     with TemporaryDirectory() as folder, output.open("a") as file:
         library = Path(folder) / "copied_bytes.so"
         includes = [f"-I{path}" for path in find_nvcc().include_directories]
@@ -219,7 +225,7 @@ def run(output: Path, subjects: Sequence[Subject], on: str, jobs: int) -> None:
                 print(text[:300], flush=True)
 
         with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(judge_and_keep, subjects))
+            list(pool.map(judge_and_keep, (one for one in subjects if one.name not in names)))
 
 
 def _apart(subject: Subject, on: str, environment: Mapping[str, str]) -> Found:
