@@ -9,13 +9,14 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
-enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 16, cutune_most_sets = 128 };
-
+enum { cutune_most_asked = 16, cutune_ways = 4 };
 // As many sets of decisions as sites, or more, a power of two: launches that take turns stay known.
-constexpr int cutune_sets_for(int sites, int sets) {
-    return sets >= sites || sets >= cutune_most_sets ? sets : cutune_sets_for(sites, 2 * sets);
-}
-enum { cutune_sets = cutune_sets_for(cutune_site_count, cutune_least_sets) };
+enum {
+    cutune_sets = cutune_site_count > 64   ? 128
+                  : cutune_site_count > 32 ? 64
+                  : cutune_site_count > 16 ? 32
+                                           : 16
+};
 
 // Sites whose chosen block was refused by CUDA.
 std::atomic<bool> cutune_given_up[cutune_site_count];
@@ -28,17 +29,12 @@ inline int cutune_row(int id) {
     return row >= 0 && cutune_sites[row].id == id ? row : -1;
 }
 
-// How a launch is made.
-struct cutune_plan {
-    uint3 grid, block;
-    size_t smem;
-};
-
-// A decision, and all that it depends on. Nothing in it has a constructor, which each use would
-// have to look after.
+// How a launch is made, and all that this depends on. Nothing in it has a constructor, which each
+// use would have to look after.
 struct cutune_decision {
     unsigned long long asked[cutune_most_asked];
-    cutune_plan plan;
+    uint3 grid, block;
+    size_t smem;
     int variant;  // of the kernel, or 0
     // Where the stream is capturing it may have to be another one.
     bool is_for_now;
@@ -49,12 +45,10 @@ struct cutune_decision {
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
-struct cutune_decision_set {
-    cutune_decision ways[cutune_ways];
-    unsigned replaced;
-};
-
-thread_local cutune_decision_set cutune_decisions[cutune_sets];
+thread_local cutune_decision cutune_decisions[cutune_sets][cutune_ways];
+thread_local unsigned cutune_replaced;
+// Of each site the one that it found last, or nullptr: where sizes repeat nothing is looked up.
+thread_local cutune_decision *cutune_latest[cutune_site_count];
 
 // What was asked of the kernel that a site launched last, and of its variants.
 struct cutune_known_kernel {
@@ -99,7 +93,7 @@ class cutune_question {
     cutune_question(int row, int device, const void *kernel, cutune_word signature, dim3 grid,
                     dim3 block, size_t smem, const long long *arguments,
                     unsigned long long integers)
-        : count_(7) {
+        : row_(row), count_(7) {
         // Neither is negative; so the first word is never 0, which says that nothing is decided.
         asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
         // Where the kernel is not known, the types of its arguments tell instances apart.
@@ -125,16 +119,10 @@ class cutune_question {
     cutune_decision *find(bool *is_known) const {
         *is_known = false;
         if (!is_whole_) return nullptr;
-        unsigned long long hash = 0;
-        for (int i = 0; i < count_; ++i) hash = hash * 5 + asked_[i];
-        // Grids and blocks lie in both halves of a word.
-        hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32;
-        cutune_decision_set &set = cutune_decisions[hash % cutune_sets];
-        for (int way = 0; way < cutune_ways; ++way) {
-            *is_known = is_answered_by(set.ways[way]);
-            if (*is_known || set.ways[way].asked[0] == 0) return &set.ways[way];
-        }
-        return &set.ways[set.replaced++ % cutune_ways];
+        cutune_decision *&latest = cutune_latest[row_];
+        *is_known = latest != nullptr && is_answered_by(*latest);
+        if (!*is_known) latest = &looked_up(is_known);
+        return latest;
     }
 
     bool is_answered_by(const cutune_decision &decision) const {
@@ -148,9 +136,23 @@ class cutune_question {
     }
 
   private:
-    int count_;
+    int row_, count_;
     bool is_whole_;
     unsigned long long asked_[cutune_most_asked];
+
+    // Among all decisions: its own, or the one that makes room for it.
+    cutune_decision &looked_up(bool *is_known) const {
+        unsigned long long hash = 0;
+        for (int i = 0; i < count_; ++i) hash = hash * 5 + asked_[i];
+        // Grids and blocks lie in both halves of a word.
+        hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32;
+        cutune_decision(&set)[cutune_ways] = cutune_decisions[hash % cutune_sets];
+        for (cutune_decision &way : set) {
+            *is_known = is_answered_by(way);
+            if (*is_known || way.asked[0] == 0) return way;
+        }
+        return set[cutune_replaced++ % cutune_ways];
+    }
 
     static unsigned long long two(unsigned high, unsigned low) {
         return static_cast<unsigned long long>(high) << 32 | low;
@@ -243,17 +245,6 @@ class cutune_controlled {
         smem = asked_smem_;
     }
 
-    void set(const cutune_plan &plan) {
-        grid = plan.grid;
-        block = plan.block;
-        smem = plan.smem;
-    }
-
-    cutune_plan plan() const {
-        const cutune_plan now = {grid, block, smem};
-        return now;
-    }
-
     void decide(int id, const void *kernel, const void *const *variants,
                 const long long *arguments, unsigned long long integers) {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
@@ -282,7 +273,9 @@ class cutune_controlled {
             decision_ = nullptr;
         }
         if (is_known) {
-            set(decision_->plan);
+            grid = decision_->grid;
+            block = decision_->block;
+            smem = decision_->smem;
             variant = decision_->variant;
             if (decision_->is_accepted) return;
         } else {
@@ -336,7 +329,9 @@ class cutune_controlled {
     }
 
     void remember(const cutune_site &site, cutune_decision *made) const {
-        made->plan = plan();
+        made->grid = grid;
+        made->block = block;
+        made->smem = smem;
         made->variant = variant;
         made->relies_on_memory = relies_on_memory(site);
         made->is_accepted = !is_changed() && made->refinement == nullptr;
