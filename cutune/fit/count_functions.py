@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from cutune.device.thread_block import LARGEST, WARP
@@ -114,8 +115,7 @@ def count_functions(
         measured: measurements of purpose `counts`, at least two.
         fitter: fits the totals of these measurements; None: `fit`.
     """
-    variables = kernel.variables
-    points = [[dict(m.sizes)[name] for name in variables] for m in measured]
+    variables, points = kernel.variables, _points(kernel, measured)
     known: dict[tuple[tuple[int, ...], bool], RationalFunction] = {}
 
     def fitted(values: Sequence[int], is_once: bool = False) -> RationalFunction:
@@ -126,11 +126,7 @@ def count_functions(
         return known[key, is_once]
 
     def weighted(weights: Sequence[int]) -> RationalFunction:
-        products = [
-            sum(lanes * weight for lanes, weight in zip(m.lanes, weights, strict=True))
-            for m in measured
-        ]
-        return fitted(products)
+        return fitted(_weighted(measured, weights))
 
     groups: list[tuple[int, ...]] = []
     group_of = []
@@ -157,6 +153,41 @@ def count_functions(
         arrays=_arrays(kernel, measured, fitted),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
+
+
+def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> bool:
+    """Would `count_functions` find functions that hold? Ends at the first total that has none.
+
+    A total that no function gives takes longest to fit, and one is enough.
+    """
+    variables, points, blocks = kernel.variables, _points(kernel, measured), kernel.code_blocks
+    weights = (
+        [block.instructions for block in blocks],
+        [block.load_phases for block in blocks],
+        [block.double for block in blocks],
+        [block.special for block in blocks],
+        [block.barriers for block in blocks],
+        [block.constants for block in blocks],
+    )
+    totals = chain(
+        [[m.working_threads for m in measured]],
+        (_weighted(measured, one) for one in weights),
+        ([m.sites[index].lanes for m in measured] for index in range(len(kernel.memory))),
+    )
+    return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
+
+
+def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[list[int]]:
+    """Per launch the values of the sizes, in their order."""
+    return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
+
+
+def _weighted(measured: Sequence[Measurement], weights: Sequence[int]) -> list[int]:
+    """Per launch the lanes of all blocks of code, each times its weight."""
+    return [
+        sum(lanes * weight for lanes, weight in zip(m.lanes, weights, strict=True))
+        for m in measured
+    ]
 
 
 def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:

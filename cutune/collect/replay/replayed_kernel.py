@@ -31,6 +31,7 @@ from cutune.fit.count_functions import (
     CountFunctions,
     bounded_elsewhere,
     count_functions,
+    have_functions,
     is_looped,
     uncertain_accesses,
 )
@@ -48,6 +49,7 @@ from cutune.fit.measurement.size_relations import (
 
 #: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
 GRID_STRIDE_WORK_RATIO = 2
+NO_FUNCTION = "no function of its sizes was found that gives its work"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class CountedKernel:
 
     subject: Subject
     new: tuple[Measurement, ...]
-    functions: CountFunctions
+    #: None only where there is a problem.
+    functions: CountFunctions | None
     #: Why no model can be made of this; empty if one can.
     problem: str
 
@@ -80,33 +83,37 @@ def counted_kernel(
         subject = replace(subject, kernel=simpler)
         found = _counted(subject, known, progress)
         checked = _checked(subject, found)
-    strided = None if checked.holds else _strided(subject, known, progress)
+    holds = checked is not None and checked.holds
+    strided = None if holds else _strided(subject, known, progress)
     if strided is not None:
         subject, found, checked = strided
-    functions = replace(checked.functions, strides=_strides(subject))
     kernel = subject.kernel
     repeated = _own(kernel, known)
+    if checked is None:
+        new = tuple(m for m in found.values() if m.key not in repeated)
+        return CountedKernel(subject, new, None, NO_FUNCTION)
+    functions = replace(checked.functions, strides=_strides(subject))
     looked = _looked(subject, functions, repeated)
     new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
     problem = _problem(kernel, checked, functions, _counts(found)[-1], looked)
     return CountedKernel(subject, new, functions, problem)
 
 
-def _simpler(kernel: MeasuredKernel, checked: HeldOut) -> MeasuredKernel | None:
+def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
     """The kernel with fewer sizes, where its counts are no functions of these; None: they are."""
-    if not checked.holds:
+    if checked is None or not checked.holds:
         return with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
     wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
     return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
 
 
-def _checked(subject: Subject, found: dict[tuple[object, ...], Measurement]) -> HeldOut:
-    """Count launches that take no part, and add them to what was found."""
+def _checked(subject: Subject, found: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
+    """Count launches that take no part, and add them to what was found; None: no functions."""
     kernel = subject.kernel
+    if not have_functions(kernel, _counts(found)):
+        return None
     functions = count_functions(kernel, _counts(found))
-    if not functions.holds:
-        return held_out(kernel, _counts(found))
     full = (*check_launches(kernel, functions), *small_launches(kernel))
     found |= _held_out(subject, [*full, *far_launches(kernel, functions)], found)
     checked = held_out(kernel, list(found.values()))
@@ -141,7 +148,7 @@ def _strided(
         except CutuneError:  # too much work for a loop over this size
             continue
         checked = _checked(strided, found)
-        if checked.holds:
+        if checked is not None and checked.holds:
             return strided, found, checked
     return None
 
@@ -157,7 +164,7 @@ def _problem(
         return reason
     if not checked.holds:
         off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
-        return f"no function of its sizes was found that gives its work{off}"
+        return NO_FUNCTION + off
     return uncertain_accesses(kernel, largest)
 
 
@@ -208,6 +215,7 @@ def collect_kernel(
     `training`: also at those of the published method.
     """
     subject, counts = counted.subject, counted.functions
+    assert counts is not None
     kernel = subject.kernel
     done = _own(kernel, [*known, *counted.new])
 

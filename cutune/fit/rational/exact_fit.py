@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,6 +50,14 @@ def fit(
     """
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
+    return _fitted(variables, tuple(map(tuple, points)), tuple(values))
+
+
+# A kernel is fitted again with launches that take no part, and once more with these.
+@lru_cache(maxsize=1024)
+def _fitted(
+    variables: tuple[str, ...], points: tuple[tuple[int, ...], ...], values: tuple[int, ...]
+) -> RationalFunction:
     exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
     exact = exact or _fit_larger(variables, points, values)
     if exact is not None:

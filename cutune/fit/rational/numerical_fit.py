@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import svd
+from scipy.linalg import qr, svd
 from scipy.optimize import least_squares
 
 from cutune.fit.rational.functions import (
@@ -143,7 +143,9 @@ def _homogeneous(
         rows *= (weights / np.abs(previous))[:, None]
         norms = np.linalg.norm(rows, axis=0)
         norms[norms == 0] = 1.0
-        _, singular, right = svd(rows / norms)
+        # The samples themselves are not needed, of which there are many more than coefficients.
+        (triangle,) = qr(rows / norms, mode="r")
+        _, singular, right = svd(triangle[: rows.shape[1]])
         # The least one belongs to the solution itself.
         rank = int(np.sum(singular[: rows.shape[1] - 1] > SINGULAR * singular[0]))
         if len(singular) > 1 and singular[-2] < SINGULAR * singular[0] and bottom:
