@@ -56,20 +56,24 @@ def padded(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
-def emit_model(program: RationalProgram, name: str, tables: Tables) -> str:
+def emit_model(
+    program: RationalProgram, name: str, tables: Tables, figures: Sequence[str] = ()
+) -> str:
     """C++ function `cutune_model_NAME(sizes…, time, floored)`; what it reads to `tables`.
 
     It fills two arrays of `padded(candidate_count)` doubles. Definitions that no output needs are
-    left out.
+    left out. `figures`: sizes that are one array of doubles, behind the others.
     """
-    return _ModelText(simpler(program, OUTPUTS), name, tables).text()
+    return _ModelText(simpler(program, OUTPUTS), name, tables, figures).text()
 
 
 class _ModelText:
     """Renders the definitions first; what they turned out to need is declared before them."""
 
-    def __init__(self, program: RationalProgram, name: str, tables: Tables) -> None:
-        self.program, self.name, self.tables = program, name, tables
+    def __init__(
+        self, program: RationalProgram, name: str, tables: Tables, figures: Sequence[str]
+    ) -> None:
+        self.program, self.name, self.tables, self.figures = program, name, tables, figures
         self.varying = program.per_candidate()
         read = needed(program)
         self.sizes_read = [size for size in program.sizes if size in read]
@@ -100,9 +104,14 @@ class _ModelText:
         emit = Emitter()
         emit(f"static inline void cutune_model_{self.name}(")
         for size in self.program.sizes:
-            emit(f"    double{f' {c_variable(size)}' if size in self.sizes_read else ''},")
+            if size not in self.figures:
+                emit(f"    double{f' {c_variable(size)}' if size in self.sizes_read else ''},")
+        if self.figures:
+            emit("    const double *figures_,")
         emit("    double *time_, double *floored_)")
         with emit.braces():
+            for place, figure in enumerate(self.figures):
+                emit(f"const double {c_variable(figure)} = figures_[{place}];")
             if self.cells or self.loads_columns or self.parts:
                 emit(f"const cutune_all_tables &{ROWS} = cutune_read_tables();")
             for line, comment in self.once:

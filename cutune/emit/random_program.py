@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block
 from cutune.emit.emitter import Emitter
-from cutune.emit.selection import argument_bits
+from cutune.emit.routine import argument_bits
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter, c_integer
-from cutune.emit.selection import Decider, DecisionText, argument_bits, printed_extents
+from cutune.emit.routine import argument_bits, printed_extents
+from cutune.emit.selection import Decider, DecisionText
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string

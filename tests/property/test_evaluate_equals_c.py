@@ -16,7 +16,7 @@ from pycparser import c_ast, c_parser
 
 from cutune.emit.emitter import Emitter
 from cutune.emit.model import OUTPUTS, emit_model, padded
-from cutune.emit.selection import emit_rule
+from cutune.emit.routine import emit_rule
 from cutune.emit.simpler import simpler
 from cutune.emit.tables import Tables
 from cutune.fit.rational.nodes import (

@@ -56,7 +56,7 @@ def test_exact_functions_meet_larger_launches_that_took_no_part(name: str) -> No
 def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     """Between 160 and 256 its loop has 256 rounds: an exact function, and wrong everywhere else."""
     found = counted("padded")
-    assert found.functions.worst_error == 0
+    assert found.functions is not None and found.functions.worst_error == 0
     assert "n = " in found.problem and "% off" in found.problem
     launch = subject("padded").replayer().run(CHECK, {"n": 992}, ONE_WARP)
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
@@ -85,9 +86,13 @@ class VariantChooser:
     """Chooses among a kernel and its variants; the models are composed once for all sizes."""
 
     def __init__(
-        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+        self,
+        model: FittedModel,
+        device: DeviceProfile,
+        performance: str = DEFAULT,
+        beside: Sequence[DeviceProfile] = (),
     ) -> None:
-        """See `Chooser`.
+        """See `Chooser`. `beside`: other devices that a program is emitted for.
 
         Raises:
             CutuneError: CT515 where no launch is possible.
@@ -97,7 +102,8 @@ class VariantChooser:
         self.size_names = self._plain.size_names
         self.extent_words = model.kernel.extent_words
         # The published models compare blocks of one kernel only.
-        variants = worthwhile(model, device) if performance == DEFAULT else ()
+        is_default = performance == DEFAULT
+        variants = worthwhile_on(model, [device, *beside])[0] if is_default else ()
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
 
     @property
@@ -170,6 +176,29 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
             own = [row for row in rows if name in row.of_variants]
             found.append(Worthwhile(fitting[name].restricted(blocks), _sure_from(name, own)))
     return tuple(found)
+
+
+def worthwhile_on(
+    model: FittedModel, devices: Sequence[DeviceProfile]
+) -> list[tuple[Worthwhile, ...]]:
+    """The same per device, with the candidates that are near the best on any of them.
+
+    Devices with the same candidates share code where a program is emitted for several.
+    """
+    each = [worthwhile(model, device) for device in devices]
+    blocks: dict[str, set[Block]] = {}
+    for one in chain.from_iterable(each):
+        blocks.setdefault(one.model.kernel.variant, set()).update(one.model.blocks)
+    fitted = {variant.kernel.variant: variant for variant in model.variants}
+
+    def with_all(one: Worthwhile, device: DeviceProfile) -> Worthwhile:
+        name = one.model.kernel.variant
+        return replace(one, model=launchable(fitted[name], device).restricted(blocks[name]))
+
+    return [
+        tuple(with_all(one, device) for one in own)
+        for own, device in zip(each, devices, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

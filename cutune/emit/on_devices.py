@@ -1,0 +1,134 @@
+"""What decides for one kernel on several devices, which share all but numbers.
+
+Takes a fitted model and devices, gives routines and, per device, the call of its own. The code of a
+rational program is most of a tuned program, and devices hardly differ in it (`family`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
+from cutune.emit.emitter import c_name
+from cutune.emit.family import Family, families
+from cutune.emit.model import emit_model
+from cutune.emit.routine import Shared, shared_preference, shared_routine
+from cutune.emit.tables import Tables
+from cutune.fit.fitted_model import FittedModel
+from cutune.models.candidates import launchable
+from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
+from cutune.models.selection.variants import Worthwhile, worthwhile_on
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What decides for one kernel.
+
+    Attributes:
+        text: C++ of all routines.
+        calls: per device, by its number, the call that decides; it reads `asked_` and `list_`, and
+            the number of the device as `device_`.
+        variants: those that are chosen somewhere.
+    """
+
+    text: str
+    calls: Mapping[int, str]
+    variants: frozenset[str]
+
+
+def decided_together(
+    judge: PerformanceModel,
+    fitted: FittedModel,
+    devices: Sequence[DeviceProfile],
+    name: str,
+    tables: Tables,
+) -> Decided:
+    """Routines of a kernel and its variants for all of these devices."""
+    writer = _Writer(judge, devices, tables)
+    able = {number: launchable(fitted, device) for number, device in enumerate(devices)}
+    able = {number: model for number, model in able.items() if model.blocks}
+    # The published models compare blocks of one kernel only.
+    is_default = judge is MODELS[DEFAULT]
+    variants = dict(enumerate(worthwhile_on(fitted, devices))) if is_default else {}
+    own = {number: variants.get(number, ()) for number in able}
+    alone = frozenset(number for number, worth in own.items() if not worth)
+    plain = writer.routines(f"{name}_plain", able, alone)
+    of_variants = {
+        variant: writer.routines(f"{name}_{c_name(variant)}", models, ())
+        for variant, models in _by_variant(own).items()
+    }
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, worth in own.items():
+        names = [of_variants[one.model.kernel.variant][number] for one in worth]
+        groups.setdefault((plain[number], *names), []).append(number)
+    calls: dict[int, str] = {}
+    for (its_plain, *names), numbers in groups.items():
+        routine = its_plain
+        if names:
+            routine = writer.unique(name)
+            sure = {n: tuple(float(one.sure_us) for one in own[n]) for n in numbers}
+            pairs = list(zip(own[numbers[0]], names, strict=True))
+            writer.texts.append(
+                shared_preference(
+                    fitted.kernel, routine, pairs, its_plain, sure, len(devices), tables
+                )
+            )
+        calls |= dict.fromkeys(numbers, f"cutune_decide_{routine}(asked_, list_, device_)")
+    return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
+
+
+def _by_variant(own: Mapping[int, Sequence[Worthwhile]]) -> dict[str, dict[int, FittedModel]]:
+    """Per variant its model on each device that it is worthwhile on."""
+    found: dict[str, dict[int, FittedModel]] = {}
+    for number, worth in own.items():
+        for one in worth:
+            found.setdefault(one.model.kernel.variant, {})[number] = one.model
+    return found
+
+
+class _Writer:
+    """Writes routines, each for as many devices as can share it."""
+
+    def __init__(
+        self, judge: PerformanceModel, devices: Sequence[DeviceProfile], tables: Tables
+    ) -> None:
+        self._judge, self._devices, self._tables = judge, devices, tables
+        self._taken: set[str] = set()
+        self.texts: list[str] = []
+
+    def unique(self, name: str) -> str:
+        """A name of a routine that no other has."""
+        found, number = name, 1
+        while found in self._taken:
+            found, number = f"{name}_by_{number}", number + 1
+        self._taken.add(found)
+        return found
+
+    def routines(
+        self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
+    ) -> dict[int, str]:
+        """Write those of one kernel; the name of each device's. `alone`: where it decides."""
+        by_blocks: dict[tuple[Block, ...], list[int]] = {}
+        for number, model in models.items():
+            by_blocks.setdefault(tuple(model.blocks), []).append(number)
+        names: dict[int, str] = {}
+        for numbers in by_blocks.values():
+            programs = {n: self._judge.compose(models[n], self._devices[n]) for n in numbers}
+            for family in families(programs):
+                its_name = self.unique(name)
+                self.texts.append(self._routine(family, models, its_name, alone))
+                names |= dict.fromkeys(family.values, its_name)
+        return names
+
+    def _routine(
+        self, family: Family, models: Mapping[int, FittedModel], name: str, alone: Collection[int]
+    ) -> str:
+        numbers = family.values.keys()
+        rules = {n: self._judge.rule(models[n], self._devices[n]) for n in numbers}
+        its_alone = frozenset(n for n in numbers if n in alone)
+        shared = Shared(len(self._devices), rules, family.values, its_alone)
+        model = models[min(numbers)]
+        text = emit_model(family.program, name, self._tables, family.figures)
+        return text + shared_routine(model, name, self._tables, shared)
