@@ -98,16 +98,14 @@ def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
 
 def device_of(options: argparse.Namespace) -> DeviceProfile:
     """The device that is modelled."""
-    from cutune.device.profile import DeviceProfile
-
-    return DeviceProfile.named(options.device.split(",")[0])
+    return devices_of(options)[0]
 
 
 def devices_of(options: argparse.Namespace) -> list[DeviceProfile]:
     """All devices that the tuned program is made for; the first one is modelled."""
-    from cutune.device.profile import DeviceProfile
+    from cutune.device.present import named_devices
 
-    return [DeviceProfile.named(name) for name in options.device.split(",")]
+    return named_devices(options.device.split(","))
 
 
 def workspace_of(options: argparse.Namespace) -> Workspace:

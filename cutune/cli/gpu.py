@@ -67,7 +67,8 @@ def evaluate_verb(
     if options.recorded is not None:
         swept = read_sweep(Path(options.recorded))
         if not options.names_device:
-            device = DeviceProfile.named(profile_of(swept.device) or options.device.split(",")[0])
+            known = profile_of(swept.device)
+            device = DeviceProfile.named(known) if known else device
     else:
         swept = _swept_now(session, plan, device, workspace, options)
     found = evaluate(swept, models, device, options.files, options.train, options.model)

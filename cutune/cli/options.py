@@ -255,7 +255,8 @@ def _place_options() -> Parser:
     options.add_argument(
         "--device",
         metavar="NAME",
-        help="GPU that is modelled (default: this machine's, else h200); A,B emits for several",
+        help="GPU that is modelled (default: this machine's, else h200); A,B emits for several, "
+        "all for all that are known",
     )
     return options
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cutune.device.profile import DeviceProfile
 
 #: Names the GPUs in place of those of this machine, as `--device` does.
 VARIABLE = "CUTUNE_DEVICE"
@@ -17,12 +21,30 @@ VARIABLE = "CUTUNE_DEVICE"
 FALLBACK = "h200"
 #: A folder for each GPU (README of the Linux driver, "The /proc File System Interface").
 GPUS = Path("/proc/driver/nvidia/gpus")
+#: Stands for all shipped profiles.
+ALL = "all"
 _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
 def default_device() -> str:
     """`$CUTUNE_DEVICE`, else profiles of this machine's GPUs, joined by commas, else an H200."""
     return os.environ.get(VARIABLE) or ",".join(present_profiles()) or FALLBACK
+
+
+def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
+    """The profiles of these names, or paths, each once; `all`: those of this machine, then others.
+
+    Raises:
+        CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
+    """
+    from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
+
+    found: dict[str, None] = {}
+    for name in names:
+        every = name.lower() == ALL
+        mine = [*(present_profiles() or [FALLBACK]), *profile_names()] if every else [name]
+        found.update(dict.fromkeys(mine))
+    return [DeviceProfile.named(name) for name in found]
 
 
 def present_profiles() -> list[str]:

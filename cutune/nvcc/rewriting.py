@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_text
-from cutune.device.profile import DeviceProfile
+from cutune.device.present import named_devices
 from cutune.nvcc.command import Command, Item
 from cutune.nvcc.dependencies import restore_dependencies
 from cutune.nvcc.lending import knows_others, lenders_of, lends, note
@@ -232,7 +232,7 @@ def _question(
     if INSTRUMENT in settings.modes or knows_others(unit, workspace):
         return None
     try:
-        devices = [DeviceProfile.named(name) for name in settings.devices]
+        devices = named_devices(settings.devices)
     except CutuneError:
         return None
     models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
@@ -298,9 +298,7 @@ class _Rewriter:
         models = models_of(program, workspace) if is_modelled else []
         if not models and not program.is_lent:
             return None
-        unit = replaced(
-            self.session, program, models, [*map(DeviceProfile.named, self.settings.devices)]
-        )
+        unit = replaced(self.session, program, models, named_devices(self.settings.devices))
         return unit if unit.edits or program.is_lent else None
 
     def _program(self) -> Program:

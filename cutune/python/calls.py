@@ -15,7 +15,7 @@ from cutune.analysis.session import Session
 from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.workspace import Workspace as Files
-from cutune.device.present import default_device, profile_of
+from cutune.device.present import default_device, named_devices, profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import evaluate as judge
 from cutune.fit.fitted_model import FittedModel
@@ -47,7 +47,7 @@ def _session(
 
 
 def _devices(names: str | None) -> list[DeviceProfile]:
-    return [DeviceProfile.named(name) for name in (names or default_device()).split(",")]
+    return named_devices((names or default_device()).split(","))
 
 
 def _beside(files: Sequence[PathLike]) -> Files:

@@ -14,8 +14,8 @@ from cutune.emit.family import families
 from cutune.emit.simpler import simpler
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.models_file import read_models
-from cutune.fit.rational.values import evaluate
 from cutune.fit.rational.program import RationalProgram
+from cutune.fit.rational.values import evaluate
 from cutune.models.candidates import launchable
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 from cutune.models.selection.registry import MODELS
@@ -52,7 +52,9 @@ def test_each_device_gets_what_its_own_program_gives(performance: str, tmp_path:
                 for size in SIZES:
                     point = dict.fromkeys(programs[number].sizes, size)
                     own = evaluate(programs[number], point)
-                    its = evaluate(simpler(family.program, (TIME, TIME_WITH_FLOOR)), point | figures)
+                    its = evaluate(
+                        simpler(family.program, (TIME, TIME_WITH_FLOOR)), point | figures
+                    )
                     for output in (TIME, TIME_WITH_FLOOR):
                         np.testing.assert_array_equal(own[output], its[output])
     assert shared > 0

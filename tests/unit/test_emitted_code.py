@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device.profile import DeviceProfile
+from cutune.device.profile import DeviceProfile, shipped_profiles
 from cutune.emit.selection import emit_selection
 from cutune.fit.fitted_model import FittedModel, Range
 from cutune.fit.measurement.compiled_kernel import LeastWork
@@ -356,6 +356,30 @@ def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: P
     known = [pair for pair, one in zip(sizes, choices, strict=True) if not one.extrapolated]
     assert known == [(n, m) for n, m in sizes if 100 <= n <= 2000 and 16 <= m <= 2800]
     assert any(one.block != model.kernel.original for one in choices)
+
+
+def test_on_each_of_several_devices_the_choice_is_that_of_its_own_model(tmp_path: Path) -> None:
+    (model,) = MODELS
+    model = replace(model, variants=())
+    # The driver here knows no minor version.
+    devices = [one for one in shipped_profiles() if one.compute_capability[1] == 0]
+    first = "fake_multiprocessors = atoi(*++argv); fake_major = atoi(*++argv); argc -= 2;"
+    program = ASKED.replace("    float data", f"    {first}\n    float data")
+    text = emitted(devices=tuple(devices), models=[model]) + FAKE_CUDART + program
+    assert text.count("cutune_model_add_plain(") == 2  # where it stands, and one call
+    binary = build(text, tmp_path, "-std=c++11", "-O1")
+    sizes = [(n, m) for n in (100, 777, 2000) for m in (16, 640, 2800)]
+    words = [str(size) for pair in sizes for size in pair]
+    found = {}
+    for device in devices:
+        facts = map(str, (device.sm_count, device.compute_capability[0]))
+        command = [str(binary), *facts, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        chooser = Chooser(model, device)
+        blocks = [chooser.choose({"n": n, "m": m}).block for n, m in sizes]
+        assert done.stdout.split() == ["x".join(map(str, block)) for block in blocks]
+        found[device.name] = tuple(blocks)
+    assert len(set(found.values())) > 1
 
 
 def test_counts_below_the_least_choose_nothing(tmp_path: Path) -> None:

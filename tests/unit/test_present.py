@@ -8,6 +8,7 @@ import pytest
 
 from cutune.cli.options import parse
 from cutune.device import present
+from cutune.device.profile import DeviceProfile, shipped_profiles
 
 
 @pytest.fixture
@@ -41,3 +42,15 @@ def test_without_a_gpu_it_is_the_calibrated_one(
     monkeypatch.setattr(present, "GPUS", tmp_path / "nothing")
     monkeypatch.delenv(present.VARIABLE, raising=False)
     assert parse(["select", "gemm"]).device == "h200"
+
+
+def test_all_are_those_of_the_machine_and_then_the_others(gpus: Path) -> None:
+    every = [device.name for device in present.named_devices(["all"])]
+    mine = [device.name for device in present.named_devices(["rtx4090", "a100"])]
+    assert every[:2] == mine
+    assert sorted(every) == sorted(device.name for device in shipped_profiles())
+    assert present.named_devices(["t4", "ALL"])[0] == DeviceProfile.named("t4")
+
+
+def test_a_device_that_is_named_twice_counts_once() -> None:
+    assert len(present.named_devices(["a100", "h200", "a100"])) == 2
