@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.emit.emitter import c_name
 from cutune.emit.family import Family, families
 from cutune.emit.model import emit_model
 from cutune.emit.routine import Shared, shared_preference, shared_routine
@@ -20,6 +19,14 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.models.selection.variants import Worthwhile, worthwhile_on
+
+#: End of the name of what decides for a kernel itself, where it has variants.
+PLAIN = "_plain"
+
+
+def on_device(name: str, number: int) -> str:
+    """The name of what only the device with this number has, and some behind it."""
+    return f"{name}_on_{number}"
 
 
 @dataclass(frozen=True)
@@ -54,9 +61,9 @@ def decided_together(
     variants = dict(enumerate(worthwhile_on(fitted, devices))) if is_default else {}
     own = {number: variants.get(number, ()) for number in able}
     alone = frozenset(number for number, worth in own.items() if not worth)
-    plain = writer.routines(f"{name}_plain", able, alone)
+    plain = writer.routines(f"{name}{PLAIN}", able, alone)
     of_variants = {
-        variant: writer.routines(f"{name}_{c_name(variant)}", models, ())
+        variant: writer.routines(f"{name}_{variant}", models, ())
         for variant, models in _by_variant(own).items()
     }
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -64,10 +71,12 @@ def decided_together(
         names = [of_variants[one.model.kernel.variant][number] for one in worth]
         groups.setdefault((plain[number], *names), []).append(number)
     calls: dict[int, str] = {}
+    written = False
     for (its_plain, *names), numbers in groups.items():
         routine = its_plain
         if names:
-            routine = writer.unique(name)
+            routine = on_device(name, numbers[0]) if written else name
+            written = True
             sure = {n: tuple(float(one.sure_us) for one in own[n]) for n in numbers}
             pairs = list(zip(own[numbers[0]], names, strict=True))
             writer.texts.append(
@@ -95,16 +104,7 @@ class _Writer:
         self, judge: PerformanceModel, devices: Sequence[DeviceProfile], tables: Tables
     ) -> None:
         self._judge, self._devices, self._tables = judge, devices, tables
-        self._taken: set[str] = set()
         self.texts: list[str] = []
-
-    def unique(self, name: str) -> str:
-        """A name of a routine that no other has."""
-        found, number = name, 1
-        while found in self._taken:
-            found, number = f"{name}_by_{number}", number + 1
-        self._taken.add(found)
-        return found
 
     def routines(
         self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
@@ -117,7 +117,7 @@ class _Writer:
         for numbers in by_blocks.values():
             programs = {n: self._judge.compose(models[n], self._devices[n]) for n in numbers}
             for family in families(programs):
-                its_name = self.unique(name)
+                its_name = on_device(name, min(family.values)) if names else name
                 self.texts.append(self._routine(family, models, its_name, alone))
                 names |= dict.fromkeys(family.values, its_name)
         return names

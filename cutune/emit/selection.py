@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter, c_name
 from cutune.emit.model import emit_model
-from cutune.emit.on_devices import Decided, decided_together
+from cutune.emit.on_devices import PLAIN, Decided, decided_together, on_device
 from cutune.emit.routine import argument_bits, preference, read_arguments, routine
 from cutune.emit.tables import Tables
 from cutune.fit.fitted_model import FittedModel
@@ -43,6 +44,8 @@ class Decider:
     signatures: tuple[int, ...] = ()
     #: The same for several devices, which share what they can; None: each has its own.
     together: Callable[[Sequence[DeviceProfile], str], Decided] | None = None
+    #: Ends of the names of what decides for a part.
+    suffixes: tuple[str, ...] = ()
 
     def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
         """What decides on these devices."""
@@ -50,7 +53,7 @@ class Decider:
             return self._apart(devices, [name])
         if self.together is not None:
             return self.together(devices, name)
-        return self._apart(devices, [f"{name}_on_{number}" for number in range(len(devices))])
+        return self._apart(devices, [on_device(name, n) for n in range(len(devices))])
 
     def _apart(self, devices: Sequence[DeviceProfile], names: Sequence[str]) -> Decided:
         texts, calls = [], {}
@@ -106,7 +109,7 @@ def emit_selection(
         _modelled(judge, model, tables) for model in models if model.kernel.name not in taken_over
     )
     for decider in (*measured, *modelled):
-        name = _unique(c_name(decider.kernel), taken)
+        name = _unique(decider, len(devices), taken)
         decided = decider.on(devices, name)
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
@@ -176,14 +179,16 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         if not variants:
             return DecisionText(one(model, device, name, True))
         named = [(variant, f"{name}_{variant.model.kernel.variant}") for variant in variants]
-        parts = [one(model, device, f"{name}_plain", False)]
+        plain = f"{name}{PLAIN}"
+        parts = [one(model, device, plain, False)]
         parts += [one(variant.model, device, its_name, False) for variant, its_name in named]
-        text = "".join([*parts, preference(model.kernel, name, named, f"{name}_plain")])
+        text = "".join([*parts, preference(model.kernel, name, named, plain)])
         return DecisionText(text, tuple(variant.model.kernel.variant for variant in variants))
 
     facts = fitted.kernel
     read = read_arguments(facts)
-    return Decider(facts.name, facts.sites, read, decision, facts.signatures, together)
+    suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
+    return Decider(facts.name, facts.sites, read, decision, facts.signatures, together, suffixes)
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
@@ -228,9 +233,15 @@ def _numbered(devices: Sequence[DeviceProfile]) -> str:
     return str(emit)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name}_{number}", number + 1
-    taken.add(candidate)
-    return candidate
+def _unique(decider: Decider, devices: int, taken: set[str]) -> str:
+    """A name of a kernel from which all of its routines get names that no other has."""
+    parts = ("", *decider.suffixes)
+    ends = [*parts, *(on_device(part, number) for part in parts for number in range(devices))]
+    names = (f"_{number}" if number > 1 else "" for number in count(1))
+    found = next(
+        name
+        for name in (f"{c_name(decider.kernel)}{number}" for number in names)
+        if taken.isdisjoint(name + end for end in ends)
+    )
+    taken.update(found + end for end in ends)
+    return found

@@ -7,6 +7,7 @@ its time is a function of its block.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from cutune.fit.fitted_model import FittedModel, Range
 from cutune.fit.measurement.compiled_kernel import LeastWork
 from cutune.fit.models_file import read_models
 from cutune.models.selection.question import Chooser
+from cutune.models.selection.variants import worthwhile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
@@ -380,6 +382,25 @@ def test_on_each_of_several_devices_the_choice_is_that_of_its_own_model(tmp_path
         assert done.stdout.split() == ["x".join(map(str, block)) for block in blocks]
         found[device.name] = tuple(blocks)
     assert len(set(found.values())) > 1
+
+
+@pytest.mark.parametrize("devices", [(H200,), (H200, SMALLER)])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_kernels_that_are_called_like_parts_of_others(
+    is_last: bool, devices: tuple[DeviceProfile, ...]
+) -> None:
+    (alone,) = MODELS
+    columns = [replace(one, values=tuple(v / 4 for v in one.values)) for one in alone.columns]
+    facts = replace(alone.kernel, variant="restrict")
+    variant = replace(alone, kernel=facts, columns=tuple(columns))
+    model = replace(alone, variants=(variant,))
+    assert worthwhile(model, H200)
+    names = [f"add_{part}" for part in ("plain", "restrict", "on_1", "plain_on_1")]
+    others = [replace(alone, kernel=replace(alone.kernel, name=name)) for name in names]
+    models = [*others, model] if is_last else [model, *others]
+    text = emit_selection(models, devices).text
+    defined = re.findall(r"^static inline \w+ (cutune_\w+)\(", text, re.MULTILINE)
+    assert len(defined) == len(set(defined)) >= 3 * len(models)
 
 
 def test_counts_below_the_least_choose_nothing(tmp_path: Path) -> None:
