@@ -49,6 +49,8 @@ def main(only: Sequence[str] = (), with_variants: bool = False, models: Path | N
     if unknown := set(only).difference(known):
         sys.exit(f"no such set: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     folders = [folder for folder in (SAMPLES, *JUDGES) if not only or folder.name in only]
+    if not only:  # a set that was just written has no sweep
+        folders = [folder for folder in folders if recorded_sweep(folder).exists()]
     device = DeviceProfile.named("h200")
     if with_variants:
         _sets(folders, device, models, with_variants=True)
