@@ -946,6 +946,38 @@ class Code(Enum):
         "techniques are compared where every configuration was tried, which is nowhere so (most "
         "{where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search",
     )
+    BAD_RESULTS = (
+        821,
+        ERROR,
+        "this is no {kind}: {reason}; correct it here, or say what the file is: --from NAME",
+    )
+    UNKNOWN_FORMAT = (
+        822,
+        ERROR,
+        "it is not clear in which format of results '{path}' is; name one: {option}",
+    )
+    SEVERAL_SIZES = (
+        823,
+        ERROR,
+        "a {kind} belongs to one device and problem size, and here are {devices} and {sizes}; take "
+        "one of each: {example}",
+    )
+    NO_PLACE = (824, NOTE, "a {kind} has no place for: {what}")
+    ALREADY_THERE = (
+        825,
+        ERROR,
+        "'{path}' is there already; name another file, or replace it: --force",
+    )
+    NOT_HELD = (
+        826,
+        ERROR,
+        "a {kind} cannot hold these results: {reason}; write another format: --to t4",
+    )
+    NO_RESULTS = (
+        827,
+        ERROR,
+        "'{path}' has no such results; name what it has with --only NAME=VALUE: {known}",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:
