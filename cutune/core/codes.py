@@ -978,6 +978,36 @@ class Code(Enum):
         ERROR,
         "'{path}' has no such results; name what it has with --only NAME=VALUE: {known}",
     )
+    UNKNOWN_TUNER = (828, ERROR, "no tuner that is compared is named '{name}'; known: {known}")
+    TUNERS_MISSING = (
+        829,
+        NOTE,
+        "not compared, because it is not installed: {names}; run: pip install {packages}",
+    )
+    NO_SUCH_TECHNIQUE = (
+        830,
+        NOTE,
+        "{tuner} is compared with its own {default}, because it has no technique '{name}'; it has: "
+        "{known}",
+    )
+    NOT_WHOLE = (
+        831,
+        ERROR,
+        "searches are compared on tables of all configurations: {reason}; leave --space out, and "
+        "the space is what was recorded, or take a part: --only NAME=VALUE",
+    )
+    NO_BENCHMARK = (832, ERROR, "no {kind} is named '{name}' in '{folder}'; known: {known}")
+    EXAMPLE_FAILED = (
+        833,
+        ERROR,
+        "'{command}' failed in '{folder}': {reason}; correct it, or leave it out with -a and -b",
+    )
+    TUNER_FAILED = (
+        834,
+        ERROR,
+        "{tuner} failed in its own search ({reason}); take another technique with -t, or leave it "
+        "out: -a {others}",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

@@ -77,6 +77,17 @@ MEANINGS: dict[Code, str] = {
     Code.NOT_HELD: "The T4 format, with the members that cutune adds, holds everything that is "
     "known of a result.",
     Code.NO_RESULTS: "Nothing is written where no results are left.",
+    Code.UNKNOWN_TUNER: "`cutune bat -a` takes cutune, kernel_tuner, opentuner, pyatf and optuna, "
+    "with commas between.",
+    Code.TUNERS_MISSING: "No other tuner is needed; those that are installed are compared.",
+    Code.NO_SUCH_TECHNIQUE: "Tuners have different techniques, and different names for them.",
+    Code.NOT_WHOLE: "How good a search is follows from the best of all, and from what random "
+    "search finds: both take every configuration. Configurations that failed count, too.",
+    Code.NO_BENCHMARK: "A benchmark is a source in the folder, or, with `--examples`, a folder "
+    "TUNER/BENCHMARK with a `config.json`.",
+    Code.EXAMPLE_FAILED: "The commands of a `config.json` run one after the other in its folder, "
+    "their words split at blanks, without a shell.",
+    Code.TUNER_FAILED: "Other tuners are called as they are installed; what they raise is passed on.",
     Code.NOT_ALL_TRIED: "A technique may ask for any configuration, and what it finds is compared "
     "with the best of all.",
     Code.OWN_FAILS: "A configuration that ends well is then taken to be right.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from cutune.cli.usage.source_options import add_json
 from cutune.core.options import add_list
 from cutune.interchange.format_names import FORMAT_NAMES
 
@@ -20,6 +21,63 @@ def add_convert(convert: argparse.ArgumentParser) -> None:
         "--best", action="store_true", help="only the fastest at each size on each device"
     )
     convert.add_argument("--force", action="store_true", help="replace OUT where it is there")
+
+
+def add_bat(bat: argparse.ArgumentParser) -> None:
+    """`cutune bat`: the five options of BAT, and where times come from."""
+    bat.add_argument(
+        "-b", "--benchmark", metavar="NAME,…", default="", help="benchmarks (default: all)"
+    )
+    bat.add_argument(
+        "-a",
+        "--auto-tuner",
+        metavar="NAME,…",
+        default="",
+        help="tuners beside cutune: kernel_tuner, opentuner, pyatf, optuna (default: all that are "
+        "installed)",
+    )
+    bat.add_argument(
+        "-s", "--size", type=int, default=1, metavar="1..9", help="class of the size (default: 1)"
+    )
+    bat.add_argument(
+        "-t",
+        "--technique",
+        default="brute_force",
+        metavar="NAME",
+        help="technique of each tuner (default: brute_force; each is compared by its own search)",
+    )
+    bat.add_argument("-v", "--verbose", action="store_true", help="say more: every repetition")
+    place = bat.add_argument_group("where times come from (default: a GPU)")
+    add_list(
+        place, "--replay", metavar="FILE", help="recorded results, in any format of cutune convert"
+    )
+    place.add_argument(
+        "--folder",
+        metavar="DIR",
+        default="samples/bat",
+        help="where the source of each benchmark is (default: samples/bat)",
+    )
+    place.add_argument(
+        "--run",
+        metavar="COMMAND",
+        default="./{program} -s {size}",
+        help="how a benchmark is run (default: './{program} -s {size}')",
+    )
+    place.add_argument(
+        "--examples",
+        metavar="DIR",
+        help="BAT's tuning_examples: run each TUNER/BENCHMARK/config.json instead",
+    )
+    place.add_argument(
+        "--results",
+        metavar="DIR",
+        default="results",
+        help="where files of --examples are copied to (default: results)",
+    )
+    _add_reading(bat)
+    output = bat.add_argument_group("output")
+    add_json(output)
+    output.add_argument("--plot", metavar="FILE", help="draw the searches: FILE.png, .pdf or .svg")
 
 
 def _add_reading(verb: argparse.ArgumentParser) -> None:

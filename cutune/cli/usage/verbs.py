@@ -92,6 +92,11 @@ VERBS = (
         "results of a search, from one tuner's format to another's",
         "cutune convert .cutune/trials.jsonl results.csv",
     ),
+    Verb(
+        *("bat", "tuners.bat", _OTHERS),
+        "compare tuners on benchmarks, as the suite BAT does",
+        "cutune bat -b sort -a kernel_tuner --replay sort.csv",
+    ),
     Verb(*("doctor", "running", _HERE), "what this machine has and lacks", "cutune doctor"),
     Verb(
         *("help", "running", _HERE),

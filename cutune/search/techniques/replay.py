@@ -48,12 +48,14 @@ class Score:
     Attributes:
         needed: configurations until one is within the goal, of each repetition; inf: none was.
         seconds: that their runs took.
+        curve: the best time after 1, 2, … configurations, on the average, as far as the score goes.
     """
 
     technique: str
     needed: tuple[float, ...]
     seconds: tuple[float, ...]
     score: float
+    curve: tuple[float, ...] = ()
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
@@ -81,8 +83,10 @@ def replayed(
         spent = sum(known[number].seconds for number in order[: (first or 0) + 1])
         seconds.append(inf if first is None else spent)
         curves.append(_best_so_far(times, _worst(known)))
-    score = _score(curves, random_curve(known), least(known))
-    return Score(technique.name, tuple(needed), tuple(seconds), score)
+    chance = random_curve(known)
+    mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
+    score = _score(mean, chance, least(known))
+    return Score(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
 def least(known: Mapping[int, Known]) -> float:
@@ -158,10 +162,10 @@ def _best_so_far(times: Sequence[float | None], worst: float) -> list[float]:
     return curve
 
 
-def _score(curves: Sequence[Sequence[float]], chance: Sequence[float], optimum: float) -> float:
-    ahead = []
-    for index, expected in enumerate(chance):
-        if expected > optimum:
-            found = fmean(curve[min(index, len(curve) - 1)] for curve in curves)
-            ahead.append((expected - found) / (expected - optimum))
+def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:
+    ahead = [
+        (expected - found) / (expected - optimum)
+        for expected, found in zip(chance, curve, strict=True)
+        if expected > optimum
+    ]
     return fmean(ahead) if ahead else 1.0
