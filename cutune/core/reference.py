@@ -87,7 +87,7 @@ MEANINGS: dict[Code, str] = {
     "TUNER/BENCHMARK with a `config.json`.",
     Code.EXAMPLE_FAILED: "The commands of a `config.json` run one after the other in its folder, "
     "their words split at blanks, without a shell.",
-    Code.TUNER_FAILED: "Other tuners are called as they are installed; what they raise is passed on.",
+    Code.TUNER_FAILED: "Other tuners run as they are installed; what they raise is passed on.",
     Code.NOT_ALL_TRIED: "A technique may ask for any configuration, and what it finds is compared "
     "with the best of all.",
     Code.OWN_FAILS: "A configuration that ends well is then taken to be right.",
