@@ -13,7 +13,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.core.workspace import replace_file
+from cutune.core.workspace import refuse_existing, replace_file
 from cutune.interchange import csv_table, kernel_tuner_cache, t4, trials_file, wisdom
 from cutune.interchange.csv_table import Meaning
 from cutune.interchange.format_names import CACHE, CSV, T4, TRIALS, WISDOM
@@ -123,16 +123,6 @@ def convert(results: Results, target: Path, name: str, is_replacing: bool, warn:
     if left_out:
         what = ", ".join(left_out)
         warn(Diagnostic.at(Code.NO_PLACE, None, kind=found.kind, what=what))
-
-
-def refuse_existing(path: Path, is_replacing: bool) -> None:
-    """What someone has written is not lost by a slip.
-
-    Raises:
-        CutuneError: CT825.
-    """
-    if path.is_file() and not is_replacing:
-        raise CutuneError(Diagnostic.at(Code.ALREADY_THERE, None, path=path))
 
 
 def _decoded(text: str) -> str:
