@@ -227,6 +227,8 @@ def test_wrong_words(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "did you mean 'made'? [CT832]" in capsys.readouterr().err
     assert run("-b", "maid", "-a", "cutune", "--folder", recorded.parent) == 1
     assert "known: none [CT832]" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run("--replay", recorded, "--replay", recorded)
     for words in (("-s", "0"), ("-s", "10"), ("-s", "big")):
         with pytest.raises(SystemExit):
             run(*words, "--replay", recorded)

@@ -196,7 +196,11 @@ def test_sizes_and_devices_are_chosen(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "2 devices and 2 sizes" in error and "[CT823]" in error
     # The remedy works when it is followed.
     assert main([*words, "--only", "n=1", "--only", "device=GPU A"]) == 0
-    assert len(reread(target).results) == 2
+    assert len(reread(target).results) == 2 and reread(target).kernel == ""
+    named = tmp_path / "named.cache.json"
+    asked = ["--only", "n=2", "--kernel", "blur"]
+    assert main(["convert", str(table), str(named), *asked]) == 0
+    assert reread(named).kernel == "blur"
     assert main([*words, "--only", "n=1"]) == 1
     assert "--force [CT825]" in capsys.readouterr().err
     assert main([*words, "--only", "n=1", "--force"]) == 0

@@ -73,6 +73,10 @@ def _names(text: str) -> list[str]:
 def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On what was recorded: a benchmark is a file, by its name up to the first dot."""
     paths = {Path(path).name.partition(".")[0]: Path(path) for path in options.replay}
+    if len(paths) < len(options.replay):
+        parser().error(
+            "bat: two files of --replay have one name; a benchmark is called as its file"
+        )
     wanted = _names(options.benchmark) or [*paths]
     progress = progress_for(options.quiet)
     for name in wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from cutune.cli.common import show
@@ -16,6 +17,8 @@ def convert(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
     found = read_results(options.input, asked_of(options), show)
     chosen = found.best() if options.best else found
+    if options.kernel is not None:
+        chosen = replace(chosen, kernel=options.kernel)
     if not chosen.results:
         parser().error("convert: --best takes results of which one has a time")
     write(chosen, Path(options.output), options.to, options.force, show)

@@ -20,6 +20,12 @@ def add_convert(convert: argparse.ArgumentParser) -> None:
     convert.add_argument(
         "--best", action="store_true", help="only the fastest at each size on each device"
     )
+    convert.add_argument(
+        "--kernel",
+        metavar="NAME",
+        help="what the kernel is called in OUT (default: as in IN, of trials the path of the "
+        "source); other tuners look for their own name",
+    )
     convert.add_argument("--force", action="store_true", help="replace OUT where it is there")
 
 
