@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 
 from cutune.contest.kernel_tuner_search import kernel_tuner
@@ -31,11 +33,12 @@ def _own(technique: str) -> Run:
 
 
 def _guarded(tuner: Tuner, search: Run) -> Run:
-    """What goes wrong in another tuner is no bug of ours, and said in one message (CT834)."""
+    """Another tuner: what it prints is no result, and what it raises one message (CT834)."""
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         try:
-            search(tries, start, generator)
+            with redirect_stdout(sys.stderr):
+                search(tries, start, generator)
         except SearchEnd:
             raise
         except Exception as error:

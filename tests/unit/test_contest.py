@@ -166,9 +166,10 @@ def test_tuners_that_are_installed_search(tuner: Tuner, named: str) -> None:
     assert max(once.needed) <= made.space.size
 
 
-def test_a_tuner_that_fails_is_one_message() -> None:
+def test_a_tuner_that_fails_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     def search(name: str) -> Run:
         def run(tries: Tries, start: Rows, generator: random.Random) -> None:
+            print("searching")
             raise TypeError(f"'{name}' is broken")
 
         return run
@@ -177,6 +178,8 @@ def test_a_tuner_that_fails_is_one_message() -> None:
     broken = Tuner("opentuner", "opentuner", "bandit", search)
     with pytest.raises(CutuneError, match=r"'bandit' is broken.*another technique with -t"):
         replayed(made.space, made.known, broken.technique("bandit"), 1)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "searching\n"), "standard output is for results"
 
 
 def run(*words: str | Path) -> int:
