@@ -132,6 +132,22 @@ class Results:
         kept = (one for one in self.results if _has(one, wanted))
         return replace(self, results=tuple(kept))
 
+    def ordered(self, names: Sequence[str]) -> Results:
+        """With these parameters first, in this order."""
+        found = (
+            replace(
+                one,
+                configuration={
+                    **{
+                        name: one.configuration[name] for name in names if name in one.configuration
+                    },
+                    **one.configuration,
+                },
+            )
+            for one in self.results
+        )
+        return replace(self, results=tuple(found))
+
     def best(self) -> Results:
         """The fastest at each size on each device."""
         found: dict[tuple[object, ...], Result] = {}

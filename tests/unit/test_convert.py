@@ -215,6 +215,16 @@ def test_sizes_and_devices_are_chosen(tmp_path: Path, capsys: pytest.CaptureFixt
         main([*words, "--only", "n"])
 
 
+def test_parameters_stand_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    table, target = tmp_path / "a.csv", tmp_path / "b.cache.json"
+    table.write_text("a,b,c,ms\n1,2,3,0.5\n")
+    assert main(["convert", str(table), str(target), "--order", "c,a"]) == 0
+    document = json.loads(target.read_text())
+    assert document["tune_params_keys"] == ["c", "a", "b"] and [*document["cache"]] == ["3,1,2"]
+    with pytest.raises(SystemExit):
+        main(["convert", str(table), str(target), "--order", "d", "--force"])
+
+
 def test_what_is_not_held_is_refused(tmp_path: Path) -> None:
     twice = (Result({"a": 1}, {}, Status.OK, 1.0),) * 2
     worded = (Result({"a": 1}, {"n": "many"}, Status.OK, 1.0),)

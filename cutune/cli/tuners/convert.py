@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cutune.cli.common import show
 from cutune.cli.options import parser
+from cutune.core.diagnostics import known_names
 from cutune.interchange.convert import Asked, read_results
 from cutune.interchange.convert import convert as write
 from cutune.interchange.csv_table import Meaning
@@ -17,6 +18,12 @@ def convert(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
     found = read_results(options.input, asked_of(options), show)
     chosen = found.best() if options.best else found
+    names = [name for name in options.order.split(",") if name]
+    unknown = next((name for name in names if name not in chosen.names), None)
+    if unknown is not None:
+        known = known_names(unknown, chosen.names)
+        parser().error(f"convert: --order: no parameter is named '{unknown}'; known: {known}")
+    chosen = chosen.ordered(names)
     if options.kernel is not None:
         chosen = replace(chosen, kernel=options.kernel)
     if not chosen.results:

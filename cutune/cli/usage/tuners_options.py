@@ -21,6 +21,13 @@ def add_convert(convert: argparse.ArgumentParser) -> None:
         "--best", action="store_true", help="only the fastest at each size on each device"
     )
     convert.add_argument(
+        "--order",
+        metavar="NAME,…",
+        default="",
+        help="parameters that come first in OUT: Kernel Tuner asks for those of its tune_params, in "
+        "their order; trials have them by the alphabet",
+    )
+    convert.add_argument(
         "--kernel",
         metavar="NAME",
         help="what the kernel is called in OUT (default: as in IN, of trials the path of the "
