@@ -24,8 +24,8 @@ def add_convert(convert: argparse.ArgumentParser) -> None:
         "--order",
         metavar="NAME,…",
         default="",
-        help="parameters that come first in OUT: Kernel Tuner asks for those of its tune_params, in "
-        "their order; trials have them by the alphabet",
+        help="parameters that come first in OUT: Kernel Tuner asks for its own order, and trials "
+        "have them by the alphabet",
     )
     convert.add_argument(
         "--kernel",
