@@ -391,7 +391,7 @@ class Session:
     ) -> Path:
         """Compile a program for the emulated device, or for what the options `target` say."""
         options = [*flags, *self.build_options(flags, target)]
-        self.nvcc.check([*options, str(source), "-o", str(binary)])
+        self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
         return binary
 
     def build_options(self, flags: Sequence[str], target: Sequence[str] | None = None) -> list[str]:
@@ -421,7 +421,8 @@ class Session:
         read_source(path)
         binary = folder / Path(path).stem
         flags = self.compile_flags(path)
-        self.nvcc.check([*flags, *unless_asked("-O2", flags), path, "-o", str(binary)])
+        words = [*flags, *unless_asked("-O2", flags), *self.nvcc.source_words(path, flags)]
+        self.nvcc.check([*words, "-o", str(binary)])
         return binary
 
 

@@ -215,11 +215,14 @@ def show_compile_line(
     session: Session, program: Program, target: Target, further: Sequence[str] = ()
 ) -> None:
     """Say how what was written is compiled."""
+    from cutune.toolchain.nvcc import Nvcc
+
     written, own = target.source_of(program), Path(program.source.path)
     flags = session.flags_at(program, target)
     if not target.is_folder and written.parent.absolute() == own.parent.absolute():
         flags = list(session.flags)
-    words = ["nvcc", *flags, *further, str(written), "-o", str(written.with_suffix(""))]
+    words = ["nvcc", *flags, *further, *Nvcc.source_words(written, flags)]
+    words += ["-o", str(written.with_suffix(""))]
     print(f"compile it with: {shlex.join(words)}", file=sys.stderr)
 
 

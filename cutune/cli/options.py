@@ -13,6 +13,7 @@ from cutune.cli.usage.comparing_options import SHAKE, add_shake, add_verify
 from cutune.cli.usage.completion import SHELLS
 from cutune.cli.usage.parser import Parser
 from cutune.cli.usage.source_options import add_inspect, add_instrument, add_json
+from cutune.cli.usage.tuners_options import add_bat, add_convert
 from cutune.cli.usage.verbs import VERBS
 from cutune.cli.usage.words import NVCC_FLAG, arranged
 from cutune.core.options import add_list, add_status
@@ -123,6 +124,9 @@ def parser() -> Parser:
     without_candidates = _running_options(with_candidates=False)
     add_shake(add("shake", source, without_candidates, description=SHAKE))
     add("nvcc", add_help=False)
+
+    add_convert(add("convert"))
+    add_bat(add("bat", source, place))
 
     _add_doctor_options(add("doctor"))
     _add_help_options(add("help"))

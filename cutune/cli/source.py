@@ -26,6 +26,10 @@ def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
+    if written is not None:
+        from cutune.core.workspace import refuse_existing
+
+        refuse_existing(Path(written), options.force)
     session = replace(session_of(options), architectures=())
     programs, failed = _programs_of(session, options)
     from cutune.cli.required import NOT_AS_REQUIRED, lacking

@@ -946,6 +946,68 @@ class Code(Enum):
         "techniques are compared where every configuration was tried, which is nowhere so (most "
         "{where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search",
     )
+    BAD_RESULTS = (
+        821,
+        ERROR,
+        "this is no {kind}: {reason}; correct it here, or say what the file is: --from NAME",
+    )
+    UNKNOWN_FORMAT = (
+        822,
+        ERROR,
+        "it is not clear in which format of results '{path}' is; name one: {option}",
+    )
+    SEVERAL_SIZES = (
+        823,
+        ERROR,
+        "a {kind} belongs to one device and problem size, and here are {devices} and {sizes}; take "
+        "one of each: {example}",
+    )
+    NO_PLACE = (824, NOTE, "a {kind} has no place for: {what}")
+    ALREADY_THERE = (
+        825,
+        ERROR,
+        "'{path}' is there already; name another file, or replace it: --force",
+    )
+    NOT_HELD = (
+        826,
+        ERROR,
+        "a {kind} cannot hold these results: {reason}; write another format: --to t4",
+    )
+    NO_RESULTS = (
+        827,
+        ERROR,
+        "'{path}' has no such results; name what it has with --only NAME=VALUE: {known}",
+    )
+    UNKNOWN_TUNER = (828, ERROR, "no tuner that is compared is named '{name}'; known: {known}")
+    TUNERS_MISSING = (
+        829,
+        NOTE,
+        "not compared, because it is not installed: {names}; run: pip install {packages}",
+    )
+    NO_SUCH_TECHNIQUE = (
+        830,
+        NOTE,
+        "{tuner} is compared with its own {default}, because it has no technique '{name}'; it has: "
+        "{known}",
+    )
+    NOT_WHOLE = (
+        831,
+        ERROR,
+        "searches are compared on tables of all configurations: {reason}; leave --space out, and "
+        "the space is what was recorded, or take a part: --only NAME=VALUE",
+    )
+    NO_BENCHMARK = (832, ERROR, "no {kind} is named '{name}' in '{folder}'; known: {known}")
+    EXAMPLE_FAILED = (
+        833,
+        ERROR,
+        "'{command}' failed in '{folder}': {reason}; correct it, or leave it out with -a and -b",
+    )
+    TUNER_FAILED = (
+        834,
+        ERROR,
+        "{tuner} failed in its own search ({reason}); take another technique with -t, or leave it "
+        "out: -a {others}",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

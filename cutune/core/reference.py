@@ -64,6 +64,30 @@ MEANINGS: dict[Code, str] = {
     Code.WRONG_RESULT: "The fastest configuration may be one that computes nothing. Not compared "
     "are numbers beside units and words of time, those that vary from run to run, and values of "
     "parameters that the program prints.",
+    Code.BAD_RESULTS: "A file of another tuner, or of cutune, is damaged or in another format. "
+    "Nothing of it is used, and nothing in it is ever run. The place is that of the first entry "
+    "that is wrong.",
+    Code.UNKNOWN_FORMAT: "Files are told by what they begin with, those that are to be written by "
+    "how their names end: `.jsonl` (trials), `.t4.json`, `.cache.json` (Kernel Tuner), `.wisdom`, "
+    "`.csv`.",
+    Code.SEVERAL_SIZES: "Kernel Tuner goes on in a cache only where device and size are the "
+    "same, so that each of them needs a file of its own.",
+    Code.NO_PLACE: "What was written was read again and compared. The rest is all there.",
+    Code.ALREADY_THERE: "A file is replaced only where that is asked for.",
+    Code.NOT_HELD: "The T4 format, with the members that cutune adds, holds everything that is "
+    "known of a result.",
+    Code.NO_RESULTS: "Nothing is written where no results are left.",
+    Code.UNKNOWN_TUNER: "`cutune bat -a` takes cutune, kernel_tuner, opentuner, pyatf and optuna, "
+    "with commas between.",
+    Code.TUNERS_MISSING: "No other tuner is needed; those that are installed are compared.",
+    Code.NO_SUCH_TECHNIQUE: "Tuners have different techniques, and different names for them.",
+    Code.NOT_WHOLE: "How good a search is follows from the best of all, and from what random "
+    "search finds: both take every configuration. Configurations that failed count, too.",
+    Code.NO_BENCHMARK: "A benchmark is a source in the folder, or, with `--examples`, a folder "
+    "TUNER/BENCHMARK with a `config.json`.",
+    Code.EXAMPLE_FAILED: "The commands of a `config.json` run one after the other in its folder, "
+    "their words split at blanks, without a shell.",
+    Code.TUNER_FAILED: "Other tuners run as they are installed; what they raise is passed on.",
     Code.NOT_ALL_TRIED: "A technique may ask for any configuration, and what it finds is compared "
     "with the best of all.",
     Code.OWN_FAILS: "A configuration that ends well is then taken to be right.",

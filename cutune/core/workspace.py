@@ -145,6 +145,16 @@ def write_text(path: Path, text: str) -> None:
     replace_file(path, text.encode("latin-1", errors="xmlcharrefreplace"))
 
 
+def refuse_existing(path: Path, is_replacing: bool) -> None:
+    """What someone has written is not lost by a slip.
+
+    Raises:
+        CutuneError: CT825.
+    """
+    if path.is_file() and not is_replacing:
+        raise CutuneError(Diagnostic.at(Code.ALREADY_THERE, None, path=path))
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write beside the target, then rename, so that nobody ever sees half a file.
 

@@ -90,7 +90,9 @@ class Builds:
         binary = text.with_suffix("")
         try:
             options = [*flags, *session.build_options(flags, self.target), *self._verbose]
-            done = session.nvcc.check([*options, str(text), "-o", str(binary)])
+            done = session.nvcc.check(
+                [*options, *session.nvcc.source_words(text, flags), "-o", str(binary)]
+            )
         except CutuneError as error:
             return Built(binary, first_line(error.diagnostic.message))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))

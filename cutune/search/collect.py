@@ -169,7 +169,9 @@ def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
     total = sum(size if asked is None else asked.budget.most(size) for size in sizes)
     is_timed = asked is not None and asked.budget.seconds is not None
     if total > MOST_RUNS and not is_timed:
-        reason = f"{total} runs are too many; name fewer tunables, or --search 200"
+        reason = (
+            f"{total} runs are too many; give fewer values (--tune NAME=1,2,4), or --search 200"
+        )
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
     return total
 

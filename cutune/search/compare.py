@@ -9,6 +9,7 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
@@ -30,12 +31,14 @@ class Comparison:
         where: the sizes, as a message names them.
         size: of the space.
         chance: configurations that random search needs on the average.
+        known: what each configuration takes, by its number.
     """
 
     where: str
     size: int
     chance: float
     scores: Sequence[Score]
+    known: Mapping[int, Known]
 
 
 def compare(
@@ -72,12 +75,23 @@ def compare(
             Diagnostic.at(Code.NOT_ALL_TRIED, None, where=where, count=count, size=size)
         )
     for table in complete:
-        scores = []
-        for index, technique in enumerate(techniques):
-            session.progress("replaying", index, len(techniques))
-            scores.append(replayed(table.space, table.known, technique))
-        session.progress("replaying", 1, 1)
-        yield Comparison(table.where, table.space.size, expected_of_chance(table.known), scores)
+        yield compared(table.where, table.space, table.known, techniques, session.progress)
+
+
+def compared(
+    where: str,
+    space: Space,
+    known: Mapping[int, Known],
+    techniques: Sequence[Technique],
+    progress: Progress,
+) -> Comparison:
+    """Techniques on the times of a whole space."""
+    scores = []
+    for index, technique in enumerate(techniques):
+        progress("replaying", index, len(techniques))
+        scores.append(replayed(space, known, technique))
+    progress("replaying", 1, 1)
+    return Comparison(where, space.size, expected_of_chance(known), scores, known)
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]

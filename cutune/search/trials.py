@@ -79,6 +79,24 @@ class Trial:
             "configuration": self._values,
         }
 
+    def ended_json(self, ended: Ended) -> dict[str, Any]:
+        """As it ends."""
+        return {
+            "schema": SCHEMA,
+            "event": "end",
+            "trial": self.id,
+            "origin": asdict(self.origin),
+            "status": ended.status.value,
+            "reason": ended.reason,
+            "code": ended.code,
+            "final": ended.is_final,
+            "copied": ended.is_copied,
+            "rules": ended.rules,
+            "seconds": ended.seconds,
+            "times": list(ended.times),
+            "measured": [one.to_json() for one in ended.measured],
+        }
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -188,22 +206,7 @@ class Trials:
             CutuneError: CT002.
         """
         self._ended[trial.id] = ended
-        entry = {
-            "schema": SCHEMA,
-            "event": "end",
-            "trial": trial.id,
-            "origin": asdict(trial.origin),
-            "status": ended.status.value,
-            "reason": ended.reason,
-            "code": ended.code,
-            "final": ended.is_final,
-            "copied": ended.is_copied,
-            "rules": ended.rules,
-            "seconds": ended.seconds,
-            "times": list(ended.times),
-            "measured": [one.to_json() for one in ended.measured],
-        }
-        self._append(entry)
+        self._append(trial.ended_json(ended))
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         if self.path is not None:

@@ -61,7 +61,8 @@ def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[
         CutuneError: CT703 when a step fails or nvcc's answer is not understood.
     """
     with temporary_folder() as folder:
-        stand_in = _STAND_IN + Path(path).suffix
+        *language, _ = nvcc.source_words(path, flags)
+        stand_in = _STAND_IN + (".cu" if language else Path(path).suffix)
         asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
         answer = nvcc.run(asked)
         steps = read_steps(answer.stderr + answer.stdout)

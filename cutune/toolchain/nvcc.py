@@ -28,6 +28,13 @@ from cutune.toolchain.shell_words import executed_word
 
 #: The preprocessor may write so much, for so long.
 MOST_BYTES, MOST_SECONDS = 256 << 20, 60
+#: Endings of sources and headers that nvcc knows, or takes as it always did.
+_SOURCES = frozenset(
+    [
+        *(".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx"),
+        *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
+    ]
+)
 #: Runs of nvcc that have not ended.
 _RUNNING: list[subprocess.Popen[bytes]] = []
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
@@ -169,10 +176,21 @@ class Nvcc:
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
+    @staticmethod
+    def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
+        """A source as nvcc is given it: by its name where that says what it is, else as CUDA.
+
+        Args:
+            flags: what it is given besides, which may say it, too.
+        """
+        is_said = any(flag.partition("=")[0] in _LANGUAGE for flag in flags)
+        language = [] if is_said or Path(path).suffix in _SOURCES else ["-x", "cu"]
+        return [*language, str(path)]
+
     def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
         """The host pass of the preprocessor, with line markers."""
         # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
-        words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]
+        words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", *self.source_words(path, flags)]
         return self._checked(words, self._limited(words, str(path))).stdout
 
     def preprocess_device(
@@ -180,7 +198,7 @@ class Nvcc:
     ) -> str:
         """The device pass for an architecture, as `ptx` names it."""
         target = [f"-arch=compute_{architecture}"] if architecture else []
-        words = [*without_target_flags(flags), *target, "-E", str(path)]
+        words = [*without_target_flags(flags), *target, "-E", *self.source_words(path, flags)]
         return self._checked(words, self._limited(words, str(path))).stdout
 
     def _limited(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
@@ -228,7 +246,9 @@ class Nvcc:
             output = Path(folder) / "module.ptx"
             target = [f"-arch=compute_{architecture}"] if architecture else []
             other_flags = without_target_flags(flags)
-            self.check([*other_flags, *target, "-ptx", str(path), "-o", str(output)])
+            self.check(
+                [*other_flags, *target, "-ptx", *self.source_words(path, flags), "-o", str(output)]
+            )
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
     def static_counters(
@@ -254,7 +274,7 @@ class Nvcc:
                 if result.returncode == 0:
                     return parse_ptxas(result.stderr + result.stdout)
             # There may be options that nvcc takes with a source alone.
-            result = self.check([*other_flags, *verbose, str(path)])
+            result = self.check([*other_flags, *verbose, *self.source_words(path, flags)])
             return parse_ptxas(result.stderr + result.stdout)
 
 

@@ -26,7 +26,7 @@ _LIBRARY_FOLDER = re.compile(r'"-L([^"]+)"')
 
 def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
     """The same as long as the same programs, unchanged, make a program of a source."""
-    said = nvcc.run([*flags, "--dryrun", source, "-o", os.devnull])
+    said = nvcc.run([*flags, "--dryrun", *nvcc.source_words(source, flags), "-o", os.devnull])
     variables, named = dict(os.environ), set()
     for name, value, program in _STEP.findall(said.stderr + said.stdout):
         if name:

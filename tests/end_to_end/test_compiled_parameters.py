@@ -227,6 +227,12 @@ def test_inspect_shows_and_writes_the_space(
     assert "space: 12 of 24 configurations, 4 programs to build" in said
     read = read_t1(path)
     assert Space.of(read.parameters, read.conditions).size == 12
+    # What someone may have changed by hand is not written over.
+    path.write_text("{}")
+    words = ["inspect", str(program), *run, *asked, "--space", str(path)]
+    assert main(words) == 1 and path.read_text() == "{}"
+    assert "--force [CT825]" in capsys.readouterr().err
+    assert main([*words, "--force"]) == 0 and read_t1(path) == read
 
 
 @pytest.mark.usefixtures("on_gpu")

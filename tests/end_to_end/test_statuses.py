@@ -168,6 +168,22 @@ def test_techniques_are_compared_on_what_was_tried(
 
 
 @pytest.mark.usefixtures("on_gpu")
+def test_tuners_are_compared_on_what_is_measured_first(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bat", "-b", "program", "-a", "cutune", "--folder", str(program.parent), "-s", "7"]
+    tune = ["--tune", "mode=0,3", "--run", "{program} {size}", "-q", *QUICK]
+    assert main([*asked, "-t", "random", *tune]) == 0
+    said = capsys.readouterr().out
+    assert "program, at size = 7: 6 configurations" in said
+    rows = [" ".join(line.split()[:2]) for line in said.splitlines()[2:]]
+    assert sorted(rows) == ["cutune local", "cutune random"]
+    log = program.with_name("log").read_text()
+    assert main([*asked, *tune]) == 0
+    assert program.with_name("log").read_text() == log, "nothing was run again"
+
+
+@pytest.mark.usefixtures("on_gpu")
 def test_what_was_wrong_is_tried_again_by_other_rules(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,14 +110,23 @@ def print_comparison(comparison: Comparison) -> None:
     chance = f"random search: {comparison.chance:.1f} on the average"
     print(f"{comparison.where}: {comparison.size} configurations; {chance}")
     table = Table("technique", box=None)
-    for heading in ("configurations", "(quartiles)", "seconds", "score"):
+    for heading in ("configurations", "seconds", "score"):
         table.add_column(heading, justify="right")
     for one in sorted(comparison.scores, key=lambda score: -score.score):
-        low, middle, high = map(_count, quartiles(one.needed))
-        seconds = quartiles(one.seconds)[1]
-        time = "-" if seconds == inf else f"{seconds:.1f}"
-        table.add_row(one.technique, middle, f"{low}..{high}", time, f"{one.score:.2f}")
+        needed = _spread([*map(_count, quartiles(one.needed))])
+        seconds = _spread([*map(_seconds, quartiles(one.seconds))])
+        table.add_row(one.technique, needed, seconds, f"{one.score:.2f}")
     Console(emoji=False).print(table)
+
+
+def _spread(words: Sequence[str]) -> str:
+    """The median, and the quartiles around it."""
+    low, middle, high = words
+    return f"{middle} ({low}..{high})"
+
+
+def _seconds(number: float) -> str:
+    return "-" if number == inf else f"{number:.1f}"
 
 
 def _count(number: float) -> str:

@@ -36,6 +36,9 @@ def add_inspect(inspect: argparse.ArgumentParser) -> None:
         "letters",
     )
     inspect.add_argument(
+        "--force", action="store_true", help="replace the file of --space where it is there"
+    )
+    inspect.add_argument(
         "--suggest", action="store_true", help="say what would make the other launches tunable"
     )
 

@@ -25,9 +25,16 @@ def topics() -> dict[str, Path]:
     pages = {QUICK_START: PAGES / "index.md"}
     for folder in _FOLDERS:
         for page in sorted((PAGES / folder).glob("*.md")):
-            if page.stem not in ("index", *pages):
-                pages[page.stem] = page
+            if page.stem == "index":
+                continue
+            # A verb and what is behind it may be called the same: then the title tells them apart.
+            is_taken = page.stem in pages
+            pages[_plain(title_of(page)) if is_taken else page.stem] = page
     return pages
+
+
+def _plain(title: str) -> str:
+    return "-".join(title.lower().split())
 
 
 def title_of(page: Path) -> str:

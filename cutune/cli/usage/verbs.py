@@ -17,6 +17,7 @@ class Verb(NamedTuple):
 
 _TUNE, _SAME, _STEP = "tune a program", "is it still the same?", "the steps of tune"
 _MODEL, _HERE = "models and GPUs", "this tool"
+_OTHERS = "other tuners"
 _RUN = "--run './{program} {n}' --vary n=128,256"
 
 VERBS = (
@@ -85,6 +86,16 @@ VERBS = (
         *("device", "asking", _MODEL),
         "list the GPUs that can be modelled, show one, or calibrate one",
         "cutune device h200",
+    ),
+    Verb(
+        *("convert", "tuners.convert", _OTHERS),
+        "results of a search, from one tuner's format to another's",
+        "cutune convert .cutune/trials.jsonl results.csv",
+    ),
+    Verb(
+        *("bat", "tuners.bat", _OTHERS),
+        "compare tuners on benchmarks, as the suite BAT does",
+        "cutune bat -b sort -a kernel_tuner --replay sort.csv",
     ),
     Verb(*("doctor", "running", _HERE), "what this machine has and lacks", "cutune doctor"),
     Verb(

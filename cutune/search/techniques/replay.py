@@ -48,12 +48,14 @@ class Score:
     Attributes:
         needed: configurations until one is within the goal, of each repetition; inf: none was.
         seconds: that their runs took.
+        curve: the best time after 1, 2, … configurations, on the average, as far as the score goes.
     """
 
     technique: str
     needed: tuple[float, ...]
     seconds: tuple[float, ...]
     score: float
+    curve: tuple[float, ...] = ()
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
@@ -72,17 +74,18 @@ def replayed(
 ) -> Score:
     """A technique on the times of a whole space, by number of the configuration; starts vary."""
     curves, needed, seconds = [], [], []
-    goal = least(known) / GOAL
+    goal, chance = least(known) / GOAL, random_curve(known)
     for state in range(repetitions):
-        order = _order(space, known, technique, state)
+        order = _order(space, known, technique, state, len(chance))
         times = [known[number].milliseconds for number in order]
         first = next((i for i, one in enumerate(times) if one is not None and one <= goal), None)
         needed.append(inf if first is None else first + 1.0)
         spent = sum(known[number].seconds for number in order[: (first or 0) + 1])
         seconds.append(inf if first is None else spent)
         curves.append(_best_so_far(times, _worst(known)))
-    score = _score(curves, random_curve(known), least(known))
-    return Score(technique.name, tuple(needed), tuple(seconds), score)
+    mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
+    score = _score(mean, chance, least(known))
+    return Score(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
 def least(known: Mapping[int, Known]) -> float:
@@ -130,14 +133,24 @@ def _worst(known: Mapping[int, Known]) -> float:
     )
 
 
-def _order(space: Space, known: Mapping[int, Known], technique: Technique, state: int) -> list[int]:
-    """The numbers of the configurations, as they are measured."""
+def _order(
+    space: Space, known: Mapping[int, Known], technique: Technique, state: int, scored: int
+) -> list[int]:
+    """The numbers of the configurations, as they are measured.
+
+    Args:
+        scored: so many of them count for the score.
+    """
     order: list[int] = []
     optimum = least(known)
+    is_found = False
 
     def timed(configuration: Configuration) -> Timed:
-        # What comes behind the optimum changes nothing.
-        if order and known[order[-1]].milliseconds == optimum:
+        nonlocal is_found
+        last = known[order[-1]].milliseconds if order else None
+        is_found |= last is not None and last <= optimum / GOAL
+        # What comes behind the optimum, or behind all that is asked for, changes nothing.
+        if last == optimum or (is_found and len(order) >= scored):
             raise SearchEnd
         number = space.number(configuration)
         assert number is not None
@@ -158,10 +171,10 @@ def _best_so_far(times: Sequence[float | None], worst: float) -> list[float]:
     return curve
 
 
-def _score(curves: Sequence[Sequence[float]], chance: Sequence[float], optimum: float) -> float:
-    ahead = []
-    for index, expected in enumerate(chance):
-        if expected > optimum:
-            found = fmean(curve[min(index, len(curve) - 1)] for curve in curves)
-            ahead.append((expected - found) / (expected - optimum))
+def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:
+    ahead = [
+        (expected - found) / (expected - optimum)
+        for expected, found in zip(chance, curve, strict=True)
+        if expected > optimum
+    ]
     return fmean(ahead) if ahead else 1.0

@@ -1,0 +1,1 @@
+"""`convert`, `bat`: results of other tuners, and these tuners."""

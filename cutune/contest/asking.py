@@ -1,0 +1,93 @@
+"""What searches of other tuners ask for. Takes what may be tried, gives times; counts what is idle.
+
+Each configuration counts once. What a space does not allow costs nothing, but not without end.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cutune.search.techniques.tries import Rows, SearchEnd, Tries
+from cutune.space.condition import Value
+from cutune.space.space import Configuration, Space
+
+#: A tuner that asks so often for what is not allowed, one time after the other, is at its end.
+MOST_REFUSED = 2000
+
+
+@dataclass
+class Asking:
+    """Times by numbers of values, one per parameter: what every tuner can be given."""
+
+    tries: Tries
+    _refused: int = 0
+
+    @property
+    def space(self) -> Space:
+        """What may be tried."""
+        return self.tries.space
+
+    def at(self, places: Sequence[int]) -> float | None:
+        """Milliseconds; None where it fails, or is not allowed.
+
+        Raises:
+            SearchEnd: no more may be measured, or nothing new is asked for.
+        """
+        parameters = self.space.parameters
+        rows = rows_of(
+            self.space,
+            {one.name: one.values[i] for one, i in zip(parameters, places, strict=True)},
+        )
+        if rows is None:
+            self._refused += 1
+            if self._refused > MOST_REFUSED:
+                raise SearchEnd
+            return None
+        self._refused = 0
+        return self.tries.at(rows)
+
+    def places(self, rows: Rows) -> list[int]:
+        """The numbers of the values at a place."""
+        own = self.space.of_rows(rows)
+        return [one.values.index(own[one.name]) for one in self.space.parameters]
+
+
+def rows_of(space: Space, configuration: Configuration) -> Rows | None:
+    """The row of each table; None where a configuration is not allowed."""
+    rows = [table.index(configuration) for table in space.tables]
+    known = [row for row in rows if row is not None]
+    return tuple(known) if len(known) == len(rows) else None
+
+
+def plain_values(values: Sequence[Value]) -> list[int | float | str]:
+    """Values without fractions, which other tuners do not know."""
+    return [float(value) if isinstance(value, Fraction) else value for value in values]
+
+
+def places_of(values: Sequence[Sequence[Any]]) -> list[Mapping[Any, int]]:
+    """Per parameter the number of each value."""
+    return [{value: i for i, value in enumerate(own)} for own in values]
+
+
+@contextmanager
+def seeded(generator: random.Random) -> Iterator[int]:
+    """Random numbers that other tuners share begin at a state of ours, which is given.
+
+    What they were before is put back.
+    """
+    before, before_numpy = random.getstate(), np.random.get_state()
+    state = generator.randrange(1 << 32)
+    random.seed(state)
+    np.random.seed(state)
+    try:
+        yield state
+    finally:
+        random.setstate(before)
+        np.random.set_state(before_numpy)

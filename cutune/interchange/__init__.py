@@ -1,0 +1,1 @@
+"""Results of tuners in the formats of several: read, written, told apart."""

@@ -1,0 +1,221 @@
+"""Results of tuning, as every format of them is read into and written from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+
+from cutune.core.typed import Integer, Label, Symbol, Text
+from cutune.search.regions import HostMeasurement
+from cutune.search.trials import Status
+
+#: A value of a parameter, or a size, as JSON has it.
+Setting = bool | Integer | float | Label
+Settings = Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A quantity besides the time: energy, GFLOP/s."""
+
+    value: float | Label
+    unit: Text = ""
+
+
+@dataclass(frozen=True)
+class OfTrial:
+    """What only cutune's own trials have.
+
+    Attributes:
+        path, content: the program, and a hash of it.
+        how: the GPU, options of nvcc, command line.
+    """
+
+    path: Text
+    content: Symbol
+    how: Text
+    final: bool = False
+    copied: bool = False
+    rules: Text = ""
+    measured: tuple[HostMeasurement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one configuration did at one size.
+
+    Attributes:
+        sizes: of the problem, by name.
+        milliseconds: the time that counts; None where it failed.
+        times: single times, milliseconds.
+        phases: milliseconds of what a tuner did for it, by names of `PHASES`.
+        seconds: that all of it took; None: not known.
+    """
+
+    configuration: Settings
+    sizes: Settings
+    status: Status
+    milliseconds: float | None = None
+    times: tuple[float, ...] = ()
+    device: str = ""
+    reason: str = ""
+    code: str = ""
+    seconds: float | None = None
+    timestamp: str = ""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    measurements: Mapping[str, Measured] = field(default_factory=dict)
+    of_trial: OfTrial | None = None
+
+    @property
+    def cost_seconds(self) -> float:
+        """What is known of how long it took."""
+        if self.seconds is not None:
+            return self.seconds
+        return sum(self.phases.values()) / 1e3 + sum(self.times) / 1e3
+
+
+#: What a tuner spends time on, by Kernel Tuner's words.
+PHASES = ("compile", "verification", "benchmark", "strategy", "framework")
+#: Fields of a result, and what people call them.
+FIELDS = {
+    "configuration": "types of values",
+    "sizes": "names or types of sizes",
+    "status": "kinds of failures",
+    "milliseconds": "times",
+    "times": "single times",
+    "device": "devices",
+    "reason": "reasons of failures",
+    "code": "hashes of code",
+    "seconds": "seconds spent",
+    "timestamp": "timestamps",
+    "phases": "times of compiling and checking",
+    "measurements": "quantities besides the time",
+    "of_trial": "origins of trials",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """All results of a file.
+
+    Attributes:
+        kernel: the name of what was tuned.
+        values: that parameters might have had, those without a result too, where that is known.
+    """
+
+    results: tuple[Result, ...]
+    kernel: str = ""
+    values: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all parameters."""
+        return in_order(one.configuration for one in self.results)
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """The names of all sizes."""
+        return in_order(one.sizes for one in self.results)
+
+    @property
+    def all_values(self) -> dict[str, tuple[Setting, ...]]:
+        """Per parameter its values: those that are said, else those that occur."""
+        return {name: self.values.get(name) or self._seen(name) for name in self.names}
+
+    def _seen(self, name: str) -> tuple[Setting, ...]:
+        found = (one.configuration.get(name) for one in self.results)
+        return tuple(dict.fromkeys(value for value in found if value is not None))
+
+    def only(self, wanted: Mapping[str, str]) -> Results:
+        """Those with some sizes, device, or values of parameters, as they are written."""
+        kept = (one for one in self.results if _has(one, wanted))
+        return replace(self, results=tuple(kept))
+
+    def ordered(self, names: Sequence[str]) -> Results:
+        """With these parameters first, in this order."""
+        found = (
+            replace(
+                one,
+                configuration={
+                    **{
+                        name: one.configuration[name] for name in names if name in one.configuration
+                    },
+                    **one.configuration,
+                },
+            )
+            for one in self.results
+        )
+        return replace(self, results=tuple(found))
+
+    def best(self) -> Results:
+        """The fastest at each size on each device."""
+        found: dict[tuple[object, ...], Result] = {}
+        for one in self.results:
+            key = (one.device, *one.sizes.items())
+            if one.milliseconds is not None and (
+                key not in found or one.milliseconds < (found[key].milliseconds or 0.0)
+            ):
+                found[key] = one
+        return replace(self, results=tuple(found.values()))
+
+
+def _has(one: Result, wanted: Mapping[str, str]) -> bool:
+    own = {**one.configuration, **one.sizes, "device": one.device}
+    return all(name in own and written(own[name]) == text for name, text in wanted.items())
+
+
+def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """All keys, in the order in which they come."""
+    return tuple(dict.fromkeys(name for one in mappings for name in one))
+
+
+def written(value: Setting) -> str:
+    """A value as text."""
+    return str(value)
+
+
+def read_back(text: str) -> Setting:
+    """The value that a text stands for: an integer, a number, or a word."""
+    try:
+        found = int(text)
+        if str(found) == text and abs(found) < 1 << 63:
+            return found
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if isfinite(number) and str(number) == text else text
+
+
+def losses(before: Results, after: Results) -> list[str]:
+    """What the results have, and what was made of them has not."""
+    found = [word for name, word in FIELDS.items() if _differ(before.results, after.results, name)]
+    missing = len(before.results) - len(after.results)
+    if missing:
+        failed = sum(one.milliseconds is None for one in before.results)
+        why = "which have no time" if failed == missing else "one of each configuration is kept"
+        found.insert(0, f"{missing} of {len(before.results)} results ({why})")
+    if before.kernel and before.kernel != after.kernel:
+        found.append("the name of the kernel")
+    if any(after.all_values.get(n) != v for n, v in before.values.items() if n in before.names):
+        found.append("values without a result")
+    return found
+
+
+def _differ(before: Sequence[Result], after: Sequence[Result], name: str) -> bool:
+    if len(after) < len(before):
+        before = [one for one in before if one.milliseconds is not None]
+    if len(after) != len(before):
+        return True
+    pairs = zip(before, after, strict=True)
+    return any(_typed(getattr(a, name)) != _typed(getattr(b, name)) for a, b in pairs)
+
+
+def _typed(value: object) -> object:
+    """`1`, `1.0` and `True` are equal in Python, and not the same."""
+    if isinstance(value, Mapping):
+        return {name: (type(one), one) for name, one in value.items()}
+    return value
