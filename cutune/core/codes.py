@@ -946,6 +946,17 @@ class Code(Enum):
         "techniques are compared where every configuration was tried, which is nowhere so (most "
         "{where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search",
     )
+    ONE_VALUE = (
+        821,
+        NOTE,
+        "'{name}' gets one value for all sizes: {reason}; {remedy}",
+    )
+    COPY_LEFT_OUT = (
+        822,
+        WARNING,
+        "{values} is left out: {reason}; sizes for which it was chosen run the program's own "
+        "values, cutune emit --as flags gives one set for all",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

@@ -1,0 +1,52 @@
+"""Functions in the assembly of a host compiler, as text that is the same for the same code.
+
+Takes assembly, gives a text per function: symbols as the source has them, labels in their order,
+constants in place of their labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from cutune.toolchain.demangle import demangled
+
+_FUNCTION = re.compile(r"^([A-Za-z_$][\w$.]*):$(.*?)^\s*\.size\s+\1,", re.MULTILINE | re.DOTALL)
+_SYMBOL = re.compile(r"(?<![\w$.])_Z[\w$]+")
+_LABEL = re.compile(r"(?<![\w$])\.L\w+")
+_CONSTANT = re.compile(r"^(\.LC\d+):\n((?:(?!\.?\w+:).*\n)*)", re.MULTILINE)
+#: What says where code stands, not what it does.
+_PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTILINE)
+
+
+def functions_of(assembly: str, names: Collection[str], space: str) -> dict[str, tuple[str, ...]]:
+    """The code of functions by their names; `space`: the namespace in which they are, or ""."""
+    constants = {label: _PLACES.sub("", text) for label, text in _CONSTANT.findall(assembly)}
+    symbols = sorted({*_SYMBOL.findall(assembly)})
+    shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
+    prefix = f"{space}::" if space else ""
+    found: dict[str, list[str]] = {}
+    for symbol, body in _FUNCTION.findall(assembly):
+        name = shown.get(symbol, symbol)
+        base = name.partition("(")[0].rpartition(" ")[2]
+        if base.startswith(prefix) and base[len(prefix) :] in names:
+            text = _PLACES.sub("", body)
+            text = _SYMBOL.sub(
+                lambda one: shown[one[0]].replace(prefix, "") if prefix else shown[one[0]], text
+            )
+            own = name.replace(prefix, "") if prefix else name
+            found.setdefault(base[len(prefix) :], []).append(
+                own + "\n" + _with_labels(text, constants)
+            )
+    return {name: tuple(texts) for name, texts in found.items()}
+
+
+def _with_labels(text: str, constants: dict[str, str]) -> str:
+    numbers: dict[str, int] = {}
+
+    def named(found: re.Match[str]) -> str:
+        if found[0] in constants:
+            return f"<{constants[found[0]]}>"
+        return f".L<{numbers.setdefault(found[0], len(numbers))}>"
+
+    return _LABEL.sub(named, text)

@@ -1,0 +1,259 @@
+"""Copies for value sets, compared with programs that have these values alone.
+
+Takes a program and its value sets, gives the sets that are proven, and why the others are not.
+Three things must be the same: the tokens that the compiler gets, its code for the device (PTX) of
+each architecture that will run, and its unoptimized code for the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.analysis.session import Session, first_error
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module, PtxError
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.tokens import lex_significant
+from cutune.passes import ChooseValues, ReplaceTunables
+from cutune.proof.same_code import code_of
+from cutune.rewrite.copied import Copies, dispatcher
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.cudafe import host_assembly
+from cutune.toolchain.demangle import demangled
+from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
+from cutune.tunables.clones.depending import Dependent, OneValue, Versions
+from cutune.tunables.clones.host_code import functions_of
+from cutune.tunables.clones.versions import expanded, plain_unit
+
+_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
+
+
+class NotProven(Exception):
+    """Why the copies of a value set are left out."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A program with copies.
+
+    Attributes:
+        fixed: values of other parameters.
+        versions: the program at its own values, and at those of the sets, in their order.
+    """
+
+    session: Session
+    program: Program
+    found: Dependent
+    copies: Copies
+    fixed: Mapping[str, str]
+    step: ChooseValues
+
+    @property
+    def unit(self) -> TranslationUnit:
+        """The program with copies."""
+        steps = (ReplaceTunables(values=self.fixed), self.step)
+        return run_passes(steps, TranslationUnit(self.program))
+
+    def plain(self, values: Mapping[str, str]) -> TranslationUnit:
+        """The program that has the values of one set alone."""
+        return plain_unit(self.program, {**self.fixed, **values})
+
+
+def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The names of the sets whose copies are proven; of the others, why not."""
+    refused: dict[str, str] = {}
+    for space, reason in _unequal_texts(question):
+        refused[space] = reason
+    left = [space for space in question.copies.sets if space not in refused]
+    if left:
+        refused |= dict(_unequal_code(question, left))
+    return tuple(space for space in left if space not in refused), refused
+
+
+# ---- tokens
+
+
+def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
+    """Sets whose copies are other tokens than the compiler gets for these values."""
+    try:
+        whole = expanded(question.session, question.unit)
+    except CutuneError as error:
+        reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
+        yield from ((space, reason) for space in question.copies.sets)
+        return
+    own = question.found.versions.own
+    if not _is_own(question, whole, own):
+        yield from ((space, "they change the program itself") for space in question.copies.sets)
+        return
+    for space, values in question.copies.sets.items():
+        try:
+            plain = expanded(question.session, question.plain(values))
+            Versions(question.program.source.path, own, (plain,)).check()
+        except CutuneError as error:
+            yield space, f"no program has them: {first_error(error.diagnostic.message)}"
+            continue
+        except OneValue as problem:
+            yield space, problem.reason
+            continue
+        wanted = [plain.declarations[index].texts for index in question.found.declarations]
+        others = {*range(len(own.declarations))} - {*question.found.declarations}
+        if any(own.declarations[i].texts != plain.declarations[i].texts for i in others):
+            yield space, "more depends on the values than is written again"
+        elif [one.texts for one in _copied(whole, space, question)] != wanted:
+            yield space, "the compiler gets other tokens"
+
+
+def _copied(whole: Expanded, space: str, question: Question) -> list[Declaration]:
+    """What stands in a namespace, without the announcement of the outermost function."""
+    found = [one for one in whole.declarations if one.scope == (f"namespace {space}",)]
+    outer = question.copies.outer.name
+    return [one for one in found if not (one.kind is Kind.PROTOTYPE and one.name == outer)]
+
+
+def _is_own(question: Question, whole: Expanded, own: Expanded) -> bool:
+    """Is all the rest what the program was, but for the choice in its outermost function?"""
+    spaces = {(f"namespace {space}",) for space in question.copies.sets}
+    rest = [one for one in whole.declarations if one.scope not in spaces and not _is_pushed(one)]
+    chosen = dispatcher(question.copies, question.step.routine)
+    found = question.found.of(question.found.outer)
+    body = found.body + 1
+    changed = (*found.texts[:body], *_tokens(chosen), *found.texts[body:])
+    wanted = [one.texts for one in own.declarations]
+    wanted[question.found.outer] = changed
+    return [one.texts for one in rest] == wanted
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in lex_significant(text))
+
+
+def _is_pushed(one: Declaration) -> bool:
+    return one.kind is Kind.DIRECTIVE and bool(
+        re.match(r"#\s*pragma (?:push|pop)_macro\b", one.texts[0])
+    )
+
+
+# ---- code
+
+
+def _unequal_code(question: Question, spaces: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Sets whose copies are compiled to other code than programs that have these values alone."""
+    session = question.session
+    try:
+        device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
+    except CutuneError as error:
+        reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
+        yield from ((space, reason) for space in spaces)
+        return
+    for space in spaces:
+        try:
+            plain = question.plain(question.copies.sets[space])
+            texts = session.compiled_unit(plain)
+            for copied, alone in zip(device, texts, strict=True):
+                _compare_device(question, space, copied, alone)
+            _compare_host(question, space, host, _assembly(session, plain))
+        except CutuneError as error:
+            yield space, f"no program has them: {first_error(error.diagnostic.message)}"
+        except NotProven as problem:
+            yield space, str(problem)
+
+
+def _assembly(session: Session, unit: TranslationUnit) -> str:
+    """The unoptimized assembly of the host code of a program."""
+    return session.with_written(
+        unit, lambda path, flags: host_assembly(session.nvcc, path, flags, lambda text: text)
+    )
+
+
+def _compare_device(question: Question, space: str, copied: str, alone: str) -> None:
+    """Raises:
+    NotProven: a function of a copy is other code for the device.
+    """
+    names = {question.found.of(i).name for i in question.found.declarations}
+    kernels = {
+        one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
+    }
+    own, other = _named(alone, ""), _named(copied, space)
+    try:
+        first, second = parse(own), parse(other)
+    except PtxError as error:
+        raise NotProven(f"their code is not understood: {error}") from error
+    wanted = [name for name in first.functions if _base(name) in names]
+    if {name for name in second.functions if _base(name) in names} != {*wanted}:
+        raise NotProven("they are compiled to other functions")
+    if not kernels <= {_base(name) for name in wanted}:
+        raise NotProven("a kernel is not found in the compiled code")
+    for name in wanted:
+        if code_of(first, name) != code_of(second, name):
+            raise NotProven(f"'{_base(name)}' is compiled to other code")
+        if _memory_of(first, name) != _memory_of(second, name):
+            raise NotProven(f"'{_base(name)}' has other variables")
+
+
+def _memory_of(module: Module, name: str) -> object:
+    """The variables of a module that a function names."""
+    words = {
+        word
+        for item in module.functions[name].body or ()
+        for operand in getattr(item, "operands", ())
+        for word in re.findall(r"[\w$.]+", operand)
+    }
+    return {
+        one.name: (one.space, one.type, one.count, one.alignment, one.initial)
+        for one in module.variables
+        if one.name in words
+    }
+
+
+def _named(text: str, space: str) -> str:
+    """PTX with symbols as the source has them; those of one namespace as if they were outside."""
+    symbols = sorted({*_SYMBOL.findall(text)})
+    shown = demangled(symbols, parameters=True)
+    inside = {s.replace(f"{space}::", "") for s in shown if space and f"{space}::" in s}
+    names = {}
+    for symbol, name in zip(symbols, shown, strict=True):
+        plain = name.replace(f"{space}::", "") if space else name
+        # What a copy stands for is there as well, under its own name.
+        mark = "own_" if plain == name and name in inside else ""
+        names[symbol] = mark + _identifier(plain)
+    return _SYMBOL.sub(lambda found: names[found[1]], text)
+
+
+def _identifier(name: str) -> str:
+    """A name of PTX for a name of C++, different for different ones."""
+    return name if name.isidentifier() else "S$" + name.encode("latin-1", "replace").hex()
+
+
+def _base(identifier: str) -> str:
+    """`f` of what stands for `f(int)`, or `void f<…>(int)`; "" for others."""
+    if identifier.startswith("own_"):
+        return ""
+    name = identifier
+    if name.startswith("S$"):
+        name = bytes.fromhex(name[2:]).decode("latin-1")
+    return name.partition("(")[0].rpartition(" ")[2]
+
+
+def _compare_host(question: Question, space: str, copied: str, alone: str) -> None:
+    """Raises:
+    NotProven: a function of a copy is other code for the host.
+    """
+    names = {
+        one.name
+        for one in map(question.found.of, question.found.declarations)
+        if one.kind is Kind.FUNCTION and one.is_on_host
+    }
+    first, second = functions_of(alone, names, ""), functions_of(copied, names, space)
+    for name in sorted(names):
+        if name not in first or first[name] != second.get(name):
+            raise NotProven(f"'{name}' is compiled to other code for the host")
+
+
+def reduced(step: ChooseValues, proven: Sequence[str]) -> ChooseValues:
+    """The same with the proven sets alone."""
+    assert step.copies is not None
+    sets = {space: step.copies.sets[space] for space in proven}
+    return replace(step, copies=replace(step.copies, sets=sets))
