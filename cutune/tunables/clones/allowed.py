@@ -23,13 +23,12 @@ from cutune.tunables.clones.words import (
     INTEGERS,
     KEYWORDS,
     PLAIN,
-    PRAGMAS,
 )
 
 _CONST = frozenset({"const", "constexpr"})
 #: Attributes of variables within a function.
 _OF_VARIABLES = ("shared", "aligned", "unused")
-_PRAGMA = re.compile(r"#\s*pragma\s+(\w+)")
+_PRAGMA = re.compile(r"\s*#\s*pragma\s+(?:unroll|nounroll|cutune\s+region)\b")
 _HOME = "write it at file scope of the source itself"
 _ARGUMENTS = "pass it as an argument, or make it a constant"
 
@@ -173,8 +172,7 @@ class _Allowed:
         inside = tokens[declaration.body :]
         for at, token in enumerate(inside):
             if token.kind == "DIRECTIVE":
-                pragma = _PRAGMA.match(token.text)
-                if pragma is None or pragma[1] not in PRAGMAS:
+                if not _PRAGMA.match(token.text):
                     raise self._body(name, token.text.strip())
             elif token.kind == "IDENTIFIER":
                 self._check_word(declaration, at + declaration.body)
@@ -384,7 +382,8 @@ def is_plain_type(texts: Sequence[str]) -> bool:
 
 def _is_call(tokens: Sequence[Token], at: int) -> bool:
     behind = tokens[at + 1].text if at + 1 < len(tokens) else ""
-    return behind == "(" and tokens[at - 1].text in BEFORE_CALL
+    before = next((t.text for t in reversed(tokens[:at]) if t.kind != "DIRECTIVE"), "")
+    return behind == "(" and before in BEFORE_CALL
 
 
 def _closing(texts: Sequence[str], opener: int) -> int:

@@ -17,6 +17,7 @@ from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 from cutune.toolchain.line_markers import unescaped
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?', re.MULTILINE)
+_OURS = re.compile(r"\s*#\s*pragma\s+cutune\b")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _TYPES = ("struct", "class", "union", "enum", "typedef", "using")
 _NO_FUNCTIONS = ("__attribute__", "__launch_bounds__", "alignas", "decltype")
@@ -64,9 +65,10 @@ class Declaration:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All identifiers in it, those of pragmas too."""
+        """All identifiers in it, those of pragmas too; cutune's own mean nothing to a compiler."""
         found = {token.text for token in self.tokens if token.kind == "IDENTIFIER"}
-        pragmas = [token.text for token in self.tokens if token.kind == "DIRECTIVE"]
+        directives = [token.text for token in self.tokens if token.kind == "DIRECTIVE"]
+        pragmas = [text for text in directives if not _OURS.match(text)]
         return frozenset(found.union(*(re.findall(r"[A-Za-z_]\w*", text) for text in pragmas)))
 
     @property

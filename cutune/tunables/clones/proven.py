@@ -252,8 +252,8 @@ def _compare_host(question: Question, space: str, copied: str, alone: str) -> No
             raise NotProven(f"'{name}' is compiled to other code for the host")
 
 
-def reduced(step: ChooseValues, proven: Sequence[str]) -> ChooseValues:
+def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
     """The same with the proven sets alone."""
     assert step.copies is not None
     sets = {space: step.copies.sets[space] for space in proven}
-    return replace(step, copies=replace(step.copies, sets=sets))
+    return replace(step, copies=replace(step.copies, sets=sets), selection=selection)

@@ -38,5 +38,3 @@ PLAIN = INTEGERS | _words("""
     uint2 uint3 uint4 int2 int3 int4 float2 float3 float4 double2""")
 #: What stands before a call of a function, and never before a declaration of its name.
 BEFORE_CALL = _words("; { } ( ) , = += -= + - ! ? : || && == != < <= return else do")
-#: Pragmas within a function.
-PRAGMAS = _words("unroll nounroll")
