@@ -278,6 +278,15 @@ class _Allowed:
         found = [d for d in self.own if d.kind is Kind.TYPE and word in d.names]
         return len(found) == 1 and not found[0].scope and is_plain_type(found[0].texts)
 
+    def _is_constant(self, one: Declaration) -> bool:
+        """Constants of plain types, or arrays of them."""
+        end = next(i for i, text in enumerate(one.texts) if text in ("=", "[", "{", ";"))
+        head = {*one.texts[:end]} - one.names - {"static", "inline", "std", "::"}
+        plain = head - _CONST
+        is_plain = all(word in PLAIN or self._is_own(word) for word in plain)
+        calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
+        return bool(_CONST & head) and is_plain and not calls
+
     def _is_integer(self, type_: Sequence[str]) -> bool:
         words = {word for word in type_ if word not in ("const", "std", "::")}
         return bool(words) and words <= INTEGERS
@@ -329,8 +338,7 @@ class _Allowed:
         texts = one.texts
         shown = one.name or next(iter(sorted(one.names)), "")
         if one.kind is Kind.VARIABLE:
-            is_constant = "constexpr" in texts or ("const" in texts and "*" not in texts)
-            if not is_constant or "__attribute__" in texts or "volatile" in texts:
+            if not self._is_constant(one):
                 raise OneValue(f"it uses the variable '{shown}'", _ARGUMENTS)
         elif one.kind is Kind.PROTOTYPE:
             is_defined = any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.own)
@@ -338,7 +346,7 @@ class _Allowed:
                 raise OneValue(
                     f"it uses '{shown}', which another source defines", "define it in this source"
                 )
-        elif one.kind is Kind.OTHER and texts[0] != "template":
+        elif one.kind is Kind.OTHER and not _is_type_template(texts):
             raise OneValue(
                 f"it uses something of '{' '.join(texts[:5])} …', whose form is not known",
                 "declare one thing at a time there",
@@ -351,18 +359,29 @@ class _Allowed:
                     ("static", "constexpr"),
                     ("extern", "__attribute__"),
                 )
-                if text in ("thread_local", "static", "extern") and not is_known:
+                is_lasting = text in ("thread_local", "static", "extern", "mutable")
+                if is_lasting and not is_known:
                     raise OneValue(
                         f"it uses '{shown}', which holds '{text}'", "keep no state between calls"
                     )
 
 
+def _is_type_template(texts: Sequence[str]) -> bool:
+    """`template <…> struct`, not a template of variables."""
+    depth = 0
+    for at, text in enumerate(texts[:-1]):
+        depth += (text == "<") - (text == ">")
+        if at and depth == 0 and text == ">":
+            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
+    return False
+
+
 def is_plain_type(texts: Sequence[str]) -> bool:
     """A type of numbers, pointers and arrays: `typedef float T;`, `struct S { int n; };`."""
     if texts[0] in ("typedef", "using") and "{" not in texts:
-        return all(
-            text in (*PLAIN, "const", "*", "=", ";", "typedef", "using") for text in texts[:-2]
-        ) or (texts[0] == "using" and all(t in (*PLAIN, "const", "*", ";") for t in texts[3:]))
+        type_ = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
+        is_pointer = type_[-1:] == ("*",) and all(t.isidentifier() or t == "*" for t in type_)
+        return is_pointer or all(text in PLAIN or text == "const" for text in type_)
     if texts[0] != "struct" or "{" not in texts:
         return False
     inner = texts[texts.index("{") + 1 :]

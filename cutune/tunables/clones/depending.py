@@ -115,7 +115,7 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
         name = next(iter(parameters))
         raise OneValue(f"no function depends on {name}", "remove its pragma")
     while True:
-        graph.check_main(functions, functions)
+        graph.check_main(functions, ())
         exposed = {f: used for f in functions if (used := graph.callers(f, functions))}
         if len(exposed) == 1 and not graph.own[next(iter(exposed))].is_on_device:
             return Dependent(versions, tuple(sorted((*constants, *functions))), next(iter(exposed)))
