@@ -14,13 +14,12 @@ After:
     #pragma push_macro("WPT")
     #undef WPT
     #define WPT 4
-    namespace cutune_5f0c_1 {
+    … `add` and `run` become `cutune_5f0c_1_add` and `cutune_5f0c_1_run` …
     __global__ void add(int n, float *a) { … WPT … }
-    }
     #pragma pop_macro("WPT")
-    namespace cutune_5f0c_1 { void run(int n, float *a); }
+    void cutune_5f0c_1_run(int n, float *a);
     void run(int n, float *a) {
-        switch (cutune_set_5f0c((long long)(n))) { case 1: return cutune_5f0c_1::run(n, a); … }
+        switch (cutune_set_5f0c((long long)(n))) { case 1: return cutune_5f0c_1_run(n, a); … }
         add<<<n / WPT / 256, 256>>>(n, a); }
     … the copy of `run` …
 """

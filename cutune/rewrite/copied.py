@@ -1,7 +1,9 @@
 """Declarations that are written again for other values. Takes places in a source, gives edits.
 
-Each copy stands right behind its declaration, in a namespace of its value set, so that it sees what
-the declaration sees. `#line` keeps messages and `__LINE__` right.
+Each copy stands right behind its declaration, so that it sees what the declaration sees. A prefix
+of the value set distinguishes its names: macros put it there, so that the text stays as it is. In
+the scope of the declaration a copy finds what that finds; a namespace would add names of its own to
+those that the types of arguments bring in. `#line` keeps messages and `__LINE__` right.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ class Outer:
     """The function of the host that chooses.
 
     Attributes:
-        head: from its first token to the bracket behind its parameters.
+        place: of its name. head: from its first token to the bracket behind its parameters.
         body: the offset behind its `{`.
         arguments: the names of its parameters. sizes: of those by which it chooses.
     """
 
     name: str
+    place: Span
     head: Span
     body: int
     arguments: tuple[str, ...]
@@ -37,13 +40,14 @@ class Copies:
     """What is written again.
 
     Attributes:
-        declarations: from the first token to the last, in order.
+        declarations: from the first token to the last, in order. names: what they declare.
         values: the places of values of constants; macros have none.
-        sets: what each value set is called, and its values by the names of parameters.
+        sets: the prefix of each value set, and its values by the names of parameters.
     """
 
     source: Source
     declarations: tuple[Span, ...]
+    names: tuple[str, ...]
     outer: Outer
     values: Mapping[str, Span]
     sets: Mapping[str, Mapping[str, str]]
@@ -66,15 +70,18 @@ def dispatcher(copies: Copies, routine: str) -> str:
     sizes = ", ".join(f"(long long)({name})" for name in outer.sizes)
     arguments = ", ".join(outer.arguments)
     cases = (
-        f"case {number}: return {space}::{outer.name}({arguments});"
-        for number, space in enumerate(copies.sets, 1)
+        f"case {number}: return {prefix}{outer.name}({arguments});"
+        for number, prefix in enumerate(copies.sets, 1)
     )
     return f" switch ({routine}({sizes})) {{ {' '.join(cases)} default: break; }}"
 
 
 def _announced(copies: Copies) -> str:
-    head = one_line(copies.source[copies.outer.head])
-    return "".join(f"namespace {space} {{ {head}; }} " for space in copies.sets)
+    """Declarations of the outermost function's copies."""
+    outer, source = copies.outer, copies.source
+    before = one_line(source[Span(outer.head.start, outer.place.start)])
+    behind = one_line(source[Span(outer.place.end, outer.head.end)])
+    return "".join(f"{before} {prefix}{outer.name}{behind}; " for prefix in copies.sets)
 
 
 def _copies_of(copies: Copies, span: Span) -> str:
@@ -83,7 +90,7 @@ def _copies_of(copies: Copies, span: Span) -> str:
     return "".join(["\n", *texts, f"#line {last}\n"])
 
 
-def _copy(copies: Copies, span: Span, line: int, space: str, values: Mapping[str, str]) -> str:
+def _copy(copies: Copies, span: Span, line: int, prefix: str, values: Mapping[str, str]) -> str:
     inside = [
         Edit(Span(place.start - span.start, place.end - span.start), values[name])
         for name, place in copies.values.items()
@@ -91,9 +98,8 @@ def _copy(copies: Copies, span: Span, line: int, space: str, values: Mapping[str
     ]
     text = apply_edits(Source("", copies.source[span]), inside).text
     macros = {name: value for name, value in values.items() if name not in copies.values}
-    return "".join(
-        [*_set(macros), f"namespace {space} {{\n#line {line}\n{text}\n}}\n", *_reset(macros)]
-    )
+    macros |= {name: prefix + name for name in copies.names}
+    return "".join([*_set(macros), f"#line {line}\n{text}\n", *_reset(macros)])
 
 
 def _set(macros: Mapping[str, str]) -> Iterator[str]:

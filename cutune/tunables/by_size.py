@@ -115,14 +115,14 @@ def sets_in_program(
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
     question = Question(session, program, found, copies, rest, step)
     proven, refused = without_unproven(question)
-    for space, reason in refused.items():
-        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[space].items())
+    for prefix, reason in refused.items():
+        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
         session.warn(
             Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason)
         )
     if not proven:
         return None
-    cases = {list(copies.sets).index(space) + 1: case for case, space in enumerate(proven, 1)}
+    cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
     left = reduced(step, proven, emit_sets(choice, routine, cases, own))
     return SetsInProgram(left, choice.names)
 

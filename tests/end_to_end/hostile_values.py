@@ -71,6 +71,18 @@ static void run(int n, int *a) {{
 }}
 {main()}"""
 
+#: What a function declares within itself is of the scope around.
+DECLARED = f"""{HEAD}{ADD}static void run(int n, int *a) {{ void finish(int); {LAUNCH} finish(n); }}
+void finish(int n) {{ printf("%d done\\n", n); }}
+{main()}"""
+#: By the type of an argument a call finds all functions beside that type.
+BY_ARGUMENT = f"""{HEAD}struct Size {{ int n; }};
+{ADD.replace("int n,", "Size size,").replace("i < n", "i < size.n")}static void run(int n, int *a) {{
+    const Size size = {{n}};
+    {LAUNCH.replace("(n, a)", "(size, a)")}
+}}
+{main()}"""
+
 #: Per program its text, and what cutune says.
 REFUSED = {
     "static local": (
@@ -251,14 +263,6 @@ LEFT_OUT = {
         f'{HEAD}{ADD}static void run(int n, int *a) {{\n#include "body.inc"\n}}\n{main()}',
         "the compiler gets other tokens",
     ),
-    "declared within": (
-        HEAD
-        + ADD
-        + f"static void run(int n, int *a) {{ void finish(int); {LAUNCH} finish(n); }}\n"
-        + 'void finish(int n) { printf("%d done\\n", n); }\n'
-        + main(),
-        "'run' is compiled to other code for the host",
-    ),
 }
 INCLUDED = f"#pragma once\n{LAUNCH}\n"
 
@@ -270,7 +274,6 @@ WRONG = (
     "first value of a callee",
     "state of a template",
     "mutable constant",
-    "qualified name",
     "name of the function",
     "identity of a type",
     "constructor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from cutune.tunables.clones.proven import Question, without_unproven
 from cutune.tunables.clones.verdict import found_copies, verdicts
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
-from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
+from tests.trial_files import write_trials
 
 pytestmark = pytest.mark.nvcc
 
@@ -94,7 +96,9 @@ def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
     assert lines_of(plain_copies(path), path) != own
 
 
-@pytest.mark.parametrize("text", [hostile.PLAIN, hostile.MACROS])
+@pytest.mark.parametrize(
+    "text", [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT]
+)
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     session, program = loaded(path)
@@ -115,3 +119,59 @@ def test_a_copy_of_other_values_is_not_proven(tmp_path: Path) -> None:
     step = copied(program, found, replace(copies, sets={space: {"WPT": "2"}}))
     _, refused = without_unproven(Question(session, program, found, copies, {}, step))
     assert refused == {space: "the compiler gets other tokens"}
+
+
+# ---- from times to a program
+
+#: Per sample its parameters with the values that were tried, and at which size which are fastest.
+SAMPLE_VALUES = {
+    "triad": {"PRECISION": (32,), "WORK_PER_THREAD": (1, 2, 4), "LOOP_UNROLL_TRIAD": (0, 1)},
+    "md": {"PRECISION": (32,), "TEXTURE_MEMORY": (1,), "WORK_PER_THREAD": (1, 2, 4)},
+}
+BEST = {64: 4, 200: 1, 600: 2}
+BLOCKS = (64, 128)
+
+
+def _time(n: int, values: Mapping[str, int]) -> float:
+    """The best work per thread falls and rises; it is best unrolled, in blocks of 64."""
+    work = abs(values["WORK_PER_THREAD"] - BEST[n])
+    unrolled = values.get("LOOP_UNROLL_TRIAD", 1)
+    return 1 + 0.5 * work + 0.2 * (1 - unrolled) + (values["BLOCK_SIZE"] == BLOCKS[1])
+
+
+def tuned(source: Path, workspace: Path) -> Path:
+    """What `fit` and `emit` make of the times in a workspace."""
+    where = ("--workspace", workspace, *QUICK)
+    done = cutune("fit", source, "--model", "neighbours", *where)
+    assert done.returncode == 0 and "in one program:" in done.stdout, done.stderr
+    target = workspace / f"{source.stem}.tuned.cu"
+    done = cutune("emit", source, "-o", target, *where)
+    assert done.returncode == 0 and "CT822" not in done.stderr, done.stderr
+    assert "CT812" in done.stderr or "0 tunable" in done.stdout
+    return target
+
+
+@pytest.mark.parametrize("name", SAMPLE_VALUES)
+def test_samples_choose_by_size(name: str, tmp_path: Path) -> None:
+    """Another set at each size; the results are those of the original, whichever set runs."""
+    source = SAMPLES.parent / "bat" / f"{name}.cu"
+    _, program = loaded(source)
+    values = {**SAMPLE_VALUES[name], "BLOCK_SIZE": BLOCKS}
+    write_trials(tmp_path / "work", program, [*BEST], values, _time)
+    target = tuned(source, tmp_path / "work")
+    options = (*QUICK_FLAGS,)
+    own = compiled(source, source, tmp_path / "own", options)
+    binary = compiled(target, source, tmp_path / "tuned", options)
+    for n in (*BEST, 40, 100, 900):
+        wanted = run(own, str(n))
+        assert wanted.returncode == 0 and "PASSED" in wanted.stdout
+        for asked in ("", "0", "1", "2", "3", "next"):
+            done = run(binary, str(n), CUTUNE_VALUES=asked)
+            assert (done.returncode, done.stdout) == (0, wanted.stdout), (n, asked)
+    for n, best in BEST.items():
+        shown = run(binary, str(n), CUTUNE="verbose").stderr
+        assert f"WORK_PER_THREAD = {best}" in shown and f"for n = {n}" in shown
+        assert f"cutune: BLOCK_SIZE = 64 for n = {n}" in shown
+        assert "cutune" not in run(binary, str(n), CUTUNE="off").stderr
+    # Nothing was measured there.
+    assert "WORK_PER_THREAD = 1" in run(binary, "900", CUTUNE="verbose").stderr

@@ -1,6 +1,6 @@
 """What may be written again. Takes what depends on parameters, says why it may not.
 
-Everything here is a list of what is known to mean the same in a namespace of its own. In addition
+Everything here is a list of what is known to mean the same under another name. In addition
 the compiled code is compared (`proven.py`).
 """
 

@@ -19,12 +19,11 @@ _CONSTANT = re.compile(r"^(\.LC\d+):\n((?:(?!\.?\w+:).*\n)*)", re.MULTILINE)
 _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTILINE)
 
 
-def functions_of(assembly: str, names: Collection[str], space: str) -> dict[str, tuple[str, ...]]:
-    """The code of functions by their names; `space`: the namespace in which they are, or ""."""
+def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
+    """The code of functions by their names, before which a prefix stands."""
     constants = {label: _PLACES.sub("", text) for label, text in _CONSTANT.findall(assembly)}
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
-    prefix = f"{space}::" if space else ""
     found: dict[str, list[str]] = {}
     for symbol, body in _FUNCTION.findall(assembly):
         name = shown.get(symbol, symbol)

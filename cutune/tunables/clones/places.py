@@ -37,16 +37,19 @@ def copies_of(
     if any(token.kind == "DIRECTIVE" for token in outer.tokens[: outer.body]) or texts[-1] != ")":
         raise OneValue(f"the head of '{outer.name}' has an #if", "write it without")
     arguments = tuple(one.name for one in parameters_of(found.of(found.outer)))
+    named = texts.index(outer.name)
     places = Outer(
         outer.name,
+        outer.tokens[named].span,
         Span(outer.tokens[0].start, outer.tokens[outer.body - 1].end),
         outer.tokens[outer.body].end,
         arguments,
         tuple(sizes),
     )
     values = {one.name: one.value for one in constants if not one.is_macro}
-    names = {f"cutune_{tag(source, sets)}_{n}": one for n, one in enumerate(sets, 1)}
-    return Copies(source, tuple(map(_span, own)), places, values, names)
+    prefixes = {f"cutune_{tag(source, sets)}_{n}_": one for n, one in enumerate(sets, 1)}
+    names = tuple(sorted(found.names))
+    return Copies(source, tuple(map(_span, own)), names, places, values, prefixes)
 
 
 def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:

@@ -8,7 +8,7 @@ each architecture that will run, and its unoptimized code for the host.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session, first_error
@@ -63,14 +63,14 @@ class Question:
 
 
 def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The names of the sets whose copies are proven; of the others, why not."""
+    """The prefixes of the sets whose copies are proven; of the others, why not."""
     refused: dict[str, str] = {}
-    for space, reason in _unequal_texts(question):
-        refused[space] = reason
-    left = [space for space in question.copies.sets if space not in refused]
+    for prefix, reason in _unequal_texts(question):
+        refused[prefix] = reason
+    left = [prefix for prefix in question.copies.sets if prefix not in refused]
     if left:
         refused |= dict(_unequal_code(question, left))
-    return tuple(space for space in left if space not in refused), refused
+    return tuple(prefix for prefix in left if prefix not in refused), refused
 
 
 # ---- tokens
@@ -82,41 +82,50 @@ def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
         whole = expanded(question.session, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
-        yield from ((space, reason) for space in question.copies.sets)
+        yield from ((prefix, reason) for prefix in question.copies.sets)
         return
     own = question.found.versions.own
     if not _is_own(question, whole, own):
-        yield from ((space, "they change the program itself") for space in question.copies.sets)
+        yield from ((prefix, "they change the program itself") for prefix in question.copies.sets)
         return
-    for space, values in question.copies.sets.items():
+    for prefix, values in question.copies.sets.items():
         try:
             plain = expanded(question.session, question.plain(values))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
-            yield space, f"no program has them: {first_error(error.diagnostic.message)}"
+            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
             continue
         except OneValue as problem:
-            yield space, problem.reason
+            yield prefix, problem.reason
             continue
         wanted = [plain.declarations[index].texts for index in question.found.declarations]
         others = {*range(len(own.declarations))} - {*question.found.declarations}
         if any(own.declarations[i].texts != plain.declarations[i].texts for i in others):
-            yield space, "more depends on the values than is written again"
-        elif [one.texts for one in _copied(whole, space, question)] != wanted:
-            yield space, "the compiler gets other tokens"
+            yield prefix, "more depends on the values than is written again"
+        elif _copied(whole, prefix, question) != wanted:
+            yield prefix, "the compiler gets other tokens"
 
 
-def _copied(whole: Expanded, space: str, question: Question) -> list[Declaration]:
-    """What stands in a namespace, without the announcement of the outermost function."""
-    found = [one for one in whole.declarations if one.scope == (f"namespace {space}",)]
-    outer = question.copies.outer.name
-    return [one for one in found if not (one.kind is Kind.PROTOTYPE and one.name == outer)]
+def _copied(whole: Expanded, prefix: str, question: Question) -> list[tuple[str, ...]]:
+    """The copies of a value set, by their own names; not the announcement of the outermost one."""
+    found = [one for one in whole.declarations if _is_of(one, (prefix,))]
+    outer = prefix + question.copies.outer.name
+    names = {prefix + name: name for name in question.copies.names}
+    return [
+        tuple(names.get(text, text) for text in one.texts)
+        for one in found
+        if not (one.kind is Kind.PROTOTYPE and one.name == outer)
+    ]
+
+
+def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
+    return any(name.startswith(prefix) for name in one.names for prefix in prefixes)
 
 
 def _is_own(question: Question, whole: Expanded, own: Expanded) -> bool:
     """Is all the rest what the program was, but for the choice in its outermost function?"""
-    spaces = {(f"namespace {space}",) for space in question.copies.sets}
-    rest = [one for one in whole.declarations if one.scope not in spaces and not _is_pushed(one)]
+    prefixes = tuple(question.copies.sets)
+    rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
     chosen = dispatcher(question.copies, question.step.routine)
     found = question.found.of(question.found.outer)
     body = found.body + 1
@@ -139,26 +148,26 @@ def _is_pushed(one: Declaration) -> bool:
 # ---- code
 
 
-def _unequal_code(question: Question, spaces: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Sets whose copies are compiled to other code than programs that have these values alone."""
     session = question.session
     try:
         device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
-        yield from ((space, reason) for space in spaces)
+        yield from ((prefix, reason) for prefix in prefixes)
         return
-    for space in spaces:
+    for prefix in prefixes:
         try:
-            plain = question.plain(question.copies.sets[space])
+            plain = question.plain(question.copies.sets[prefix])
             texts = session.compiled_unit(plain)
             for copied, alone in zip(device, texts, strict=True):
-                _compare_device(question, space, copied, alone)
-            _compare_host(question, space, host, _assembly(session, plain))
+                _compare_device(question, prefix, copied, alone)
+            _compare_host(question, prefix, host, _assembly(session, plain))
         except CutuneError as error:
-            yield space, f"no program has them: {first_error(error.diagnostic.message)}"
+            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
         except NotProven as problem:
-            yield space, str(problem)
+            yield prefix, str(problem)
 
 
 def _assembly(session: Session, unit: TranslationUnit) -> str:
@@ -168,7 +177,7 @@ def _assembly(session: Session, unit: TranslationUnit) -> str:
     )
 
 
-def _compare_device(question: Question, space: str, copied: str, alone: str) -> None:
+def _compare_device(question: Question, prefix: str, copied: str, alone: str) -> None:
     """Raises:
     NotProven: a function of a copy is other code for the device.
     """
@@ -176,7 +185,7 @@ def _compare_device(question: Question, space: str, copied: str, alone: str) -> 
     kernels = {
         one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
     }
-    own, other = _named(alone, ""), _named(copied, space)
+    own, other = _named(alone, ""), _named(copied, prefix)
     try:
         first, second = parse(own), parse(other)
     except PtxError as error:
@@ -208,14 +217,14 @@ def _memory_of(module: Module, name: str) -> object:
     }
 
 
-def _named(text: str, space: str) -> str:
-    """PTX with symbols as the source has them; those of one namespace as if they were outside."""
+def _named(text: str, prefix: str) -> str:
+    """PTX with symbols as the source has them; those of one value set by their own names."""
     symbols = sorted({*_SYMBOL.findall(text)})
     shown = demangled(symbols, parameters=True)
-    inside = {s.replace(f"{space}::", "") for s in shown if space and f"{space}::" in s}
+    inside = {name.replace(prefix, "") for name in shown if prefix and prefix in name}
     names = {}
     for symbol, name in zip(symbols, shown, strict=True):
-        plain = name.replace(f"{space}::", "") if space else name
+        plain = name.replace(prefix, "") if prefix else name
         # What a copy stands for is there as well, under its own name.
         mark = "own_" if plain == name and name in inside else ""
         names[symbol] = mark + _identifier(plain)
@@ -237,7 +246,7 @@ def _base(identifier: str) -> str:
     return name.partition("(")[0].rpartition(" ")[2]
 
 
-def _compare_host(question: Question, space: str, copied: str, alone: str) -> None:
+def _compare_host(question: Question, prefix: str, copied: str, alone: str) -> None:
     """Raises:
     NotProven: a function of a copy is other code for the host.
     """
@@ -246,7 +255,7 @@ def _compare_host(question: Question, space: str, copied: str, alone: str) -> No
         for one in map(question.found.of, question.found.declarations)
         if one.kind is Kind.FUNCTION and one.is_on_host
     }
-    first, second = functions_of(alone, names, ""), functions_of(copied, names, space)
+    first, second = functions_of(alone, names, ""), functions_of(copied, names, prefix)
     for name in sorted(names):
         if name not in first or first[name] != second.get(name):
             raise NotProven(f"'{name}' is compiled to other code for the host")
@@ -255,5 +264,5 @@ def _compare_host(question: Question, space: str, copied: str, alone: str) -> No
 def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
     """The same with the proven sets alone."""
     assert step.copies is not None
-    sets = {space: step.copies.sets[space] for space in proven}
+    sets = {prefix: step.copies.sets[prefix] for prefix in proven}
     return replace(step, copies=replace(step.copies, sets=sets), selection=selection)
