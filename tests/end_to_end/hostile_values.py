@@ -77,9 +77,33 @@ void finish(int n) {{ printf("%d done\\n", n); }}
 {main()}"""
 #: By the type of an argument a call finds all functions beside that type.
 BY_ARGUMENT = f"""{HEAD}struct Size {{ int n; }};
-{ADD.replace("int n,", "Size size,").replace("i < n", "i < size.n")}static void run(int n, int *a) {{
+{ADD.replace("int n,", "Size size,").replace("i < n", "i < size.n")}
+static void run(int n, int *a) {{
     const Size size = {{n}};
     {LAUNCH.replace("(n, a)", "(size, a)")}
+}}
+{main()}"""
+
+#: A constant in place of the macro, constants and a type that depend on it, shared memory.
+CONSTANTS = f"""\
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune tune(WPT: 1, 4) data(n)
+constexpr int WPT = 1;
+constexpr int TILE = 32 * WPT;
+struct Part {{ int values[TILE]; }};
+__device__ int sum_of(const Part &part, int at) {{ return part.values[at] + 1; }}
+__global__ void add(int n, int *a) {{
+    __shared__ Part part;
+    extern __shared__ int room[];
+    int i = blockIdx.x * TILE + threadIdx.x;
+    part.values[threadIdx.x] = i < n ? a[i] : 0;
+    room[threadIdx.x] = sum_of(part, threadIdx.x);
+    __syncthreads();
+    if (i < n) a[i] = room[threadIdx.x];
+}}
+static void run(int n, int *a) {{
+    add<<<(n + TILE - 1) / TILE, TILE, sizeof(Part)>>>(n, a);
 }}
 {main()}"""
 

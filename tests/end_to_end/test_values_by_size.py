@@ -97,7 +97,8 @@ def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT]
+    "text",
+    [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT, hostile.CONSTANTS],
 )
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
