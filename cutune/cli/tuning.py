@@ -159,7 +159,7 @@ def emit(options: argparse.Namespace) -> int:
     session = session_of(options)
     # What is not proven on compiled code is not written.
     programs = session.load_all(options.files, require_nvcc=True)
-    if options.form is not None:
+    if options.form in ("header", "flags"):
         return _emit_values(session, programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
