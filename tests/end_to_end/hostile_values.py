@@ -107,6 +107,17 @@ static void run(int n, int *a) {{
 }}
 {main()}"""
 
+#: Only the host depends on the value.
+HOST_ONLY = f"""{HEAD}{ADD.replace("WPT", "unit").replace("int n,", "int n, int unit,")}
+static void run(int n, int *a) {{ {LAUNCH.replace("(n, a)", "(n, WPT, a)")} }}
+{main()}"""
+#: What is set of a kernel is set of its copies.
+LARGE = f"""{HEAD}{ADD}static void run(int n, int *a) {{
+    cudaFuncSetAttribute(add, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
+    {LAUNCH.replace("32>>>", "32, 60000>>>")}
+}}
+{main()}"""
+
 #: Per program its text, and what cutune says.
 REFUSED = {
     "static local": (
@@ -146,7 +157,49 @@ REFUSED = {
             "{ return most < x ? most = x : most; } };\nstatic const Memory memory = {0};\n",
             "memory.of(WPT)",
         ),
-        "it uses the variable 'memory'",
+        "it uses 'Memory', which holds 'mutable'",
+    ),
+    "virtual function": (
+        HEAD
+        + "struct Memory { virtual int of(int x) = 0; };\n"
+        + "struct Most : Memory { int most = 0;\n"
+        + "    int of(int x) override { return most < x ? most = x : most; } };\n"
+        + ADD
+        + "static void run(int n, int *a, Memory &memory) {\n"
+        + "    const int unit = memory.of(WPT);\n"
+        + "    add<<<(n + 32 * unit - 1) / (32 * unit), 32>>>(n, a);\n}\n"
+        + main("run(n, a, memory)", "Most memory;"),
+        "so that it is not known what is called",
+    ),
+    "pointer to a function": (
+        HEAD
+        + "struct Memory { int (*of)(int x); };\n"
+        + "static int largest(int x) { static int most; return most < x ? most = x : most; }\n"
+        + ADD
+        + "static void run(int n, int *a, const Memory &memory) {\n"
+        + "    const int unit = memory.of(WPT);\n"
+        + "    add<<<(n + 32 * unit - 1) / (32 * unit), 32>>>(n, a);\n}\n"
+        + main("run(n, a, memory)", "const Memory memory = {largest};"),
+        "'Memory' holds 'a pointer to a function'",
+    ),
+    "member of a class": (
+        HEAD
+        + ADD
+        + "struct Runner { static void run(int n, int *a) { "
+        + LAUNCH
+        + " } };\n"
+        + main("Runner::run(n, a)"),
+        "'main' uses it",
+    ),
+    "hidden type": (
+        HEAD
+        + "struct Loud { int n; Loud(int n) : n(n) {}\n"
+        + '    Loud(const Loud &o) : n(o.n) { puts("copy"); } };\n'
+        + "struct Pair { Loud loud; int n; };\n"
+        + ADD
+        + f"static void run(int n, int *a, Pair pair) {{ {LAUNCH} }}\n"
+        + main("run(n, a, Pair{Loud(n), n})"),
+        "'run' has the parameter 'Pair pair'",
     ),
     "qualified name": (
         HEAD + ADD + RUN.replace("add<<<", "::add<<<") + main(),
@@ -298,6 +351,9 @@ WRONG = (
     "first value of a callee",
     "state of a template",
     "mutable constant",
+    "virtual function",
+    "pointer to a function",
+    "hidden type",
     "name of the function",
     "identity of a type",
     "constructor",

@@ -14,7 +14,7 @@ from cutune.passes import ChooseValues
 from cutune.rewrite.copied import Copies
 from cutune.tunables.clones.depending import Dependent, dependent
 from cutune.tunables.clones.places import copies_of, tag
-from cutune.tunables.clones.proven import Question, without_unproven
+from cutune.tunables.clones.proven import Question, unequal_code, without_unproven
 from cutune.tunables.clones.verdict import found_copies, verdicts
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
@@ -98,7 +98,14 @@ def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT, hostile.CONSTANTS],
+    [
+        hostile.PLAIN,
+        hostile.MACROS,
+        hostile.DECLARED,
+        hostile.BY_ARGUMENT,
+        hostile.CONSTANTS,
+        hostile.LARGE,
+    ],
 )
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
@@ -112,14 +119,23 @@ def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     assert lines_of(target, path) == lines_of(path, path)
 
 
-def test_a_copy_of_other_values_is_not_proven(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (hostile.PLAIN, "'add' is compiled to other code"),
+        (hostile.HOST_ONLY, "'run' is compiled to other code for the host"),
+    ],
+)
+def test_a_copy_of_other_values_is_not_proven(text: str, reason: str, tmp_path: Path) -> None:
     """The copies are compared with what they claim to be, in text and in code."""
-    session, program = loaded(written(tmp_path, hostile.PLAIN))
+    session, program = loaded(written(tmp_path, text))
     found, copies = found_copies(session, program, program.constants, {}, [FOUR])
-    (space,) = copies.sets
-    step = copied(program, found, replace(copies, sets={space: {"WPT": "2"}}))
-    _, refused = without_unproven(Question(session, program, found, copies, {}, step))
-    assert refused == {space: "the compiler gets other tokens"}
+    (prefix,) = copies.sets
+    step = copied(program, found, replace(copies, sets={prefix: {"WPT": "2"}}))
+    question = Question(session, program, found, copies, {}, step)
+    _, refused = without_unproven(question)
+    assert refused == {prefix: "the compiler gets other tokens"}
+    assert [*unequal_code(question, [prefix])] == [(prefix, reason)]
 
 
 # ---- from times to a program

@@ -10,11 +10,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import Token
-from cutune.tunables.clones.declarations import Declaration, Kind
+from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
 from cutune.tunables.clones.depending import Dependent, OneValue
+from cutune.tunables.clones.reached import check_reached
 from cutune.tunables.clones.words import (
     ATTRIBUTES,
     BEFORE_CALL,
@@ -29,8 +29,9 @@ _CONST = frozenset({"const", "constexpr"})
 #: Attributes of variables within a function.
 _OF_VARIABLES = ("shared", "aligned", "unused")
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+(?:unroll|nounroll|cutune\s+region)\b")
+#: Functions of the runtime that set something of the kernel that is their first argument.
+_SETTING = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig")
 _HOME = "write it at file scope of the source itself"
-_ARGUMENTS = "pass it as an argument, or make it a constant"
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def check(found: Dependent, data: Collection[str]) -> None:
                 allowed.check_constant(index, texts)
     allowed.check_outer(data)
     allowed.check_calls()
-    allowed.check_reached()
+    check_reached(found)
 
 
 def parameters_of(function: Declaration) -> tuple[Parameter, ...]:
@@ -97,6 +98,11 @@ class _Allowed:
     @property
     def own(self) -> Sequence[Declaration]:
         return self.found.versions.own.declarations
+
+    @cached_property
+    def types(self) -> PlainTypes:
+        """What is known of types."""
+        return PlainTypes(self.own)
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -199,7 +205,9 @@ class _Allowed:
         if word in self.found.names and before in ("::", ".", "->", "&"):
             raise self._body(name, f"{before}{word}")
         is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
-        if word in self.functions and not is_called:
+        # What is set of a kernel is set of the copy by its own function.
+        is_set = before == "(" and tokens[at - 2].text in _SETTING
+        if word in self.functions and not (is_called or is_set):
             raise OneValue(f"'{name}' uses '{word}' without calling it", "call it directly")
 
     def _body(self, name: str, what: str) -> OneValue:
@@ -222,7 +230,7 @@ class _Allowed:
                 raise OneValue(
                     f"the value of '{name}' is not a plain expression", "write it without calls"
                 )
-        elif not is_plain_type(texts):
+        elif not self.types.is_plain_type(declaration):
             raise OneValue(
                 f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
             )
@@ -236,7 +244,7 @@ class _Allowed:
             raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
         for one in parameters:
-            is_passed_on = one.type[-1] in ("*", "&") or self._is_plain(one.type)
+            is_passed_on = one.type[-1] in ("*", "&") or self.types.is_plain(one.type)
             if "&&" in one.type or not is_passed_on:
                 shown = " ".join((*one.type, one.name))
                 raise OneValue(
@@ -252,7 +260,7 @@ class _Allowed:
                 )
         at = outer.texts.index(outer.name)
         result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
-        if result[-1:] != ["*"] and not self._is_plain(result):
+        if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
             raise OneValue(
                 f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
             )
@@ -268,24 +276,6 @@ class _Allowed:
                 f"a type in the head of '{outer.name}' depends on it: '{depending[0]}'",
                 "keep what depends on it within the function",
             )
-
-    def _is_plain(self, type_: Sequence[str]) -> bool:
-        words = [word for word in type_ if word not in ("const", "std", "::")]
-        return bool(words) and all(word in PLAIN | {"void"} or self._is_own(word) for word in words)
-
-    def _is_own(self, word: str) -> bool:
-        """Is it a plain type of the user?"""
-        found = [d for d in self.own if d.kind is Kind.TYPE and word in d.names]
-        return len(found) == 1 and not found[0].scope and is_plain_type(found[0].texts)
-
-    def _is_constant(self, one: Declaration) -> bool:
-        """Constants of plain types, or arrays of them."""
-        end = next(i for i, text in enumerate(one.texts) if text in ("=", "[", "{", ";"))
-        head = {*one.texts[:end]} - one.names - {"static", "inline", "std", "::"}
-        plain = head - _CONST
-        is_plain = all(word in PLAIN or self._is_own(word) for word in plain)
-        calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
-        return bool(_CONST & head) and is_plain and not calls
 
     def _is_integer(self, type_: Sequence[str]) -> bool:
         words = {word for word in type_ if word not in ("const", "std", "::")}
@@ -304,99 +294,6 @@ class _Allowed:
                             f"'{outer}' is used without being called",
                             "call it directly everywhere",
                         )
-
-    # ---- other code of the user
-
-    def check_reached(self) -> None:
-        """What is called besides holds nothing that outlives a call."""
-        outer = self.found.of(self.found.outer).name
-        words = frozenset[str]().union(
-            *(self.found.versions.words(index) for index in self.found.declarations)
-        )
-        waiting = [
-            index
-            for index, one in enumerate(self.own)
-            # Operators and destructors are called without a name.
-            if one.names & words or {"operator", "~"} & {*one.texts}
-        ]
-        seen = {*self.found.declarations}
-        while waiting:
-            index = waiting.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            reached = self.own[index]
-            if outer in reached.words and reached.kind is Kind.FUNCTION:
-                raise OneValue(
-                    f"'{outer}' calls '{reached.name}', which calls it again",
-                    "call it from outside alone",
-                )
-            self._check_reached(reached)
-            waiting += [i for i, one in enumerate(self.own) if one.names & reached.words]
-
-    def _check_reached(self, one: Declaration) -> None:
-        texts = one.texts
-        shown = one.name or next(iter(sorted(one.names)), "")
-        if one.kind is Kind.VARIABLE:
-            if not self._is_constant(one):
-                raise OneValue(f"it uses the variable '{shown}'", _ARGUMENTS)
-        elif one.kind is Kind.PROTOTYPE:
-            is_defined = any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.own)
-            if not is_defined:
-                raise OneValue(
-                    f"it uses '{shown}', which another source defines", "define it in this source"
-                )
-        elif one.kind is Kind.OTHER and not _is_type_template(texts):
-            raise OneValue(
-                f"it uses something of '{' '.join(texts[:5])} …', whose form is not known",
-                "declare one thing at a time there",
-            )
-        else:
-            inside = texts[one.body :] if one.body >= 0 else texts
-            for text, following in pairwise(inside):
-                # `static const` may be set by the first call.
-                is_known = (text, following) in (
-                    ("static", "constexpr"),
-                    ("extern", "__attribute__"),
-                )
-                is_lasting = text in ("thread_local", "static", "extern", "mutable")
-                if is_lasting and not is_known:
-                    raise OneValue(
-                        f"it uses '{shown}', which holds '{text}'", "keep no state between calls"
-                    )
-
-
-def _is_type_template(texts: Sequence[str]) -> bool:
-    """`template <…> struct`, not a template of variables."""
-    depth = 0
-    for at, text in enumerate(texts[:-1]):
-        depth += (text == "<") - (text == ">")
-        if at and depth == 0 and text == ">":
-            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
-    return False
-
-
-def is_plain_type(texts: Sequence[str]) -> bool:
-    """A type of numbers, pointers and arrays: `typedef float T;`, `struct S { int n; };`."""
-    if texts[0] in ("typedef", "using") and "{" not in texts:
-        type_ = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
-        is_pointer = type_[-1:] == ("*",) and all(t.isidentifier() or t == "*" for t in type_)
-        return is_pointer or all(text in PLAIN or text == "const" for text in type_)
-    if texts[0] != "struct" or "{" not in texts:
-        return False
-    inner = texts[texts.index("{") + 1 :]
-    head = texts[1 : texts.index("{")]
-    is_plain_head = len(head) == 1 or head[:1] == ("__attribute__",)
-    return is_plain_head and not {*inner} & {
-        "(",
-        "~",
-        "operator",
-        "static",
-        "&",
-        ":",
-        "=",
-        "virtual",
-    }
 
 
 def _is_call(tokens: Sequence[Token], at: int) -> bool:

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 from cutune.toolchain.line_markers import unescaped
+from cutune.tunables.clones.words import PLAIN
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?', re.MULTILINE)
 _OURS = re.compile(r"\s*#\s*pragma\s+cutune\b")
@@ -336,3 +337,63 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
 
 def _is_attribute(tokens: Sequence[Token], opener: int) -> bool:
     return tokens[opener - 1].text == "__attribute__"
+
+
+@dataclass(frozen=True)
+class PlainTypes:
+    """Which types are numbers, pointers, and structures and arrays of them: copied byte by byte."""
+
+    own: Sequence[Declaration]
+
+    def is_plain(self, type_: Sequence[str]) -> bool:
+        """`const Size`, `unsigned int`, `float *`."""
+        if type_[-1:] == ["*"] or type_[-1:] == ("*",):
+            return True
+        words = [word for word in type_ if word not in ("const", "std", "::")]
+        return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
+
+    def _is_own(self, word: str) -> bool:
+        found = [one for one in self.own if word in one.names]
+        return len(found) == 1 and not found[0].scope and self.is_plain_type(found[0])
+
+    def is_plain_type(self, one: Declaration) -> bool:
+        """`typedef float T;`, `using T = float;`, `struct S { int n; float *a, b[4]; };`."""
+        texts = one.texts
+        if one.kind is not Kind.TYPE:
+            return False
+        if "{" not in texts:
+            alias = texts[1:-2] if texts[0] == "typedef" else texts[3:-1]
+            is_alias = texts[0] in ("typedef", "using") and all(map(_is_type_word, alias))
+            return is_alias and self.is_plain(alias)
+        opener = texts.index("{")
+        is_named = opener == 2 or texts[1] == "__attribute__"
+        inner = texts[opener + 1 : -2]
+        if texts[0] != "struct" or not is_named or texts[-2] != "}":
+            return False
+        return all(self._is_member(piece) for piece in _pieces(inner))
+
+    def _is_member(self, piece: Sequence[str]) -> bool:
+        """member = type "*"* name ("[" … "]")* ("," …)?; a list has no bracket of another kind."""
+        if {"(", "{", "=", ":", "&", "static", "mutable", "operator"} & {*piece}:
+            return False
+        end = next((i for i, t in enumerate(piece) if t in ("*", ",", "[")), len(piece))
+        type_ = piece[:end] if piece[end : end + 1] == ("*",) else piece[: end - 1]
+        is_pointer = piece[end : end + 1] == ("*",) and "," not in piece
+        return all(map(_is_type_word, type_)) and (is_pointer or self.is_plain(type_))
+
+
+def _is_type_word(text: str) -> bool:
+    return text.isidentifier() or text in ("*", "::")
+
+
+def _pieces(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The parts before each semicolon; all of it ends with one."""
+    piece: list[str] = []
+    for text in texts:
+        if text == ";":
+            yield tuple(piece)
+            piece = []
+        else:
+            piece.append(text)
+    if piece:
+        yield ("(", *piece)

@@ -14,14 +14,18 @@ from cutune.toolchain.demangle import demangled
 _FUNCTION = re.compile(r"^([A-Za-z_$][\w$.]*):$(.*?)^\s*\.size\s+\1,", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r"(?<![\w$.])_Z[\w$]+")
 _LABEL = re.compile(r"(?<![\w$])\.L\w+")
-_CONSTANT = re.compile(r"^(\.LC\d+):\n((?:(?!\.?\w+:).*\n)*)", re.MULTILINE)
+#: Data of the compiler: constants, texts, tables of jumps.
+_DATA = re.compile(
+    r"^(\.L\w+):\n((?:\s*\.(?:string|ascii|asciz|byte|value|word|long|quad|octa|zero)\b.*\n)+)",
+    re.MULTILINE,
+)
 #: What says where code stands, not what it does.
 _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTILINE)
 
 
 def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
     """The code of functions by their names, before which a prefix stands."""
-    constants = {label: _PLACES.sub("", text) for label, text in _CONSTANT.findall(assembly)}
+    constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
     found: dict[str, list[str]] = {}
@@ -41,11 +45,15 @@ def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str
 
 
 def _with_labels(text: str, constants: dict[str, str]) -> str:
+    """Labels of the function by their order, others by what is there."""
     numbers: dict[str, int] = {}
+    own = {*re.findall(r"^(\.L\w+):", text, re.MULTILINE)}
 
     def named(found: re.Match[str]) -> str:
-        if found[0] in constants:
-            return f"<{constants[found[0]]}>"
-        return f".L<{numbers.setdefault(found[0], len(numbers))}>"
+        label = found[0]
+        if label in own or label not in constants:
+            return f".L<{numbers.setdefault(label, len(numbers))}>"
+        # A table of jumps names labels of the function.
+        return f"<{_LABEL.sub(named, constants[label])}>"
 
     return _LABEL.sub(named, text)

@@ -69,7 +69,7 @@ def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str
         refused[prefix] = reason
     left = [prefix for prefix in question.copies.sets if prefix not in refused]
     if left:
-        refused |= dict(_unequal_code(question, left))
+        refused |= dict(unequal_code(question, left))
     return tuple(prefix for prefix in left if prefix not in refused), refused
 
 
@@ -148,7 +148,7 @@ def _is_pushed(one: Declaration) -> bool:
 # ---- code
 
 
-def _unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
+def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Sets whose copies are compiled to other code than programs that have these values alone."""
     session = question.session
     try:
@@ -185,17 +185,19 @@ def _compare_device(question: Question, prefix: str, copied: str, alone: str) ->
     kernels = {
         one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
     }
-    own, other = _named(alone, ""), _named(copied, prefix)
+    own, _ = _named(alone, "")
+    other, of_set = _named(copied, prefix)
     try:
         first, second = parse(own), parse(other)
     except PtxError as error:
         raise NotProven(f"their code is not understood: {error}") from error
-    wanted = [name for name in first.functions if _base(name) in names]
-    if {name for name in second.functions if _base(name) in names} != {*wanted}:
+    # With instances of templates for types and functions of the copies.
+    wanted = {name for name in second.functions if name in of_set}
+    if not wanted <= first.functions.keys() or not kernels <= {_base(name) for name in wanted}:
         raise NotProven("they are compiled to other functions")
-    if not kernels <= {_base(name) for name in wanted}:
-        raise NotProven("a kernel is not found in the compiled code")
-    for name in wanted:
+    if {name for name in first.functions if _base(name) in names} - wanted:
+        raise NotProven("they are compiled to fewer functions")
+    for name in sorted(wanted):
         if code_of(first, name) != code_of(second, name):
             raise NotProven(f"'{_base(name)}' is compiled to other code")
         if _memory_of(first, name) != _memory_of(second, name):
@@ -217,8 +219,11 @@ def _memory_of(module: Module, name: str) -> object:
     }
 
 
-def _named(text: str, prefix: str) -> str:
-    """PTX with symbols as the source has them; those of one value set by their own names."""
+def _named(text: str, prefix: str) -> tuple[str, frozenset[str]]:
+    """PTX with symbols as the source has them; those of one value set by their own names.
+
+    Gives these names, too.
+    """
     symbols = sorted({*_SYMBOL.findall(text)})
     shown = demangled(symbols, parameters=True)
     inside = {name.replace(prefix, "") for name in shown if prefix and prefix in name}
@@ -228,7 +233,8 @@ def _named(text: str, prefix: str) -> str:
         # What a copy stands for is there as well, under its own name.
         mark = "own_" if plain == name and name in inside else ""
         names[symbol] = mark + _identifier(plain)
-    return _SYMBOL.sub(lambda found: names[found[1]], text)
+    of_set = frozenset(_identifier(name) for name in inside)
+    return _SYMBOL.sub(lambda found: names[found[1]], text), of_set
 
 
 def _identifier(name: str) -> str:
