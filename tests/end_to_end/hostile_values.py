@@ -293,6 +293,10 @@ REFUSED = {
         + main(),
         "'run' calls 'half', which calls it again",
     ),
+    "called by other sources": (
+        HEAD + ADD + RUN.removeprefix("static ") + "int grid_of(int n) { return n / WPT; }\n",
+        "'run' and 'grid_of' depend on it, and other sources may call each",
+    ),
     "address taken": (
         HEAD + ADD + RUN + main("(*call)(n, a)", "void (*call)(int, int *) = run;"),
         "'run' is used without being called",

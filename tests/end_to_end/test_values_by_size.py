@@ -76,6 +76,12 @@ def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path)
     assert verdict.note.code.number == "CT821" and not verdict.outer
 
 
+def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
+    text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
+    session, program = loaded(written(tmp_path, text))
+    assert verdicts(session, program)["WPT"].outer == "run"
+
+
 @pytest.mark.parametrize("name", hostile.LEFT_OUT)
 def test_copies_that_are_compiled_otherwise_are_left_out(name: str, tmp_path: Path) -> None:
     text, reason = hostile.LEFT_OUT[name]

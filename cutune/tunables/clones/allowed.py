@@ -182,8 +182,11 @@ class _Allowed:
                     raise self._body(name, token.text.strip())
             elif token.kind == "IDENTIFIER":
                 self._check_word(declaration, at + declaration.body)
-        if name in {token.text for token in inside}:
-            raise OneValue(f"'{name}' calls itself", "write it as a loop")
+        called = {token.text for token in inside}
+        for again in (name, self.found.of(self.found.outer).name):
+            if again in called:
+                itself = "itself" if again == name else f"'{again}' again"
+                raise OneValue(f"'{name}' calls {itself}", "write it as a loop")
 
     def _check_word(self, declaration: Declaration, at: int) -> None:
         tokens, name = declaration.tokens, declaration.name

@@ -117,10 +117,18 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
     while True:
         graph.check_main(functions, ())
         exposed = {f: used for f in functions if (used := graph.callers(f, functions))}
-        if len(exposed) == 1 and not graph.own[next(iter(exposed))].is_on_device:
-            return Dependent(versions, tuple(sorted((*constants, *functions))), next(iter(exposed)))
+        # Where nothing here calls any of them, another source may call one that nothing calls.
+        outer = [*exposed] if exposed else graph.uncalled(functions)
+        if len(outer) == 1 and not graph.own[outer[0]].is_on_device:
+            return Dependent(versions, tuple(sorted((*constants, *functions))), outer[0])
         if not exposed:
-            raise graph.no_outer(functions)
+            names = " and ".join(f"'{graph.own[index].name}'" for index in sorted(outer))
+            if not outer:
+                raise OneValue("functions that depend on it call each other", "write a loop")
+            raise OneValue(
+                f"{names} depend on it, and other sources may call each",
+                "call all through one function of the host",
+            )
         callers = {caller for found in exposed.values() for caller in found}
         graph.check_main(callers, exposed)
         functions |= callers
@@ -179,9 +187,15 @@ class _Graph:
                 )
         return users - inside
 
-    def no_outer(self, functions: set[int]) -> OneValue:
-        names = ", ".join(sorted(self.own[i].name for i in functions))
-        return OneValue(f"nothing calls {names}", "remove its pragma")
+    def uncalled(self, functions: set[int]) -> list[int]:
+        """Those of some functions that none of the others names."""
+        return [
+            index
+            for index in functions
+            if not any(
+                self.own[index].names & self.versions.words(other) for other in functions - {index}
+            )
+        ]
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
         """Raises:
