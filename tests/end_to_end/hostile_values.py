@@ -340,6 +340,14 @@ LEFT_OUT = {
         + main(),
         "the compiler gets other tokens",
     ),
+    "device alone": (
+        HEAD
+        + "#ifdef __CUDA_ARCH__\n#define UNIT WPT\n#else\n#define UNIT 9\n#endif\n"
+        + ADD.replace("WPT", "UNIT")
+        + RUN
+        + main(),
+        "more of the device's code depends on the values than is written again",
+    ),
     "included once": (
         f'{HEAD}{ADD}static void run(int n, int *a) {{\n#include "body.inc"\n}}\n{main()}',
         "the compiler gets other tokens",
@@ -363,5 +371,6 @@ WRONG = (
     "constructor",
     "copied argument",
     "counted",
+    "device alone",
     "included once",
 )

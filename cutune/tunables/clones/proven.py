@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from cutune.analysis.session import Session, first_error
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Module, PtxError
+from cutune.emulator.ptx.types import Module, PtxError, Variable
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.tokens import lex_significant
 from cutune.passes import ChooseValues, ReplaceTunables
@@ -29,6 +29,12 @@ from cutune.tunables.clones.host_code import functions_of
 from cutune.tunables.clones.versions import expanded, plain_unit
 
 _SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
+
+
+#: Names of what stands beside the copies of one set: the program's own, and other copies.
+_OTHER = "cutune_other_"
+#: Texts are numbered through a module.
+_TEXT = re.compile(r"\$str|__unnamed_")
 
 
 class NotProven(Exception):
@@ -185,8 +191,8 @@ def _compare_device(question: Question, prefix: str, copied: str, alone: str) ->
     kernels = {
         one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
     }
-    own, _ = _named(alone, "")
-    other, of_set = _named(copied, prefix)
+    own, _ = _named(alone, "", ())
+    other, of_set = _named(copied, prefix, [one for one in question.copies.sets if one != prefix])
     try:
         first, second = parse(own), parse(other)
     except PtxError as error:
@@ -197,6 +203,16 @@ def _compare_device(question: Question, prefix: str, copied: str, alone: str) ->
         raise NotProven("they are compiled to other functions")
     if {name for name in first.functions if _base(name) in names} - wanted:
         raise NotProven("they are compiled to fewer functions")
+    # What is not written again: the device's text may depend on values where the host's does not.
+    rest, left = (
+        {f for f in m.functions if _base(f) not in names} - wanted for m in (first, second)
+    )
+    left = {name for name in left if not name.startswith(_OTHER)}
+    if rest != left or any(code_of(first, name) != code_of(second, name) for name in rest):
+        raise NotProven("more of the device's code depends on the values than is written again")
+    variables = [{v.name: _shape(v) for v in m.variables} for m in (first, second)]
+    if any(variables[1].get(n) != s for n, s in variables[0].items() if not _TEXT.match(n)):
+        raise NotProven("variables of the device depend on the values")
     for name in sorted(wanted):
         if code_of(first, name) != code_of(second, name):
             raise NotProven(f"'{_base(name)}' is compiled to other code")
@@ -212,14 +228,14 @@ def _memory_of(module: Module, name: str) -> object:
         for operand in getattr(item, "operands", ())
         for word in re.findall(r"[\w$.]+", operand)
     }
-    return {
-        one.name: (one.space, one.type, one.count, one.alignment, one.initial)
-        for one in module.variables
-        if one.name in words
-    }
+    return {one.name: _shape(one) for one in module.variables if one.name in words}
 
 
-def _named(text: str, prefix: str) -> tuple[str, frozenset[str]]:
+def _shape(one: Variable) -> object:
+    return one.space, one.type, one.count, one.alignment, one.initial
+
+
+def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozenset[str]]:
     """PTX with symbols as the source has them; those of one value set by their own names.
 
     Gives these names, too.
@@ -231,7 +247,8 @@ def _named(text: str, prefix: str) -> tuple[str, frozenset[str]]:
     for symbol, name in zip(symbols, shown, strict=True):
         plain = name.replace(prefix, "") if prefix else name
         # What a copy stands for is there as well, under its own name.
-        mark = "own_" if plain == name and name in inside else ""
+        is_own = plain == name and name in inside
+        mark = _OTHER if is_own or any(one in name for one in others) else ""
         names[symbol] = mark + _identifier(plain)
     of_set = frozenset(_identifier(name) for name in inside)
     return _SYMBOL.sub(lambda found: names[found[1]], text), of_set
@@ -244,7 +261,7 @@ def _identifier(name: str) -> str:
 
 def _base(identifier: str) -> str:
     """`f` of what stands for `f(int)`, or `void f<…>(int)`; "" for others."""
-    if identifier.startswith("own_"):
+    if identifier.startswith(_OTHER):
         return ""
     name = identifier
     if name.startswith("S$"):

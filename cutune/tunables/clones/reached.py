@@ -32,7 +32,8 @@ def check_reached(found: Dependent) -> None:
     """
     reached = _Reached(found)
     for index in found.declarations:
-        reached.check_calls(found.of(index))
+        for version in found.versions.all:
+            reached.check_calls(version.declarations[index])
     for index in reached.indices:
         reached.check(reached.own[index])
 
