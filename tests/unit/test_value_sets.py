@@ -159,3 +159,29 @@ def test_each_new_choice_is_shown(program: Path) -> None:
     )
     lines = done.stderr.splitlines()
     assert lines == [f"cutune: WPT = {v} for n = {n}" for v, n in ((1, 10), (2, 100), (1, 10))]
+
+
+def test_of_several_sizes_the_nearest_place_decides(tmp_path: Path) -> None:
+    """As the model says, also where a thread comes back to sizes of before."""
+    places = {(10, 10): 1, (10, 1000): 2, (1000, 10): 4, (1000, 1000): 2}
+    times = [
+        HostMeasurement(ORIGIN, "a GPU", {"WPT": v}, {"WPT": {"n": n, "m": m}}, 1.0 + (v != best))
+        for (n, m), best in places.items()
+        for v in (1, 2, 4)
+    ]
+    choice = fit_sets(times, ["WPT"], ["n", "m"], OWN, LIMIT)
+    assert choice is not None
+    main = """
+int main(int argc, char **argv) {
+    for (int i = 1; i + 1 < argc; i += 2) printf("%d ", choose(atoll(argv[i]), atoll(argv[i + 1])));
+}
+"""
+    asked = [(10, 10), (10, 1000), (10, 1000), (11, 900), (900, 11), (10, 10), (1000, 999)]
+    cases = {number: number for number in range(1, len(choice.sets) + 1)}
+    (tmp_path / "choose.cpp").write_text(emit_sets(choice, "choose", cases, ["1"]) + main)
+    binary = tmp_path / "choose"
+    options = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-o", str(binary)]
+    subprocess.run([host_compiler(), *options, str(tmp_path / "choose.cpp")], check=True)
+    sizes = [str(size) for point in asked for size in point]
+    done = subprocess.run([binary, *sizes], env={}, capture_output=True, check=True, text=True)
+    assert [int(word) for word in done.stdout.split()] == [choice.model.choose(p)[0] for p in asked]

@@ -1,6 +1,7 @@
 """The choice of a value set as C. Takes a `SetChoice`, gives a function.
 
-Valid in C++11. A decision is a comparison per interval, or a distance per measured size.
+Valid in C++11. A decision is a comparison per interval; of several sizes, a distance per measured
+place, so that each thread remembers what it decided last.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
         own: the program's own values, as they are written.
     """
     choose = f"of_{routine}"
+    several = len(choice.model.sizes) > 1
     model = replace(choice.model, tunables=(choose,))
     names = [f"cutune_{c_name(name)}" for name in model.sizes]
     parameters = ", ".join(f"long long {name}" for name in names)
@@ -57,6 +59,8 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
     line = c_string(f"cutune: %s for {sizes}\n")
     others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
+    chosen = f"cutune_cases[cutune_choose_{c_name(choose)}({', '.join(names)})]"
+    decide = _remembering(names, chosen) if several else f"        cutune_case = {chosen};\n"
     remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
     return f"""\
 {_ASKED}{emit_choices([model])}static inline int {routine}({parameters})
@@ -71,8 +75,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     }} else if (cutune_asked >= 0) {{
         cutune_case = cutune_asked <= {copies} ? cutune_asked : 0;
     }} else if ({within}) {{
-        cutune_case = cutune_cases[cutune_choose_{c_name(choose)}({", ".join(names)})];
-    }}
+{decide}    }}
     if (cutune_shown) {{
         static const char *const cutune_names[] = {{{shown}}};
         static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
@@ -83,6 +86,20 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     }}
     return cutune_case;
 }}
+"""
+
+
+def _remembering(names: Sequence[str], chosen: str) -> str:
+    """The same for the sizes that this thread asked for last."""
+    known = [f"cutune_known[{index}]" for index in range(len(names) + 1)]
+    is_other = " || ".join(f"{k} != {name}" for k, name in zip(known, names, strict=False))
+    kept = " ".join(f"{k} = {name};" for k, name in zip(known, names, strict=False))
+    return f"""\
+        static thread_local long long cutune_known[{len(known)}] = {{0}};
+        if ({known[-1]} == 0 || {is_other}) {{
+            {kept} {known[-1]} = 1 + {chosen};
+        }}
+        cutune_case = (int){known[-1]} - 1;
 """
 
 
