@@ -132,6 +132,20 @@ REFUSED = {
         _remembering("static int most;\n", "most < WPT ? most = WPT : most"),
         "it uses the variable 'most'",
     ),
+    "variable beside its type": (
+        _remembering(
+            "struct Memory { int most; } memory;\n",
+            "memory.most < WPT ? memory.most = WPT : memory.most",
+        ),
+        "it uses something of 'struct Memory",
+    ),
+    "variable of a struct": (
+        _remembering(
+            "struct Memory { int most; };\nstruct Memory memory;\n",
+            "memory.most < WPT ? memory.most = WPT : memory.most",
+        ),
+        "it uses the variable 'memory'",
+    ),
     "state of a callee": (
         _remembering(
             "static int largest(int x) { static int most; return most < x ? most = x : most; }\n",
@@ -359,6 +373,7 @@ INCLUDED = f"#pragma once\n{LAUNCH}\n"
 WRONG = (
     "static local",
     "file variable",
+    "variable beside its type",
     "state of a callee",
     "first value of a callee",
     "state of a template",

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 from cutune.toolchain.line_markers import unescaped
-from cutune.tunables.clones.words import PLAIN
+from cutune.tunables.clones.words import KEYWORDS, PLAIN
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?', re.MULTILINE)
 _OURS = re.compile(r"\s*#\s*pragma\s+cutune\b")
@@ -243,13 +243,19 @@ def _declaration(
     path: str, tokens: tuple[Token, ...], body: int, scope: tuple[str, ...]
 ) -> Declaration:
     texts = [token.text for token in tokens]
-    words = frozenset(token.text for token in tokens if token.kind == "IDENTIFIER")
+    words = frozenset(t.text for t in tokens if t.kind == "IDENTIFIER") - KEYWORDS
     if body >= 0:
         return Declaration(Kind.FUNCTION, path, tokens, _function_names(tokens, body), body, scope)
     if "template" in texts[:1] or "friend" in texts[:1]:
         return Declaration(Kind.OTHER, path, tokens, words, -1, scope)
     if texts[0] in _TYPES and _is_type(texts):
         return Declaration(Kind.TYPE, path, tokens, _type_names(texts), -1, scope)
+    if texts[0] == "using":
+        # It declares nothing: names that it brings in lead to their own declarations.
+        return Declaration(Kind.OTHER, path, tokens, frozenset(), -1, scope)
+    if texts[0] == "using":
+        # It declares nothing: names that it brings in lead to their own declarations.
+        return Declaration(Kind.OTHER, path, tokens, frozenset(), -1, scope)
     variables = _variables(tokens)
     if variables:
         return Declaration(Kind.VARIABLE, path, tokens, frozenset(variables), -1, scope)
@@ -274,7 +280,8 @@ def _prototype(tokens: Sequence[Token]) -> str:
     """The name of `T f(…);`, or of a variable that is written so; empty where it is neither."""
     name = _before_parameters(tokens)
     index = next((i for i, token in enumerate(tokens) if token.text == name), 0)
-    if index < 1 or index + 2 >= len(tokens) or "," in _outside([t.text for t in tokens]):
+    outside = _outside([token.text for token in tokens])
+    if index < 1 or index + 2 >= len(tokens) or {",", "="} & {*outside}:
         return ""
     return "" if tokens[index + 2].text in ("*", "&", "(", "^") else name
 
@@ -296,9 +303,8 @@ def _is_type(texts: Sequence[str]) -> bool:
         return len(texts) > 2 and texts[2] == "="
     if texts[0] == "typedef":
         return "(" not in _outside(texts)
-    outside = _outside(texts)
-    # `struct S;` and `struct S : T { … };`: no name stands behind the bracket.
-    return "{" not in texts or (outside[-1] == ";" and texts[-2] == "}")
+    # `struct S;` and `struct S : T { … };`: no name of a variable stands behind.
+    return texts[-2] == "}" if "{" in texts else len(texts) == 3
 
 
 def _type_names(texts: Sequence[str]) -> frozenset[str]:
@@ -311,14 +317,17 @@ def _type_names(texts: Sequence[str]) -> frozenset[str]:
     outside = _outside(texts[: texts.index("{")] if "{" in texts else texts)
     # Enumerators are names of the scope around.
     inside = texts[texts.index("{") :] if "enum" in texts and "{" in texts else []
-    names |= {t for t in (*outside, *inside) if t.isidentifier() and t not in _TYPES}
-    return frozenset(names)
+    names |= {text for text in (*outside, *inside) if text.isidentifier()}
+    return frozenset(names) - KEYWORDS - {"__attribute__"}
 
 
 def _variables(tokens: Sequence[Token]) -> list[str]:
     """The names of `T a = 1, b[2], c{3};`; none where it is something else."""
     names: list[str] = []
     depth, seen_value = 0, False
+    texts = [token.text for token in tokens]
+    if texts[0] in _TYPES and "{" in texts:
+        return []
     for index, token in enumerate(tokens):
         text = token.text
         if depth == 0 and text in ("=", "[", "{", ",", ";") and not seen_value:
