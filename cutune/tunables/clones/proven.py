@@ -7,8 +7,10 @@ each architecture that will run, and its unoptimized code for the host.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session, first_error
@@ -163,7 +165,8 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in prefixes)
         return
-    for prefix in prefixes:
+
+    def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
             texts = session.compiled_unit(plain)
@@ -171,9 +174,15 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
                 _compare_device(question, prefix, copied, alone)
             _compare_host(question, prefix, host, _assembly(session, plain))
         except CutuneError as error:
-            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
+            return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotProven as problem:
-            yield prefix, str(problem)
+            return str(problem)
+        return ""
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
+            if reason:
+                yield prefix, reason
 
 
 def _assembly(session: Session, unit: TranslationUnit) -> str:
