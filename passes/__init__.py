@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cutune.passes.choose_values import ChooseValues
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
@@ -13,10 +14,12 @@ PASSES: tuple[type[Pass], ...] = (
     InstrumentTunables,
     ReplaceLaunches,
     ReplaceTunables,
+    ChooseValues,
 )
 
 __all__ = [
     "PASSES",
+    "ChooseValues",
     "InstrumentLaunches",
     "InstrumentTunables",
     "ReplaceLaunches",

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
     from cutune.analysis.linked import ReadSource
 
+T = TypeVar("T")
 #: Words of device code; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 
@@ -170,19 +171,16 @@ class Session:
             return self.begun.expanded.result()
         return self.nvcc.preprocess(path, flags)
 
+    def with_written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
+        """What comes of a program with edits: its path and flags are there for `use` alone."""
+        with temporary_folder() as name:
+            path, flags = self._write_unit(unit, Path(name), "copies")
+            return use(str(path), flags)
+
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
-        with temporary_folder() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-            path, flags = self._write_unit(unit, Path(folder), "copies")
-            return self._compile(str(path), pool, flags).results()
-
-    def _launches_of(self, unit: TranslationUnit) -> tuple[HostLaunch, ...]:
-        """The launches of a program with edits, as the compiler resolves them."""
-        from cutune.analysis.host_calls import host_launches
-
-        with temporary_folder() as folder:
-            path, flags = self._write_unit(unit, Path(folder), "copies")
-            return host_launches(self.nvcc, str(path), flags)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self.with_written(unit, lambda p, flags: self._compile(p, pool, flags).results())
 
     def with_checked_variants(self, program: Program) -> Program:
         """The program without variants whose compiled code is not proven."""
@@ -192,10 +190,14 @@ class Session:
         known = self._checked.get(id(program))
         if known is None:
             from cutune.analysis.by_arguments import with_kernels_by_arguments, without_choice
+            from cutune.analysis.host_calls import host_launches
             from cutune.variants.check import checked
             from cutune.variants.registry import with_only
 
-            named = with_kernels_by_arguments(program, self._launches_of)
+            def launches(unit: TranslationUnit) -> tuple[HostLaunch, ...]:
+                return self.with_written(unit, lambda p, flags: host_launches(self.nvcc, p, flags))
+
+            named = with_kernels_by_arguments(program, launches)
             self.report(without_choice(named))
             found = checked(named, self.compiled_unit)
             names = {k.name: [v.name for v in k.variants] for k in found.kernels}

@@ -70,8 +70,9 @@ def parser() -> Parser:
     emit.add_argument(
         "--as",
         dest="form",
-        choices=("header", "flags"),
-        help="the values that hold for all sizes alone: macros for -include, or options of nvcc",
+        choices=("variants", "header", "flags"),
+        help="variants (default): the program, which chooses values by size where it can; without "
+        "it, one set for all sizes as macros for -include, or as options of nvcc",
     )
     emit.add_argument(
         "--choose",

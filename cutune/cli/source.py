@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from cutune.analysis.session import Session
     from cutune.cli.required import Lacking
     from cutune.search.program_space import ProgramSpace
+    from cutune.tunables.clones.verdict import Verdict
+
+    Spaces = tuple[Program, ProgramSpace, Mapping[str, Verdict]]
 
 
 def inspect(options: argparse.Namespace) -> int:
@@ -34,14 +37,16 @@ def inspect(options: argparse.Namespace) -> int:
     programs, failed = _programs_of(session, options)
     from cutune.cli.required import NOT_AS_REQUIRED, lacking
 
-    spaces = []
+    spaces: list[Spaces] = []
     for program in programs:
         try:
             if program.tunables or program.constants or session.asked.parameters:
+                from cutune.tunables.clones.verdict import verdicts
+
                 found = _space_of(program, session, options)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
-                    spaces.append((program, found))
+                    spaces.append((program, found, verdicts(session, program)))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
@@ -86,7 +91,7 @@ def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Pr
 
 def _show_inspected(
     programs: Sequence[Program],
-    spaces: Sequence[tuple[Program, ProgramSpace]],
+    spaces: Sequence[Spaces],
     contradictions: Sequence[Lacking],
     options: argparse.Namespace,
 ) -> None:
@@ -123,20 +128,20 @@ def _space_of(program: Program, session: Session, options: argparse.Namespace) -
     return program_space(program, session.asked, options.run, sizes, device)
 
 
-def _spaces_json(spaces: Sequence[tuple[Program, ProgramSpace]]) -> list[dict[str, object]]:
+def _spaces_json(spaces: Sequence[Spaces]) -> list[dict[str, object]]:
     from cutune.cli.report.spaces import space_json
 
-    return [space_json(found) for _, found in spaces]
+    return [space_json(found, known) for _, found, known in spaces]
 
 
-def _print_spaces(spaces: Sequence[tuple[Program, ProgramSpace]]) -> None:
-    for program, found in spaces:
+def _print_spaces(spaces: Sequence[Spaces]) -> None:
+    for program, found, known in spaces:
         from cutune.cli.report.spaces import space_lines
 
-        print("\n".join([program.source.path, *space_lines(program, found)]))
+        print("\n".join([program.source.path, *space_lines(program, found, known)]))
 
 
-def _write_space(path: str, spaces: Sequence[tuple[Program, ProgramSpace]]) -> None:
+def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
     """Write the space of one program in the T1 format."""
     from cutune.cli.options import parser
     from cutune.core.workspace import replace_file
@@ -144,7 +149,7 @@ def _write_space(path: str, spaces: Sequence[tuple[Program, ProgramSpace]]) -> N
 
     if len(spaces) != 1:
         parser().error("inspect: --space takes one FILE that has parameters")
-    ((program, found),) = spaces
+    ((program, found, _),) = spaces
     whole = replace(found.space, conditions=(*found.space.conditions, *found.sized))
     names = {"KernelFile": Path(program.source.path).name}
     for kernel in program.kernels[:1]:

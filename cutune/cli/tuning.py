@@ -128,7 +128,7 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 def _fit_measured(
     session: Session, program: Program, options: argparse.Namespace, limit: float
 ) -> None:
-    from cutune.cli.report.classifiers import print_fixed, print_model
+    from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
     from cutune.tunables.host import HostChoices, fit_host, write_choices
     from cutune.tunables.measured_blocks import fit_blocks
 
@@ -143,6 +143,8 @@ def _fit_measured(
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         print_fixed(choices.fixed)
+    if choices.sets is not None:
+        print_sets(choices.sets)
     for model in choices.models:
         print_model(model)
     for choice in blocks:
@@ -157,7 +159,7 @@ def emit(options: argparse.Namespace) -> int:
     session = session_of(options)
     # What is not proven on compiled code is not written.
     programs = session.load_all(options.files, require_nvcc=True)
-    if options.form is not None:
+    if options.form in ("header", "flags"):
         return _emit_values(session, programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)

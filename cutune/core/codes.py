@@ -1008,6 +1008,17 @@ class Code(Enum):
         "{tuner} failed in its own search ({reason}); take another technique with -t, or leave it "
         "out: -a {others}",
     )
+    ONE_VALUE = (
+        835,
+        NOTE,
+        "'{name}' gets one value for all sizes: {reason}; {remedy}",
+    )
+    COPY_LEFT_OUT = (
+        836,
+        WARNING,
+        "{values} is left out: {reason}; sizes for which it was chosen run the program's own "
+        "values, cutune emit --as flags gives one set for all",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

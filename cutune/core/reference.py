@@ -57,6 +57,10 @@ MEANINGS: dict[Code, str] = {
     "chosen at run time, the emitted program can be tuned like any other.",
     Code.HELD_BY_CONDITION: "A compiled value holds at every size, also at those where the "
     "condition forbids it and nothing was tried.",
+    Code.ONE_VALUE: "A tuned program may hold several values of a macro or constant only where all "
+    "that depends on it is known to mean the same in a copy, and is called through one function.",
+    Code.COPY_LEFT_OUT: "What the compiler makes of a copy must be what it makes of a program that "
+    "has these values alone.",
     Code.BAD_BUDGET: "A search counts configurations that ran, each once; a time is that of all "
     "sizes together.",
     Code.UNKNOWN_TECHNIQUE: "Names of other tuners are understood where the technique is the same.",

@@ -19,7 +19,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
-from cutune.passes import ReplaceLaunches, ReplaceTunables
+from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.variants.registry import with_only
 
@@ -32,6 +32,7 @@ def replaced(
     performance: str = DEFAULT,
     tunables: ReplaceTunables | None = None,
     deciders: Sequence[Decider] = (),
+    values: ChooseValues | None = None,
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
     if not session.with_variants:
@@ -41,7 +42,7 @@ def replaced(
         program = with_only(session.with_checked_variants(program), selection.variants)
     routines = tuple((site.id, routine) for site, routine in selection.routines)
     launches = ReplaceLaunches(selection=selection.text, routines=routines)
-    steps = (launches, tunables or ReplaceTunables())
+    steps = (launches, tunables or ReplaceTunables(), values or ChooseValues())
     unit = run_passes(steps, TranslationUnit(program))
     session.report(unit.diagnostics)
     return unit

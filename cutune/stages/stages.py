@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from cutune.analysis.session import Session
@@ -25,12 +26,13 @@ from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.passes import ReplaceTunables
+from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit
+from cutune.tunables.by_size import others, sets_in_program
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.emit_fixed import changed, elsewhere
-from cutune.tunables.host import block_choices, fixed_values, replacement
+from cutune.tunables.host import block_choices, chosen_sets, fixed_values, replacement
 from cutune.tunables.method_names import NEIGHBOURS
 
 
@@ -233,13 +235,20 @@ def emit(
     `fitted`: the models; None: the saved ones.
     """
     tunables = replacement(program, workspace)
-    values = fixed_values(program, workspace)
+    sets = chosen_sets(program, workspace)
+    found = sets_in_program(session, program, sets, fixed_values(program, workspace))
+    values = others(fixed_values(program, workspace), found)
     other = changed(program, values, session.asked)
+    if found is not None:
+        tunables = replace(tunables, values={n: str(v) for n, v in values.items()})
+        own = {one.name: one.own_text for one in program.constants}
+        other = {found.names[0]: (own[found.names[0]], "several values"), **other}
     for diagnostic in elsewhere(program, values, session.asked):
         session.warn(diagnostic)
     if other:
         # Other code was proven and modelled than this program is compiled to.
-        return target.write(_without_models(session, program, tunables, other, devices))
+        step = found.step if found is not None else None
+        return target.write(_without_models(session, program, tunables, other, devices, step))
     # If the parameters of a program were measured, its launches need not be.
     measured = workspace.models.exists() or not (tunables.routines or values)
     deciders: list[Decider] = []
@@ -258,10 +267,11 @@ def _without_models(
     tunables: ReplaceTunables,
     other: Mapping[str, tuple[str, str]],
     devices: Sequence[DeviceProfile],
+    step: ChooseValues | None,
 ) -> TranslationUnit:
     """The program with other values, whose launches stay as they are."""
     if program.tunable_launches:
         name, (own, value) = next(iter(other.items()))
         stays = Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value)
         session.warn(stays)
-    return replaced(session, program, [], devices, DEFAULT, tunables, [])
+    return replaced(session, program, [], devices, DEFAULT, tunables, [], step)

@@ -6,7 +6,7 @@ set is taken that loses least on the average over all sizes, host integers at th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,10 @@ class FixedChoice:
     def to_json(self) -> dict[str, Any]:
         """As an entry of choices.json, without its evidence."""
         return dict(self.values)
+
+    def without(self, names: Collection[str]) -> FixedChoice:
+        """The values of the other parameters, without what is known of the whole set."""
+        return FixedChoice({n: v for n, v in self.values.items() if n not in names})
 
     def fits(self, one: HostMeasurement) -> bool:
         """Was it measured with these values?"""

@@ -6,7 +6,7 @@ Takes a session, a program and the measurements in its workspace, gives models, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from cutune.search.trials import plain, read_measured
 from cutune.space.asked import Asked
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE
+from cutune.tunables.by_size import chosen_together
+from cutune.tunables.clones.sets import SetChoice, SetChoiceEntry, fit_sets
 from cutune.tunables.fixed import FixedChoice, fit_fixed
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
 from cutune.tunables.neighbours.condition import condition_c
@@ -65,6 +67,7 @@ class HostChoices:
 
     fixed: FixedChoice | None
     models: Sequence[ChoiceModel]
+    sets: SetChoice | None = None
 
 
 def fit_host(
@@ -89,9 +92,15 @@ def fit_host(
         session.warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
     fixed = fit_fixed(_allowed(program, measured), names, own, held)
     values: Settings = {}
+    sets = None
     if fixed is not None:
         values = fixed.values
-        measured = [one for one in measured if fixed.fits(one)]
+        sets = _fit_sets(session, program, measured, fixed, own, {*names} - {*held}, limit)
+        if sets is None:
+            measured = [one for one in measured if fixed.fits(one)]
+        else:
+            rest = fixed.without(sets.names)
+            measured = [one for one in measured if rest.fits(one) and sets.fits(one, own)]
     models = []
     for group in dict.fromkeys(tunable.group for tunable in program.tunables):
         is_needed = _is_bound(_first(program, group).where, values)
@@ -100,7 +109,25 @@ def fit_host(
             models.append(fit_choice(table, limit, len(_first(program, group).given)))
     if not models and fixed is None:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
-    return HostChoices(fixed, models)
+    return HostChoices(fixed, models, sets)
+
+
+def _fit_sets(
+    session: Session,
+    program: Program,
+    measured: Sequence[HostMeasurement],
+    fixed: FixedChoice,
+    own: Settings,
+    names: Collection[str],
+    limit: float,
+) -> SetChoice | None:
+    """Sets of those compiled parameters that may be chosen by size, among these names."""
+    together = chosen_together(session, program, names)
+    if together is None:
+        return None
+    rest = fixed.without(together.names)
+    known = [one for one in _allowed(program, measured) if rest.fits(one)]
+    return fit_sets(known, together.names, together.sizes, own, limit)
 
 
 def _held(program: Program, asked: Asked, names: Sequence[str]) -> dict[str, str]:
@@ -157,6 +184,7 @@ def write_choices(
         "origin": asdict(_origin(program)),
         "models": [to_json(model) for model in choices.models],
         "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
+        "sets": choices.sets.to_json() if choices.sets is not None else None,
         "launches": {
             "origin": asdict(Origin.of(program.source, program.deciding_files)),
             "blocks": [choice.to_json() for choice in blocks],
@@ -225,6 +253,8 @@ class ChoicesDocument:
     launches: LaunchesEntry | None = None
     #: Values that were chosen for all sizes.
     fixed: Settings = field(default_factory=dict)
+    #: Values that are chosen by size.
+    sets: SetChoiceEntry | None = None
 
     def choices(self) -> list[ChoiceModel]:
         """The models of host tunables."""
@@ -236,6 +266,8 @@ class ChoicesDocument:
         require(len({*names}) == len(names), "a tunable has one model")
         if self.launches is not None:
             self.launches.classifiers()
+        if self.sets is not None:
+            self.sets.read()
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
@@ -291,6 +323,16 @@ def fixed_values(program: Program, workspace: Workspace) -> Settings:
     """
     document = _choices(program, workspace)
     return document.fixed if document is not None else {}
+
+
+def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
+    """The value sets that are chosen by size; None without any.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    document = _choices(program, workspace)
+    return document.sets.read() if document is not None and document.sets is not None else None
 
 
 def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:

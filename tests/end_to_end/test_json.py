@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "app.cu").write_text(PROGRAM)
     (folder / "checked.cu").write_text(CHECKED)
-    (parameters,) = (b for b in guide.blocks(guide.DOCS / "guide/parameters.md") if b.title)
+    parameters = next(b for b in guide.blocks(guide.DOCS / "guide/parameters.md") if b.title)
     (folder / "parameters.cu").write_text(parameters.text)
     script(folder / "one", "echo 1")
     script(folder / "two", "echo 2")

@@ -97,7 +97,7 @@ def test_scripts_of_completion_are_read(shell: str, tmp_path: Path) -> None:
         ("tune --sp", "--space"),
         ("tune app.cu --model mw", "mwp-cwp"),
         ("help annot", "annotations"),
-        ("emit --as ", "header flags"),
+        ("emit --as ", "variants header flags"),
         ("select gem", "gemm.cu"),
     ],
 )

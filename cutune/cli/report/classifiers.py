@@ -11,6 +11,7 @@ from rich.table import Table
 from cutune.search.compare import Comparison
 from cutune.search.regions import Settings
 from cutune.search.techniques.replay import MOST, quartiles
+from cutune.tunables.clones.sets import SetChoice
 from cutune.tunables.fixed import FixedChoice
 from cutune.tunables.neighbours.classifier import Intervals, Regret
 from cutune.tunables.neighbours.model import Choice, ChoiceModel
@@ -35,6 +36,17 @@ def print_fixed(choice: FixedChoice) -> None:
     print(f"{_settings(choice.values)} at all sizes: {_lost(choice, choice.lost)}")
     if choice.own is not None and choice.own != choice.values:
         print(f"  the program's own {_settings(choice.own)}: {_lost(choice, choice.own_lost)}")
+
+
+def print_sets(choice: SetChoice) -> None:
+    """The value sets that one program holds, and where it takes which."""
+    print(f"{', '.join(choice.names)} by {', '.join(choice.model.sizes)}, in one program:")
+    for number, values in enumerate(choice.sets, 1):
+        print(f"  set {number}: {_settings(dict(zip(choice.names, values, strict=True)))}")
+    print("  set 0: the program's own values")
+    for one in choice.model.choices:
+        _print_rule(choice.model, one)
+        _print_evidence(choice.model, one)
 
 
 def _settings(values: Settings) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.parameter import listed, shown
 
+if TYPE_CHECKING:
+    from cutune.tunables.clones.verdict import Verdict
+
 Json = dict[str, object]
 
 
-def space_lines(program: Program, found: ProgramSpace) -> Iterator[str]:
+def space_lines(
+    program: Program, found: ProgramSpace, verdicts: Mapping[str, Verdict]
+) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
     for constant in program.constants:
         line = constant.source.location(constant.value.start).line
@@ -20,6 +26,7 @@ def space_lines(program: Program, found: ProgramSpace) -> Iterator[str]:
         by = f"; by {', '.join(constant.data)}" if constant.data else ""
         values = listed(constant.parameter.values)
         yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
+        yield f"  {_verdict_line(verdicts[constant.name])}"
     for parameter in found.space.parameters:
         setting = found.settings[parameter.name]
         if setting in (Setting.FLAG, Setting.RUN):
@@ -29,6 +36,12 @@ def space_lines(program: Program, found: ProgramSpace) -> Iterator[str]:
         yield f"asked at each size: {condition.text}"
 
 
+def _verdict_line(verdict: Verdict) -> str:
+    if verdict.note is None:
+        return f"by size: chosen at each call of {verdict.outer}"
+    return f"by size: no; {verdict.note.message} [{verdict.note.code.number}]"
+
+
 def _size_line(found: ProgramSpace) -> str:
     size, raw, builds = found.space.size, found.space.raw_size, found.builds
     of = "" if size == raw else f" of {raw:,}"
@@ -36,7 +49,7 @@ def _size_line(found: ProgramSpace) -> str:
     return f"space: {size:,}{of} configurations, {programs} to build"
 
 
-def space_json(found: ProgramSpace) -> Json:
+def space_json(found: ProgramSpace, verdicts: Mapping[str, Verdict]) -> Json:
     """Raw and valid size, parameters with their settings, the number of programs."""
     return {
         "raw_size": found.space.raw_size,
@@ -47,6 +60,7 @@ def space_json(found: ProgramSpace) -> Json:
                 "name": parameter.name,
                 "values": [value if isinstance(value, int) else shown(value) for value in values],
                 "set_by": found.settings[parameter.name].value,
+                **_by_size(verdicts.get(parameter.name)),
             }
             for parameter in found.space.parameters
             for values in (parameter.values,)
@@ -54,3 +68,11 @@ def space_json(found: ProgramSpace) -> Json:
         "axes": [list(table.names) for table in found.space.tables],
         "asked_at_each_size": [condition.text for condition in found.sized],
     }
+
+
+def _by_size(verdict: Verdict | None) -> Json:
+    """Of macros and constants: the function at each call of which one is chosen, or why not."""
+    if verdict is None:
+        return {}
+    note = verdict.note.message if verdict.note is not None else None
+    return {"chosen_at": verdict.outer or None, "one_value": note}

@@ -1,0 +1,1 @@
+"""Value sets of compile-time parameters in one program, chosen by sizes at run time."""

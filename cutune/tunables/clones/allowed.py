@@ -1,0 +1,314 @@
+"""What may be written again. Takes what depends on parameters, says why it may not.
+
+Everything here is a list of what is known to mean the same under another name. In addition
+the compiled code is compared (`proven.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.frontend.syntax.tokens import Token
+from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
+from cutune.tunables.clones.depending import Dependent, OneValue
+from cutune.tunables.clones.reached import check_reached
+from cutune.tunables.clones.words import (
+    ATTRIBUTES,
+    BEFORE_CALL,
+    BODY,
+    HEAD,
+    INTEGERS,
+    KEYWORDS,
+    PLAIN,
+)
+
+_CONST = frozenset({"const", "constexpr"})
+#: Attributes of variables within a function.
+_OF_VARIABLES = ("shared", "aligned", "unused")
+_PRAGMA = re.compile(r"\s*#\s*pragma\s+(?:unroll|nounroll|cutune\s+region)\b")
+#: Functions of the runtime that set something of the kernel that is their first argument.
+_SETTING = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig")
+_HOME = "write it at file scope of the source itself"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a function: the tokens of its type, and its name."""
+
+    type: tuple[str, ...]
+    name: str
+
+
+def check(found: Dependent, data: Collection[str]) -> None:
+    """Raises:
+    OneValue: something is not known to mean the same in a copy.
+    """
+    allowed = _Allowed(found)
+    for index in found.declarations:
+        allowed.check_place(index)
+        for texts in allowed.versions_of(index):
+            if found.of(index).kind is Kind.FUNCTION:
+                allowed.check_head(index, texts)
+                allowed.check_body(index, texts)
+            else:
+                allowed.check_constant(index, texts)
+    allowed.check_outer(data)
+    allowed.check_calls()
+    check_reached(found)
+
+
+def parameters_of(function: Declaration) -> tuple[Parameter, ...]:
+    """The parameters of a function, as they are written.
+
+    Raises:
+        OneValue: one has no name, or is not written as a type and a name.
+    """
+    texts = function.texts[: function.body]
+    opener = texts.index("(", texts.index(function.name))
+    inner, depth, pieces = texts[opener + 1 : -1], 0, [list[str]()]
+    for text in inner:
+        depth += (text in ("(", "<", "[")) - (text in (")", ">", "]"))
+        if text == "," and depth == 0:
+            pieces.append([])
+        else:
+            pieces[-1].append(text)
+    if pieces in ([[]], [["void"]]):
+        return ()
+    return tuple(_parameter(function.name, piece) for piece in pieces)
+
+
+def _parameter(function: str, piece: Sequence[str]) -> Parameter:
+    is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
+    if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
+        text = " ".join(piece)
+        raise OneValue(
+            f"'{function}' has the parameter '{text}'",
+            "write each of its parameters as a type and a name",
+        )
+    return Parameter(tuple(piece[:-1]), piece[-1])
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    found: Dependent
+
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.found.versions.own.declarations
+
+    @cached_property
+    def types(self) -> PlainTypes:
+        """What is known of types."""
+        return PlainTypes(self.own)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of the functions that are written again."""
+        own = (self.found.of(index) for index in self.found.declarations)
+        return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
+
+    def versions_of(self, index: int) -> Iterator[Declaration]:
+        """A declaration at all values."""
+        seen = set()
+        for version in self.found.versions.all:
+            declaration = version.declarations[index]
+            if declaration.texts not in seen:
+                seen.add(declaration.texts)
+                yield declaration
+
+    # ---- one declaration
+
+    def check_place(self, index: int) -> None:
+        """It stands in the source, at file scope, and its name is that of nothing else."""
+        declaration = self.found.of(index)
+        shown = ", ".join(sorted(declaration.names)) or " ".join(declaration.texts[:4])
+        if declaration.path != self.found.versions.path:
+            raise OneValue(f"'{shown}' stands in a header", _HOME)
+        if declaration.scope:
+            raise OneValue(f"'{shown}' stands in '{declaration.scope[-1]}'", _HOME)
+        if not declaration.name:
+            raise OneValue(f"'{shown}' declares no or several names", "declare one name at a time")
+        if sum(declaration.name in other.names for other in self.own) > 1:
+            raise OneValue(
+                f"'{shown}' is declared twice, or overloaded",
+                "declare it once, under a name of its own",
+            )
+        if declaration.name in self.found.versions.own.other_words:
+            raise OneValue(
+                f"a header uses the name '{shown}' as well", "give it a name that no header uses"
+            )
+
+    def check_head(self, index: int, declaration: Declaration) -> None:
+        """A plain function: no template, no linkage or attribute that a copy might change."""
+        head = declaration.tokens[: declaration.body]
+        texts = [token.text for token in head]
+        at, name = 0, declaration.name
+        before = texts[: texts.index(name)]
+        if {"operator", "template", "extern", "~"} & {*texts} or "<" in before or "[" in before:
+            raise self._head(name, " ".join(before[:6]))
+        while at < len(texts):
+            if texts[at] == "__attribute__":
+                if texts[at + 3] not in ATTRIBUTES:
+                    raise self._head(name, texts[at + 3])
+                at = _closing(texts, at + 1) + 1
+                continue
+            word = head[at]
+            is_known = word.kind != "IDENTIFIER" or word.text in HEAD
+            if not is_known and (word.text in KEYWORDS or word.text.startswith("__")):
+                raise self._head(name, word.text)
+            at += 1
+        if texts[-1] != ")" or "..." in texts or "=" in texts:
+            raise self._head(name, " ".join(texts[-3:]))
+        is_local = "static" in before or "inline" in before or declaration.is_on_device
+        if index != self.found.outer and not is_local:
+            raise OneValue(f"another source may call '{name}'", "make it static")
+
+    def _head(self, name: str, what: str) -> OneValue:
+        return OneValue(
+            f"'{name}' is declared with '{what}'",
+            "declare it as a plain function: static, __global__, __device__, types and parameters",
+        )
+
+    def check_body(self, index: int, declaration: Declaration) -> None:
+        """Statements and expressions that mean the same in a copy."""
+        name, tokens = declaration.name, declaration.tokens
+        inside = tokens[declaration.body :]
+        for at, token in enumerate(inside):
+            if token.kind == "DIRECTIVE":
+                if not _PRAGMA.match(token.text):
+                    raise self._body(name, token.text.strip())
+            elif token.kind == "IDENTIFIER":
+                self._check_word(declaration, at + declaration.body)
+        called = {token.text for token in inside}
+        for again in (name, self.found.of(self.found.outer).name):
+            if again in called:
+                itself = "itself" if again == name else f"'{again}' again"
+                raise OneValue(f"'{name}' calls {itself}", "write it as a loop")
+
+    def _check_word(self, declaration: Declaration, at: int) -> None:
+        tokens, name = declaration.tokens, declaration.name
+        word = tokens[at].text
+        before, behind = tokens[at - 1].text, tokens[at + 1].text
+        if word == "extern" and [t.text for t in tokens[at + 1 : at + 5]] == [
+            *("__attribute__", "(", "(", "shared"),
+        ]:
+            return
+        if word in KEYWORDS and word not in BODY:
+            raise self._body(name, word)
+        if word == "__attribute__" and tokens[at + 3].text not in _OF_VARIABLES:
+            raise self._body(name, tokens[at + 3].text)
+        is_reserved = word.startswith("__") and word != "__attribute__"
+        if is_reserved and declaration.is_on_host:
+            raise self._body(name, word)
+        if word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"):
+            raise self._body(name, word)
+        if word in self.found.names and before in ("::", ".", "->", "&"):
+            raise self._body(name, f"{before}{word}")
+        is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
+        # What is set of a kernel is set of the copy by its own function.
+        is_set = before == "(" and tokens[at - 2].text in _SETTING
+        if word in self.functions and not (is_called or is_set):
+            raise OneValue(f"'{name}' uses '{word}' without calling it", "call it directly")
+
+    def _body(self, name: str, what: str) -> OneValue:
+        return OneValue(
+            f"'{name}' uses '{what}', of which a copy might have another",
+            "do without it there",
+        )
+
+    def check_constant(self, index: int, declaration: Declaration) -> None:
+        """A constant integer or number, or a plain type."""
+        name, texts = declaration.name, declaration.texts
+        if declaration.kind is Kind.VARIABLE:
+            end = texts.index("=") if "=" in texts else len(texts)
+            head = {*texts[:end]} - {name}
+            if "=" not in texts or not _CONST & head or head - PLAIN - _CONST - {"static"}:
+                raise OneValue(
+                    f"the variable '{name}' depends on it", "make it a constant of a number"
+                )
+            if {"(", "{", "["} & {*texts[end:]}:
+                raise OneValue(
+                    f"the value of '{name}' is not a plain expression", "write it without calls"
+                )
+        elif not self.types.is_plain_type(declaration):
+            raise OneValue(
+                f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
+            )
+
+    # ---- the outermost function
+
+    def check_outer(self, data: Collection[str]) -> None:
+        """Its arguments can be passed on, and the sizes are among them."""
+        outer = self.found.of(self.found.outer)
+        if not data:
+            raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
+        parameters = parameters_of(outer)
+        for one in parameters:
+            is_passed_on = one.type[-1] in ("*", "&") or self.types.is_plain(one.type)
+            if "&&" in one.type or not is_passed_on:
+                shown = " ".join((*one.type, one.name))
+                raise OneValue(
+                    f"'{outer.name}' has the parameter '{shown}'",
+                    "pass numbers, pointers, references or plain structs",
+                )
+        integers = {one.name for one in parameters if self._is_integer(one.type)}
+        for name in data:
+            if name not in integers:
+                raise OneValue(
+                    f"'{outer.name}' has no integer parameter '{name}'",
+                    f"pass the size to it under the name {name}",
+                )
+        at = outer.texts.index(outer.name)
+        result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
+        if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
+            raise OneValue(
+                f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
+            )
+        heads = {one.texts[: one.body] for one in self.versions_of(self.found.outer)}
+        if len(heads) > 1:
+            raise OneValue(
+                f"the head of '{outer.name}' depends on it",
+                "keep what depends on it within the function",
+            )
+        head = {*outer.texts[: outer.body]} - {outer.name}
+        if depending := sorted(head & self.found.names):
+            raise OneValue(
+                f"a type in the head of '{outer.name}' depends on it: '{depending[0]}'",
+                "keep what depends on it within the function",
+            )
+
+    def _is_integer(self, type_: Sequence[str]) -> bool:
+        words = {word for word in type_ if word not in ("const", "std", "::")}
+        return bool(words) and words <= INTEGERS
+
+    def check_calls(self) -> None:
+        """Outside, the outermost function is called directly and in no other way used."""
+        outer = self.found.of(self.found.outer).name
+        for index in range(len(self.own)):
+            if index in self.found.declarations:
+                continue
+            for version in self.versions_of(index):
+                for at, token in enumerate(version.tokens):
+                    if token.text == outer and not _is_call(version.tokens, at):
+                        raise OneValue(
+                            f"'{outer}' is used without being called",
+                            "call it directly everywhere",
+                        )
+
+
+def _is_call(tokens: Sequence[Token], at: int) -> bool:
+    behind = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    before = next((t.text for t in reversed(tokens[:at]) if t.kind != "DIRECTIVE"), "")
+    return behind == "(" and before in BEFORE_CALL
+
+
+def _closing(texts: Sequence[str], opener: int) -> int:
+    depth = 0
+    for at in range(opener, len(texts)):
+        depth += (texts[at] == "(") - (texts[at] == ")")
+        if depth == 0:
+            return at
+    return len(texts) - 1

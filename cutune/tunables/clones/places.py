@@ -1,0 +1,72 @@
+"""Where a source holds what is written again. Takes what depends on parameters, gives `Copies`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from cutune.core.source import Source, Span
+from cutune.frontend.tunable import TunableConstant
+from cutune.rewrite.copied import Copies, Outer
+from cutune.tunables.clones.allowed import parameters_of
+from cutune.tunables.clones.declarations import Declaration, Kind, NotSplit, written
+from cutune.tunables.clones.depending import Dependent, OneValue
+
+
+def copies_of(
+    source: Source,
+    found: Dependent,
+    constants: Sequence[TunableConstant],
+    sizes: Sequence[str],
+    sets: Sequence[Mapping[str, str]],
+) -> Copies:
+    """The places of what depends on some parameters, for value sets of them.
+
+    Raises:
+        OneValue: the text of a declaration is not found in the source as it is written there.
+    """
+    try:
+        declared = written(source.text, source.path)
+    except NotSplit:
+        raise OneValue(
+            "branches of an #if share brackets", "write whole functions in each"
+        ) from None
+    own = [_of(declared, found.of(index)) for index in found.declarations]
+    outer = _of(declared, found.of(found.outer))
+    texts = outer.texts[: outer.body]
+    if any(token.kind == "DIRECTIVE" for token in outer.tokens[: outer.body]) or texts[-1] != ")":
+        raise OneValue(f"the head of '{outer.name}' has an #if", "write it without")
+    arguments = tuple(one.name for one in parameters_of(found.of(found.outer)))
+    named = texts.index(outer.name)
+    places = Outer(
+        outer.name,
+        outer.tokens[named].span,
+        Span(outer.tokens[0].start, outer.tokens[outer.body - 1].end),
+        outer.tokens[outer.body].end,
+        arguments,
+        tuple(sizes),
+    )
+    values = {one.name: one.value for one in constants if not one.is_macro}
+    prefixes = {f"cutune_{tag(source, sets)}_{n}_": one for n, one in enumerate(sets, 1)}
+    names = tuple(sorted(found.names))
+    return Copies(source, tuple(map(_span, own)), names, places, values, prefixes)
+
+
+def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
+    """A part of names that no other source, and no other value sets, have."""
+    key = repr([source.path, source.text, [sorted(one.items()) for one in sets]])
+    return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+
+
+def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
+    """The declaration of a name, as it is written."""
+    found = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
+    if len(found) != 1 or (found[0].kind is Kind.FUNCTION and found[0].body < 0):
+        raise OneValue(
+            f"'{wanted.name}' is made by a macro, or written twice", "write it once, and out"
+        )
+    return found[0]
+
+
+def _span(declaration: Declaration) -> Span:
+    return Span(declaration.tokens[0].start, declaration.tokens[-1].end)

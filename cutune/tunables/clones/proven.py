@@ -1,0 +1,300 @@
+"""Copies for value sets, compared with programs that have these values alone.
+
+Takes a program and its value sets, gives the sets that are proven, and why the others are not.
+Three things must be the same: the tokens that the compiler gets, its code for the device (PTX) of
+each architecture that will run, and its unoptimized code for the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from cutune.analysis.session import Session, first_error
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module, PtxError, Variable
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.tokens import lex_significant
+from cutune.passes import ChooseValues, ReplaceTunables
+from cutune.proof.same_code import code_of
+from cutune.rewrite.copied import Copies, dispatcher
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.cudafe import host_assembly
+from cutune.toolchain.demangle import demangled
+from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
+from cutune.tunables.clones.depending import Dependent, OneValue, Versions
+from cutune.tunables.clones.host_code import functions_of
+from cutune.tunables.clones.versions import expanded, plain_unit
+
+_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
+
+
+#: Names of what stands beside the copies of one set: the program's own, and other copies.
+_OTHER = "cutune_other_"
+#: Texts are numbered through a module.
+_TEXT = re.compile(r"\$str|__unnamed_")
+
+
+class NotProven(Exception):
+    """Why the copies of a value set are left out."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A program with copies.
+
+    Attributes:
+        fixed: values of other parameters.
+        versions: the program at its own values, and at those of the sets, in their order.
+    """
+
+    session: Session
+    program: Program
+    found: Dependent
+    copies: Copies
+    fixed: Mapping[str, str]
+    step: ChooseValues
+
+    @property
+    def unit(self) -> TranslationUnit:
+        """The program with copies."""
+        steps = (ReplaceTunables(values=self.fixed), self.step)
+        return run_passes(steps, TranslationUnit(self.program))
+
+    def plain(self, values: Mapping[str, str]) -> TranslationUnit:
+        """The program that has the values of one set alone."""
+        return plain_unit(self.program, {**self.fixed, **values})
+
+
+def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The prefixes of the sets whose copies are proven; of the others, why not."""
+    refused: dict[str, str] = {}
+    for prefix, reason in _unequal_texts(question):
+        refused[prefix] = reason
+    left = [prefix for prefix in question.copies.sets if prefix not in refused]
+    if left:
+        refused |= dict(unequal_code(question, left))
+    return tuple(prefix for prefix in left if prefix not in refused), refused
+
+
+# ---- tokens
+
+
+def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
+    """Sets whose copies are other tokens than the compiler gets for these values."""
+    try:
+        whole = expanded(question.session, question.unit)
+    except CutuneError as error:
+        reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
+        yield from ((prefix, reason) for prefix in question.copies.sets)
+        return
+    own = question.found.versions.own
+    if not _is_own(question, whole, own):
+        yield from ((prefix, "they change the program itself") for prefix in question.copies.sets)
+        return
+    for prefix, values in question.copies.sets.items():
+        try:
+            plain = expanded(question.session, question.plain(values))
+            Versions(question.program.source.path, own, (plain,)).check()
+        except CutuneError as error:
+            yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
+            continue
+        except OneValue as problem:
+            yield prefix, problem.reason
+            continue
+        wanted = [plain.declarations[index].texts for index in question.found.declarations]
+        others = {*range(len(own.declarations))} - {*question.found.declarations}
+        if any(own.declarations[i].texts != plain.declarations[i].texts for i in others):
+            yield prefix, "more depends on the values than is written again"
+        elif _copied(whole, prefix, question) != wanted:
+            yield prefix, "the compiler gets other tokens"
+
+
+def _copied(whole: Expanded, prefix: str, question: Question) -> list[tuple[str, ...]]:
+    """The copies of a value set, by their own names; not the announcement of the outermost one."""
+    found = [one for one in whole.declarations if _is_of(one, (prefix,))]
+    outer = prefix + question.copies.outer.name
+    names = {prefix + name: name for name in question.copies.names}
+    return [
+        tuple(names.get(text, text) for text in one.texts)
+        for one in found
+        if not (one.kind is Kind.PROTOTYPE and one.name == outer)
+    ]
+
+
+def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
+    return any(name.startswith(prefix) for name in one.names for prefix in prefixes)
+
+
+def _is_own(question: Question, whole: Expanded, own: Expanded) -> bool:
+    """Is all the rest what the program was, but for the choice in its outermost function?"""
+    prefixes = tuple(question.copies.sets)
+    rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
+    chosen = dispatcher(question.copies, question.step.routine)
+    found = question.found.of(question.found.outer)
+    body = found.body + 1
+    changed = (*found.texts[:body], *_tokens(chosen), *found.texts[body:])
+    wanted = [one.texts for one in own.declarations]
+    wanted[question.found.outer] = changed
+    return [one.texts for one in rest] == wanted
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in lex_significant(text))
+
+
+def _is_pushed(one: Declaration) -> bool:
+    return one.kind is Kind.DIRECTIVE and bool(
+        re.match(r"#\s*pragma (?:push|pop)_macro\b", one.texts[0])
+    )
+
+
+# ---- code
+
+
+def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Sets whose copies are compiled to other code than programs that have these values alone."""
+    session = question.session
+    try:
+        device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
+    except CutuneError as error:
+        reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
+        yield from ((prefix, reason) for prefix in prefixes)
+        return
+
+    def reason_against(prefix: str) -> str:
+        try:
+            plain = question.plain(question.copies.sets[prefix])
+            texts = session.compiled_unit(plain)
+            for copied, alone in zip(device, texts, strict=True):
+                _compare_device(question, prefix, copied, alone)
+            _compare_host(question, prefix, host, _assembly(session, plain))
+        except CutuneError as error:
+            return f"no program has them: {first_error(error.diagnostic.message)}"
+        except NotProven as problem:
+            return str(problem)
+        return ""
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
+            if reason:
+                yield prefix, reason
+
+
+def _assembly(session: Session, unit: TranslationUnit) -> str:
+    """The unoptimized assembly of the host code of a program."""
+    return session.with_written(
+        unit, lambda path, flags: host_assembly(session.nvcc, path, flags, lambda text: text)
+    )
+
+
+def _compare_device(question: Question, prefix: str, copied: str, alone: str) -> None:
+    """Raises:
+    NotProven: a function of a copy is other code for the device.
+    """
+    names = {question.found.of(i).name for i in question.found.declarations}
+    kernels = {
+        one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
+    }
+    own, _ = _named(alone, "", ())
+    other, of_set = _named(copied, prefix, [one for one in question.copies.sets if one != prefix])
+    try:
+        first, second = parse(own), parse(other)
+    except PtxError as error:
+        raise NotProven(f"their code is not understood: {error}") from error
+    # With instances of templates for types and functions of the copies.
+    wanted = {name for name in second.functions if name in of_set}
+    if not wanted <= first.functions.keys() or not kernels <= {_base(name) for name in wanted}:
+        raise NotProven("they are compiled to other functions")
+    if {name for name in first.functions if _base(name) in names} - wanted:
+        raise NotProven("they are compiled to fewer functions")
+    # What is not written again: the device's text may depend on values where the host's does not.
+    rest, left = (
+        {f for f in m.functions if _base(f) not in names} - wanted for m in (first, second)
+    )
+    left = {name for name in left if not name.startswith(_OTHER)}
+    if rest != left or any(code_of(first, name) != code_of(second, name) for name in rest):
+        raise NotProven("more of the device's code depends on the values than is written again")
+    variables = [{v.name: _shape(v) for v in m.variables} for m in (first, second)]
+    if any(variables[1].get(n) != s for n, s in variables[0].items() if not _TEXT.match(n)):
+        raise NotProven("variables of the device depend on the values")
+    for name in sorted(wanted):
+        if code_of(first, name) != code_of(second, name):
+            raise NotProven(f"'{_base(name)}' is compiled to other code")
+        if _memory_of(first, name) != _memory_of(second, name):
+            raise NotProven(f"'{_base(name)}' has other variables")
+
+
+def _memory_of(module: Module, name: str) -> object:
+    """The variables of a module that a function names."""
+    words = {
+        word
+        for item in module.functions[name].body or ()
+        for operand in getattr(item, "operands", ())
+        for word in re.findall(r"[\w$.]+", operand)
+    }
+    return {one.name: _shape(one) for one in module.variables if one.name in words}
+
+
+def _shape(one: Variable) -> object:
+    return one.space, one.type, one.count, one.alignment, one.initial
+
+
+def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozenset[str]]:
+    """PTX with symbols as the source has them; those of one value set by their own names.
+
+    Gives these names, too.
+    """
+    symbols = sorted({*_SYMBOL.findall(text)})
+    shown = demangled(symbols, parameters=True)
+    inside = {name.replace(prefix, "") for name in shown if prefix and prefix in name}
+    names = {}
+    for symbol, name in zip(symbols, shown, strict=True):
+        plain = name.replace(prefix, "") if prefix else name
+        # What a copy stands for is there as well, under its own name.
+        is_own = plain == name and name in inside
+        mark = _OTHER if is_own or any(one in name for one in others) else ""
+        names[symbol] = mark + _identifier(plain)
+    of_set = frozenset(_identifier(name) for name in inside)
+    return _SYMBOL.sub(lambda found: names[found[1]], text), of_set
+
+
+def _identifier(name: str) -> str:
+    """A name of PTX for a name of C++, different for different ones."""
+    return name if name.isidentifier() else "S$" + name.encode("latin-1", "replace").hex()
+
+
+def _base(identifier: str) -> str:
+    """`f` of what stands for `f(int)`, or `void f<…>(int)`; "" for others."""
+    if identifier.startswith(_OTHER):
+        return ""
+    name = identifier
+    if name.startswith("S$"):
+        name = bytes.fromhex(name[2:]).decode("latin-1")
+    return name.partition("(")[0].rpartition(" ")[2]
+
+
+def _compare_host(question: Question, prefix: str, copied: str, alone: str) -> None:
+    """Raises:
+    NotProven: a function of a copy is other code for the host.
+    """
+    names = {
+        one.name
+        for one in map(question.found.of, question.found.declarations)
+        if one.kind is Kind.FUNCTION and one.is_on_host
+    }
+    first, second = functions_of(alone, names, ""), functions_of(copied, names, prefix)
+    for name in sorted(names):
+        if name not in first or first[name] != second.get(name):
+            raise NotProven(f"'{name}' is compiled to other code for the host")
+
+
+def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
+    """The same with the proven sets alone."""
+    assert step.copies is not None
+    sets = {prefix: step.copies.sets[prefix] for prefix in proven}
+    return replace(step, copies=replace(step.copies, sets=sets), selection=selection)

@@ -1,0 +1,163 @@
+"""What copies call besides each other. Takes what depends on parameters, says why that may not be.
+
+It is one for all value sets: what outlives a call there might be of one set, and be used with
+another. Storage that outlives a call has a declaration at file scope or one of few words; functions
+that no name leads to are called through pointers, which few forms declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
+from cutune.tunables.clones.depending import Dependent, OneValue
+
+_CONST = frozenset({"const", "constexpr"})
+_LASTING = ("static", "thread_local", "extern", "mutable")
+#: The same words where they mean nothing that changes, or shared memory.
+_KNOWN = (("static", "constexpr"), ("extern", "__attribute__"))
+#: Words of functions that are called without their name.
+_HIDDEN = frozenset({"operator", "~"})
+_INDIRECT = frozenset({"virtual", "override", "final", "function"})
+#: Words by which a function tells who calls it.
+_ASKING = frozenset({"source_location", "__builtin_FUNCTION", "__builtin_source_location"})
+
+
+def check_reached(found: Dependent) -> None:
+    """Raises:
+    OneValue: what is called besides may hold something that outlives a call.
+    """
+    reached = _Reached(found)
+    for index in found.declarations:
+        for version in found.versions.all:
+            reached.check_calls(version.declarations[index])
+    for index in reached.indices:
+        reached.check(reached.own[index])
+
+
+@dataclass(frozen=True)
+class _Reached:
+    found: Dependent
+
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.found.versions.own.declarations
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """All declarations that names lead to, but for those that are written again."""
+        words = frozenset[str]().union(
+            *(self.found.versions.words(index) for index in self.found.declarations)
+        )
+        waiting = [
+            index
+            for index, one in enumerate(self.own)
+            if _names(one) & words or _HIDDEN & {*one.texts}
+        ]
+        seen = {*self.found.declarations}
+        while waiting:
+            index = waiting.pop()
+            if index not in seen:
+                seen.add(index)
+                further = self.own[index].words
+                waiting += [i for i, one in enumerate(self.own) if _names(one) & further]
+        return tuple(sorted(seen - {*self.found.declarations}))
+
+    def check(self, one: Declaration) -> None:
+        """Raises:
+        OneValue: it may hold something that outlives a call, or leads back.
+        """
+        shown = one.name or next(iter(sorted(one.names)), "")
+        outer = self.found.of(self.found.outer).name
+        if outer in one.words:
+            raise OneValue(
+                f"'{outer}' calls '{shown}', which calls it again", "call it from outside alone"
+            )
+        if one.kind is Kind.VARIABLE:
+            if not self._is_constant(one):
+                raise OneValue(
+                    f"it uses the variable '{shown}'",
+                    "pass it as an argument, or make it a constant",
+                )
+        elif one.kind is Kind.PROTOTYPE:
+            if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.own):
+                raise OneValue(
+                    f"it uses '{shown}', which another source defines", "define it in this source"
+                )
+        elif one.kind is Kind.OTHER and not _is_type_template(one.texts):
+            raise OneValue(
+                f"it uses something of '{' '.join(one.texts[:5])} …', whose form is not known",
+                "declare one thing at a time there",
+            )
+        else:
+            self._check_state(one, shown)
+            self.check_calls(one)
+
+    def _check_state(self, one: Declaration, shown: str) -> None:
+        for text, following in pairwise(one.texts[max(one.body, 0) :]):
+            # `static const` may be set by the first call.
+            if text in _LASTING and (text, following) not in _KNOWN:
+                raise OneValue(
+                    f"it uses '{shown}', which holds '{text}'", "keep no state between calls"
+                )
+
+    def check_calls(self, one: Declaration) -> None:
+        """Raises:
+        OneValue: it may call what no name leads to, or ask who calls it.
+        """
+        texts, shown = one.texts, one.name or next(iter(sorted(one.names)), "")
+        asked = sorted((_INDIRECT | _ASKING) & one.words)
+        pointers = any(
+            texts[at + 1] == "*" and _ends_pointer(texts, at) for at in _places(texts, "(")
+        )
+        members = any(texts[at + 1 : at + 2] == ("*",) for at in _places(texts, "::"))
+        if asked or pointers or members:
+            what = asked[0] if asked else "a pointer to a function"
+            raise OneValue(
+                f"'{shown}' holds '{what}', so that it is not known what is called",
+                "call functions by their names",
+            )
+
+    def _is_constant(self, one: Declaration) -> bool:
+        """Constants of plain types, or arrays of them."""
+        end = next(i for i, text in enumerate(one.texts) if text in ("=", "[", "{", ";"))
+        head = [text for text in one.texts[:end] if text not in one.names]
+        plain = [text for text in head if text not in ("static", "inline", "constexpr")]
+        calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
+        is_plain = "*" not in plain and PlainTypes(self.own).is_plain(plain)
+        return bool(_CONST & {*head}) and is_plain and not calls
+
+
+def _names(one: Declaration) -> frozenset[str]:
+    """What leads to a declaration: of a type, its functions too."""
+    if one.kind is not Kind.TYPE:
+        return one.names
+    called = (text for text, behind in pairwise(one.texts) if behind == "(")
+    return one.names | {text for text in called if text.isidentifier()}
+
+
+def _places(texts: Sequence[str], wanted: str) -> list[int]:
+    return [at for at, text in enumerate(texts[:-1]) if text == wanted]
+
+
+def _ends_pointer(texts: Sequence[str], opener: int) -> bool:
+    """`(*f)(`, `(*)(`, `(*f[2])(`."""
+    depth = 0
+    for at in range(opener, len(texts) - 1):
+        depth += (texts[at] == "(") - (texts[at] == ")")
+        if depth == 0:
+            return texts[at + 1] == "("
+    return False
+
+
+def _is_type_template(texts: Sequence[str]) -> bool:
+    """`template <…> struct`, not a template of variables."""
+    depth = 0
+    for at, text in enumerate(texts[:-1]):
+        depth += (text == "<") - (text == ">")
+        if at and depth == 0 and text == ">":
+            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
+    return False

@@ -1,0 +1,175 @@
+"""Which value sets one program holds, and which it takes at which size. Takes times, gives them.
+
+A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
+one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
+has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cutune.core.typed import Integer, MemberName, Word, require
+from cutune.search.regions import HostMeasurement, Settings
+from cutune.tunables.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
+
+#: Most value sets besides the program's own.
+MOST_SETS = 8
+#: A set serves a size where it is at most so much slower than the best that was measured there.
+COVERED = 0.03
+#: The label of the program's own values.
+OWN = 0
+
+ValueSet = tuple[int | str, ...]
+#: Times by size and number of a set.
+Labelled = dict[Point, dict[Configuration, float]]
+
+
+@dataclass(frozen=True)
+class SetChoice:
+    """Value sets, and the classifier that gives the number of one by sizes.
+
+    Attributes:
+        names: of the parameters.
+        sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
+        model: of one tunable, the number.
+    """
+
+    names: tuple[str, ...]
+    sets: tuple[ValueSet, ...]
+    model: ChoiceModel
+
+    def to_json(self) -> dict[str, Any]:
+        """As an entry of choices.json."""
+        sets = [list(one) for one in self.sets]
+        return {"names": list(self.names), "sets": sets, "model": to_json(self.model)}
+
+    def fits(self, one: HostMeasurement, own: Settings) -> bool:
+        """Was it measured with the values that are chosen at its sizes?"""
+        sizes = _sizes_of(one, self.names)
+        if not {*self.model.sizes} <= sizes.keys():
+            return False
+        (label,) = self.model.choose(tuple(sizes[name] for name in self.model.sizes))
+        wanted = _own_set(self.names, own) if label == OWN else self.sets[label - 1]
+        return wanted == tuple(one.values.get(name) for name in self.names)
+
+
+@dataclass(frozen=True)
+class SetChoiceEntry:
+    """Value sets as a file holds them."""
+
+    names: tuple[MemberName, ...]
+    sets: tuple[tuple[Integer | Word, ...], ...]
+    model: ChoiceModelEntry
+
+    def read(self) -> SetChoice:
+        """The choice.
+
+        Raises:
+            ValueError: its entries do not fit together.
+        """
+        model = self.model.read()
+        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
+        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
+        require(
+            len(model.tunables) == 1 and not model.given, "one number is chosen, by sizes alone"
+        )
+        labels = {label for choice in model.choices for (label,) in choice.rule.configurations}
+        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
+        return SetChoice(self.names, self.sets, model)
+
+
+def fit_sets(
+    measured: Sequence[HostMeasurement],
+    names: Sequence[str],
+    sizes: Sequence[str],
+    own: Settings,
+    limit: float,
+) -> SetChoice | None:
+    """The sets that cover the measured sizes; None where one set is best everywhere.
+
+    Args:
+        measured: where all other compiled parameters have the values that they will have.
+        limit: the regret that is accepted for the sake of fewer intervals.
+    """
+    times = _times(measured, names, sizes)
+    own_set = _own_set(names, own)
+    found = list(dict.fromkeys(s for each in times.values() for s in each))
+    numbers = {one: number for number, one in enumerate(found)}
+    labelled: Labelled = {
+        p: {(numbers[s],): time for s, time in each.items()} for p, each in times.items()
+    }
+    table = TimeTable(tuple(sizes), ("set",), labelled)
+    kept = covering(table, numbers.get(own_set))
+    few: Labelled = {
+        point: {c: time for c, time in each.items() if c[0] in kept}
+        for point, each in labelled.items()
+    }
+    few = {point: each for point, each in few.items() if each}
+    if not few:
+        return None
+    first = fit_choice(TimeTable(tuple(sizes), ("set",), few), limit)
+    used = {label for choice in first.choices for (label,) in choice.rule.configurations}
+    others = [number for number in kept if number in used and found[number] != own_set]
+    if len(used) < 2 or not others:
+        return None
+    labels = {number: label for label, number in enumerate(others, 1)}
+    labels |= {n: OWN for n in used if found[n] == own_set}
+    final: Labelled = {
+        point: {(labels[c[0]],): time for c, time in each.items() if c[0] in labels}
+        for point, each in few.items()
+    }
+    final = {point: each for point, each in final.items() if each}
+    model = fit_choice(TimeTable(tuple(sizes), ("set",), final), limit)
+    return SetChoice(tuple(names), tuple(found[number] for number in others), model)
+
+
+def covering(table: TimeTable, own: int | None) -> list[int]:
+    """The greedy choice; the program's own set, where it was measured, comes first."""
+    kept = [] if own is None else [own]
+    open_ = {p for p in table.points if not any(_covers(table, p, one) for one in kept)}
+    candidates = [label for (label,) in table.configurations]
+    while open_ and len(kept) < MOST_SETS + (own is not None):
+        best = max(candidates, key=lambda one: _gain(table, open_, one))
+        kept.append(best)
+        open_ = {point for point in open_ if not _covers(table, point, best)}
+    return kept
+
+
+def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
+    """At how many sizes a set serves, and then how little it loses there."""
+    lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
+    return len(lost), -sum(lost)
+
+
+def _covers(table: TimeTable, point: Point, label: int) -> bool:
+    lost = table.regret(point, (label,))
+    return lost is not None and lost <= COVERED
+
+
+def _times(
+    measured: Sequence[HostMeasurement], names: Sequence[str], sizes: Sequence[str]
+) -> dict[Point, dict[ValueSet, float]]:
+    """Per point the best time of each set, whatever host integers it was reached with."""
+    found: dict[Point, dict[ValueSet, float]] = {}
+    for one in measured:
+        seen = _sizes_of(one, names)
+        is_known = {*names} <= one.values.keys() and {*sizes} <= seen.keys()
+        if not one.milliseconds or not is_known:
+            continue
+        point = tuple(seen[name] for name in sizes)
+        own = tuple(one.values[name] for name in names)
+        times = found.setdefault(point, {})
+        times[own] = min(times.get(own, one.milliseconds), one.milliseconds)
+    return found
+
+
+def _sizes_of(one: HostMeasurement, names: Sequence[str]) -> Mapping[str, int]:
+    return {n: v for name in names for n, v in one.data.get(name, {}).items()}
+
+
+def _own_set(names: Sequence[str], own: Settings) -> ValueSet:
+    return tuple(own.get(name, "") for name in names)

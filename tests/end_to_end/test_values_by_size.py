@@ -1,0 +1,200 @@
+"""Macros and constants that are chosen by size at run time: one program, its copies, its choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.frontend.program import Program
+from cutune.passes import ChooseValues
+from cutune.rewrite.copied import Copies
+from cutune.tunables.clones.depending import Dependent, dependent
+from cutune.tunables.clones.places import copies_of, tag
+from cutune.tunables.clones.proven import Question, unequal_code, without_unproven
+from cutune.tunables.clones.verdict import found_copies, verdicts
+from cutune.tunables.clones.versions import versions
+from tests.end_to_end import hostile_values as hostile
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
+from tests.trial_files import write_trials
+
+pytestmark = pytest.mark.nvcc
+
+SIZES = ("500", "700", "1500", "64", "1000")
+FOUR = {"WPT": "4"}
+#: Every call takes the next set, as in a program whose choice follows the size.
+NEXT = """\
+static inline int {routine}(long long) {{ static int next = 0; return next++ % {count}; }}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "program.cu"
+    path.write_text(text)
+    (folder / "body.inc").write_text(hostile.INCLUDED)
+    return path
+
+
+def loaded(path: Path) -> tuple[Session, Program]:
+    session = Session(flags=QUICK_FLAGS)
+    return session, session.load(str(path))
+
+
+def copied(program: Program, found: Dependent, copies: Copies) -> ChooseValues:
+    routine = f"cutune_set_{tag(program.source, [])}"
+    text = NEXT.format(routine=routine, count=len(copies.sets) + 1)
+    return ChooseValues(copies, text, routine)
+
+
+def lines_of(path: Path, original: Path, *options: str) -> list[str]:
+    """What a program prints at all sizes."""
+    binary = compiled(path, original, path.with_suffix(".bin"), (*QUICK_FLAGS, *options))
+    done = run(binary, *SIZES)
+    return [str(done.returncode), *done.stdout.splitlines()]
+
+
+def plain_copies(path: Path) -> Path:
+    """The program with copies of all that depends on WPT, whatever it is."""
+    session, program = loaded(path)
+    found = dependent(versions(session, program, program.constants, {}, [FOUR]), ["WPT"])
+    copies = copies_of(program.source, found, program.constants, ["n"], [FOUR])
+    unit = Question(session, program, found, copies, {}, copied(program, found, copies)).unit
+    target = path.with_name("copies.cu")
+    target.write_text(unit.rewritten().text)
+    return target
+
+
+@pytest.mark.parametrize("name", hostile.REFUSED)
+def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
+    text, reason = hostile.REFUSED[name]
+    session, program = loaded(written(tmp_path, text))
+    verdict = verdicts(session, program)["WPT"]
+    assert verdict.note is not None and reason in verdict.note.message
+    assert verdict.note.code.number == "CT835" and not verdict.outer
+
+
+def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
+    text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
+    session, program = loaded(written(tmp_path, text))
+    assert verdicts(session, program)["WPT"].outer == "run"
+
+
+@pytest.mark.parametrize("name", hostile.LEFT_OUT)
+def test_copies_that_are_compiled_otherwise_are_left_out(name: str, tmp_path: Path) -> None:
+    text, reason = hostile.LEFT_OUT[name]
+    session, program = loaded(written(tmp_path, text))
+    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    step = copied(program, found, copies)
+    proven, refused = without_unproven(Question(session, program, found, copies, {}, step))
+    assert not proven and [*refused.values()] == [reason]
+
+
+@pytest.mark.parametrize("name", hostile.WRONG)
+def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
+    """Any value gives the same lines; one here and another there gives others."""
+    text, _ = {**hostile.REFUSED, **hostile.LEFT_OUT}[name]
+    path = written(tmp_path, text)
+    own = lines_of(path, path)
+    assert own[0] == "0" and lines_of(path, path, "-DWPT=4") == own
+    assert lines_of(plain_copies(path), path) != own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        hostile.PLAIN,
+        hostile.MACROS,
+        hostile.DECLARED,
+        hostile.BY_ARGUMENT,
+        hostile.CONSTANTS,
+        hostile.LARGE,
+    ],
+)
+def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    session, program = loaded(path)
+    assert verdicts(session, program)["WPT"].outer == "run"
+    found, copies = found_copies(session, program, program.constants, {}, [FOUR, {"WPT": "2"}])
+    question = Question(session, program, found, copies, {}, copied(program, found, copies))
+    assert without_unproven(question) == (tuple(copies.sets), {})
+    target = tmp_path / "tuned.cu"
+    target.write_text(question.unit.rewritten().text)
+    assert lines_of(target, path) == lines_of(path, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (hostile.PLAIN, "'add' is compiled to other code"),
+        (hostile.HOST_ONLY, "'run' is compiled to other code for the host"),
+    ],
+)
+def test_a_copy_of_other_values_is_not_proven(text: str, reason: str, tmp_path: Path) -> None:
+    """The copies are compared with what they claim to be, in text and in code."""
+    session, program = loaded(written(tmp_path, text))
+    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    (prefix,) = copies.sets
+    step = copied(program, found, replace(copies, sets={prefix: {"WPT": "2"}}))
+    question = Question(session, program, found, copies, {}, step)
+    _, refused = without_unproven(question)
+    assert refused == {prefix: "the compiler gets other tokens"}
+    assert [*unequal_code(question, [prefix])] == [(prefix, reason)]
+
+
+# ---- from times to a program
+
+#: Per sample its parameters with the values that were tried, and at which size which are fastest.
+SAMPLE_VALUES = {
+    "triad": {"PRECISION": (32,), "WORK_PER_THREAD": (1, 2, 4), "LOOP_UNROLL_TRIAD": (0, 1)},
+    "md": {"PRECISION": (32,), "TEXTURE_MEMORY": (1,), "WORK_PER_THREAD": (1, 2, 4)},
+}
+BEST = {64: 4, 200: 1, 600: 2}
+BLOCKS = (64, 128)
+
+
+def _time(n: int, values: Mapping[str, int]) -> float:
+    """The best work per thread falls and rises; it is best unrolled, in blocks of 64."""
+    work = abs(values["WORK_PER_THREAD"] - BEST[n])
+    unrolled = values.get("LOOP_UNROLL_TRIAD", 1)
+    return 1 + 0.5 * work + 0.2 * (1 - unrolled) + (values["BLOCK_SIZE"] == BLOCKS[1])
+
+
+def tuned(source: Path, workspace: Path) -> Path:
+    """What `fit` and `emit` make of the times in a workspace."""
+    where = ("--workspace", workspace, *QUICK)
+    done = cutune("fit", source, "--model", "neighbours", *where)
+    assert done.returncode == 0 and "in one program:" in done.stdout, done.stderr
+    target = workspace / f"{source.stem}.tuned.cu"
+    done = cutune("emit", source, "-o", target, *where)
+    assert done.returncode == 0 and "CT836" not in done.stderr, done.stderr
+    assert "CT812" in done.stderr or "0 tunable" in done.stdout
+    return target
+
+
+@pytest.mark.parametrize("name", SAMPLE_VALUES)
+def test_samples_choose_by_size(name: str, tmp_path: Path) -> None:
+    """Another set at each size; the results are those of the original, whichever set runs."""
+    source = SAMPLES.parent / "bat" / f"{name}.cu"
+    _, program = loaded(source)
+    values = {**SAMPLE_VALUES[name], "BLOCK_SIZE": BLOCKS}
+    write_trials(tmp_path / "work", program, [*BEST], values, _time)
+    target = tuned(source, tmp_path / "work")
+    options = (*QUICK_FLAGS,)
+    own = compiled(source, source, tmp_path / "own", options)
+    binary = compiled(target, source, tmp_path / "tuned", options)
+    for n in (*BEST, 40, 100, 900):
+        wanted = run(own, str(n))
+        assert wanted.returncode == 0 and "PASSED" in wanted.stdout
+        for asked in ("", "0", "1", "2", "3", "next"):
+            done = run(binary, str(n), CUTUNE_VALUES=asked)
+            assert (done.returncode, done.stdout) == (0, wanted.stdout), (n, asked)
+    for n, best in BEST.items():
+        shown = run(binary, str(n), CUTUNE="verbose").stderr
+        assert f"WORK_PER_THREAD = {best}" in shown and f"for n = {n}" in shown
+        assert f"cutune: BLOCK_SIZE = 64 for n = {n}" in shown
+        assert "cutune" not in run(binary, str(n), CUTUNE="off").stderr
+    # Nothing was measured there.
+    assert "WORK_PER_THREAD = 1" in run(binary, "900", CUTUNE="verbose").stderr
