@@ -75,7 +75,7 @@ __device__ inline Position position_of(Positions positions, int i) { return posi
 // Each thread does WORK_PER_THREAD atoms, a block apart. The k-th neighbours of all atoms stand
 // together, so that threads of a warp read neighbouring entries of the list; the positions are
 // anywhere.
-__global__ void __launch_bounds__(MOST_THREADS)
+static __global__ void __launch_bounds__(MOST_THREADS)
     lennard_jones(Positions positions, const int *neighbours, const int *counts, Force *forces,
                   int n) {
     int i = blockIdx.x * blockDim.x * WORK_PER_THREAD + threadIdx.x;

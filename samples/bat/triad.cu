@@ -28,7 +28,7 @@ typedef float Real;
 #endif
 
 // Each thread does WORK_PER_THREAD elements, a block apart, so that neighbours access neighbours.
-__global__ void triad(const Real *a, const Real *b, Real *c, Real s, int n) {
+static __global__ void triad(const Real *a, const Real *b, Real *c, Real s, int n) {
     int i = blockIdx.x * blockDim.x * WORK_PER_THREAD + threadIdx.x;
 #if LOOP_UNROLL_TRIAD
 #pragma unroll

@@ -16,7 +16,7 @@ HEAD = """\
 #endif
 """
 ADD = """\
-__global__ void add(int n, int *a) {
+static __global__ void add(int n, int *a) {
     for (int k = 0; k < WPT; ++k) {
         int i = (blockIdx.x * WPT + k) * 32 + threadIdx.x;
         if (i < n) a[i] += 1;
@@ -92,8 +92,8 @@ CONSTANTS = f"""\
 constexpr int WPT = 1;
 constexpr int TILE = 32 * WPT;
 struct Part {{ int values[TILE]; }};
-__device__ int sum_of(const Part &part, int at) {{ return part.values[at] + 1; }}
-__global__ void add(int n, int *a) {{
+static __device__ int sum_of(const Part &part, int at) {{ return part.values[at] + 1; }}
+static __global__ void add(int n, int *a) {{
     __shared__ Part part;
     extern __shared__ int room[];
     int i = blockIdx.x * TILE + threadIdx.x;
@@ -111,9 +111,9 @@ static void run(int n, int *a) {{
 HOST_ONLY = f"""{HEAD}{ADD.replace("WPT", "unit").replace("int n,", "int n, int unit,")}
 static void run(int n, int *a) {{ {LAUNCH.replace("(n, a)", "(n, WPT, a)")} }}
 {main()}"""
-#: What is set of a kernel is set of its copies.
 LARGE = f"""{HEAD}{ADD}static void run(int n, int *a) {{
-    cudaFuncSetAttribute(add, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
+    static_cast<void>(n < 600 && cudaFuncSetAttribute(
+        add, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
     {LAUNCH.replace("32>>>", "32, 60000>>>")}
 }}
 {main()}"""
@@ -327,6 +327,26 @@ REFUSED = {
         HEAD + ADD + "int grid_of(int n) { return (n + 32 * WPT - 1) / (32 * WPT); }\n"
         "static void run(int n, int *a) { add<<<grid_of(n), 32>>>(n, a); }\n" + main(),
         "another source may call 'grid_of'",
+    ),
+    "kernel known to other sources": (
+        PLAIN.replace("static __global__", "__global__"),
+        "another source may call 'add'",
+    ),
+    "attribute of one copy": (LARGE, "'run' uses 'add' without calling it"),
+    "name of an instance": (
+        f"{HEAD}{ADD}struct Unit {{ int of[WPT]; }};\n"
+        "template <class T> static void say(const T &) { puts(__PRETTY_FUNCTION__); }\n"
+        f"static void run(int n, int *a) {{ Unit unit; say(unit); {LAUNCH} }}\n{main()}",
+        "'say' holds '__PRETTY_FUNCTION__'",
+    ),
+    "lambda": (
+        f"{HEAD}{ADD}static void run(int n, int *a) {{\n"
+        f'    auto once = [] {{ puts("set up"); }}; once(); {LAUNCH} }}\n{main()}',
+        "'run' uses 'a lambda'",
+    ),
+    "place in the source": (
+        PLAIN.replace("int main(", "static int line() { return __builtin_LINE(); }\nint main("),
+        "the program uses '__builtin_LINE'",
     ),
     "assembly": (
         HEAD

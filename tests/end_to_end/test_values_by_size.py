@@ -110,7 +110,6 @@ def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
         hostile.DECLARED,
         hostile.BY_ARGUMENT,
         hostile.CONSTANTS,
-        hostile.LARGE,
     ],
 )
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:

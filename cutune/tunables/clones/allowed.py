@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import Token
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
@@ -26,11 +27,13 @@ from cutune.tunables.clones.words import (
 )
 
 _CONST = frozenset({"const", "constexpr"})
+#: What may stand behind the `*` of a pointer that is passed on.
+_OF_POINTERS = ("const", "__restrict__", "__restrict")
 #: Attributes of variables within a function.
 _OF_VARIABLES = ("shared", "aligned", "unused")
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+(?:unroll|nounroll|cutune\s+region)\b")
-#: Functions of the runtime that set something of the kernel that is their first argument.
-_SETTING = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig")
+#: Behind these `[` is an index; elsewhere it begins a lambda, of which each copy has one.
+_INDEXED = (")", "]")
 _HOME = "write it at file scope of the source itself"
 
 
@@ -162,7 +165,7 @@ class _Allowed:
             at += 1
         if texts[-1] != ")" or "..." in texts or "=" in texts:
             raise self._head(name, " ".join(texts[-3:]))
-        is_local = "static" in before or "inline" in before or declaration.is_on_device
+        is_local = "static" in before or "inline" in before
         if index != self.found.outer and not is_local:
             raise OneValue(f"another source may call '{name}'", "make it static")
 
@@ -182,6 +185,8 @@ class _Allowed:
                     raise self._body(name, token.text.strip())
             elif token.kind == "IDENTIFIER":
                 self._check_word(declaration, at + declaration.body)
+            elif token.text == "[" and not _is_index(inside, at):
+                raise self._body(name, "a lambda")
         called = {token.text for token in inside}
         for again in (name, self.found.of(self.found.outer).name):
             if again in called:
@@ -203,14 +208,13 @@ class _Allowed:
         is_reserved = word.startswith("__") and word != "__attribute__"
         if is_reserved and declaration.is_on_host:
             raise self._body(name, word)
-        if word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"):
+        if word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "addressof"):
             raise self._body(name, word)
         if word in self.found.names and before in ("::", ".", "->", "&"):
             raise self._body(name, f"{before}{word}")
         is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
-        # What is set of a kernel is set of the copy by its own function.
-        is_set = before == "(" and tokens[at - 2].text in _SETTING
-        if word in self.functions and not (is_called or is_set):
+        # What is set of a kernel, once or by another source, would be set of one copy.
+        if word in self.functions and not is_called:
             raise OneValue(f"'{name}' uses '{word}' without calling it", "call it directly")
 
     def _body(self, name: str, what: str) -> OneValue:
@@ -229,7 +233,8 @@ class _Allowed:
                 raise OneValue(
                     f"the variable '{name}' depends on it", "make it a constant of a number"
                 )
-            if {"(", "{", "["} & {*texts[end:]}:
+            calls = (a for a, b in pairwise(texts[end:]) if b == "(" and a.isidentifier())
+            if {"{", "["} & {*texts[end:]} or any(calls):
                 raise OneValue(
                     f"the value of '{name}' is not a plain expression", "write it without calls"
                 )
@@ -247,7 +252,8 @@ class _Allowed:
             raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
         for one in parameters:
-            is_passed_on = one.type[-1] in ("*", "&") or self.types.is_plain(one.type)
+            type_ = [word for word in one.type if word not in _OF_POINTERS]
+            is_passed_on = type_[-1:] in (["*"], ["&"]) or self.types.is_plain(one.type)
             if "&&" in one.type or not is_passed_on:
                 shown = " ".join((*one.type, one.name))
                 raise OneValue(
@@ -297,6 +303,12 @@ class _Allowed:
                             f"'{outer}' is used without being called",
                             "call it directly everywhere",
                         )
+
+
+def _is_index(tokens: Sequence[Token], at: int) -> bool:
+    before = tokens[at - 1]
+    is_name = before.kind == "IDENTIFIER" and before.text not in KEYWORDS
+    return at > 0 and (is_name or before.text in _INDEXED)
 
 
 def _is_call(tokens: Sequence[Token], at: int) -> bool:

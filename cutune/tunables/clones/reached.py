@@ -22,8 +22,13 @@ _KNOWN = (("static", "constexpr"), ("extern", "__attribute__"))
 #: Words of functions that are called without their name.
 _HIDDEN = frozenset({"operator", "~"})
 _INDIRECT = frozenset({"virtual", "override", "final", "function"})
-#: Words by which a function tells who calls it.
-_ASKING = frozenset({"source_location", "__builtin_FUNCTION", "__builtin_source_location"})
+#: Words by which a function tells who calls it, or with which types.
+_ASKING = frozenset(
+    {"source_location", "__builtin_FUNCTION", "__builtin_source_location", "typeid"}
+)
+_OWN_NAME = frozenset({"__PRETTY_FUNCTION__", "__func__", "__FUNCTION__"})
+#: Words for the place in the source that are no macros: copies would move it.
+_OWN_PLACE = frozenset({"__builtin_LINE", "__builtin_FILE", "source_location"})
 
 
 def check_reached(found: Dependent) -> None:
@@ -31,6 +36,9 @@ def check_reached(found: Dependent) -> None:
     OneValue: what is called besides may hold something that outlives a call.
     """
     reached = _Reached(found)
+    for one in reached.own:
+        if asking := sorted(_OWN_PLACE & one.words):
+            raise OneValue(f"the program uses '{asking[0]}'", "use __LINE__ and __FILE__ there")
     for index in found.declarations:
         for version in found.versions.all:
             reached.check_calls(version.declarations[index])
@@ -110,6 +118,9 @@ class _Reached:
         """
         texts, shown = one.texts, one.name or next(iter(sorted(one.names)), "")
         asked = sorted((_INDIRECT | _ASKING) & one.words)
+        # `assert` ends the program with its name.
+        named = (b for a, b in pairwise(texts) if b in _OWN_NAME and a != "__extension__")
+        asked += sorted(named)
         pointers = any(
             texts[at + 1] == "*" and _ends_pointer(texts, at) for at in _places(texts, "(")
         )
