@@ -389,6 +389,13 @@ LEFT_OUT = {
 }
 INCLUDED = f"#pragma once\n{LAUNCH}\n"
 
+#: Behind <cstdio> another function is called.
+NAMED_LIKE_ANOTHER = (
+    PLAIN.replace("#include <cstdio>", 'extern "C" int puts(const char *);')
+    .replace("int main(", "template <class T> int remove(T) { return 7; }\nint main(")
+    .replace('printf("%d %lld\\n", n, sum)', 'puts(remove("nothing") == 7 ? "own" : "other")')
+)
+
 #: Of these a plain copy compiles, and the program is wrong: as the test shows.
 WRONG = (
     "static local",

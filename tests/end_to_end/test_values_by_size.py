@@ -92,6 +92,19 @@ def test_copies_that_are_compiled_otherwise_are_left_out(name: str, tmp_path: Pa
     assert not proven and [*refused.values()] == [reason]
 
 
+def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
+    session, program = loaded(written(tmp_path, hostile.NAMED_LIKE_ANOTHER))
+    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    step = copied(program, found, copies)
+    for selection, reasons in (
+        ("", []),
+        ("#include <cstdio>\n", ["they change the program itself"]),
+    ):
+        own = replace(step, selection=selection)
+        _, refused = without_unproven(Question(session, program, found, copies, {}, own))
+        assert [*refused.values()] == reasons
+
+
 @pytest.mark.parametrize("name", hostile.WRONG)
 def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
     """Any value gives the same lines; one here and another there gives others."""

@@ -140,6 +140,10 @@ def _is_own(question: Question, whole: Expanded, own: Expanded) -> bool:
     changed = (*found.texts[:body], *_tokens(chosen), *found.texts[body:])
     wanted = [one.texts for one in own.declarations]
     wanted[question.found.outer] = changed
+    # A function of a header that only the choice includes might be called in place of the user's.
+    named = frozenset[str]().union(*(one.names for one in own.declarations))
+    if named & (whole.other_words - own.other_words):
+        return False
     return [one.texts for one in rest] == wanted
 
 
