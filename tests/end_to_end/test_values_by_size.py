@@ -96,11 +96,9 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
     session, program = loaded(written(tmp_path, hostile.NAMED_LIKE_ANOTHER))
     found, copies = found_copies(session, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
-    for selection, reasons in (
-        ("", []),
-        ("#include <cstdio>\n", ["they change the program itself"]),
-    ):
-        own = replace(step, selection=selection)
+    changed = ["they change the program itself"]
+    for included, reasons in (("", []), ("#include <cstdio>\n", changed)):
+        own = replace(step, selection=included + step.selection)
         _, refused = without_unproven(Question(session, program, found, copies, {}, own))
         assert [*refused.values()] == reasons
 
