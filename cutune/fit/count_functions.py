@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
+from typing import NamedTuple
 
 from cutune.device.thread_block import LARGEST, WARP
 from cutune.fit.fitted_model import Array, Totals
@@ -125,9 +126,6 @@ def count_functions(
             known[key, is_once] = found
         return known[key, is_once]
 
-    def weighted(weights: Sequence[int]) -> RationalFunction:
-        return fitted(_weighted(measured, weights))
-
     groups: list[tuple[int, ...]] = []
     group_of = []
     for index in range(len(kernel.memory)):
@@ -140,14 +138,15 @@ def count_functions(
         group_of.append(groups.index(lanes))
     repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
+    totals = [code_totals(kernel, m) for m in measured]
     return CountFunctions(
         working=fitted([m.working_threads for m in measured]),
-        steps=weighted([block.load_phases for block in kernel.code_blocks]),
-        instructions=weighted([block.instructions for block in kernel.code_blocks]),
-        double=weighted([block.double for block in kernel.code_blocks]),
-        special=weighted([block.special for block in kernel.code_blocks]),
-        barriers=weighted([block.barriers for block in kernel.code_blocks]),
-        constants=weighted([block.constants for block in kernel.code_blocks]),
+        steps=fitted([total.steps for total in totals]),
+        instructions=fitted([total.instructions for total in totals]),
+        double=fitted([total.double for total in totals]),
+        special=fitted([total.special for total in totals]),
+        barriers=fitted([total.barriers for total in totals]),
+        constants=fitted([total.constants for total in totals]),
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
         arrays=_arrays(kernel, measured, fitted),
@@ -160,18 +159,10 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
 
     A total that no function gives takes longest to fit, and one is enough.
     """
-    variables, points, blocks = kernel.variables, _points(kernel, measured), kernel.code_blocks
-    weights = (
-        [block.instructions for block in blocks],
-        [block.load_phases for block in blocks],
-        [block.double for block in blocks],
-        [block.special for block in blocks],
-        [block.barriers for block in blocks],
-        [block.constants for block in blocks],
-    )
+    variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
         [[m.working_threads for m in measured]],
-        (_weighted(measured, one) for one in weights),
+        zip(*(code_totals(kernel, m) for m in measured), strict=True),
         ([m.sites[index].lanes for m in measured] for index in range(len(kernel.memory))),
     )
     return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
@@ -182,12 +173,28 @@ def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[lis
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 
-def _weighted(measured: Sequence[Measurement], weights: Sequence[int]) -> list[int]:
-    """Per launch the lanes of all blocks of code, each times its weight."""
-    return [
-        sum(lanes * weight for lanes, weight in zip(m.lanes, weights, strict=True))
-        for m in measured
-    ]
+class CodeTotals(NamedTuple):
+    """Totals of a launch that follow from how often its blocks of code were executed."""
+
+    steps: int
+    instructions: int
+    double: int
+    special: int
+    barriers: int
+    constants: int
+
+
+def code_totals(kernel: MeasuredKernel, launch: Measurement) -> CodeTotals:
+    """Those of one launch: the lanes of each block of code, times what the block has of a kind."""
+    pairs = list(zip(launch.lanes, kernel.code_blocks, strict=True))
+    return CodeTotals(
+        steps=sum(lanes * block.load_phases for lanes, block in pairs),
+        instructions=sum(lanes * block.instructions for lanes, block in pairs),
+        double=sum(lanes * block.double for lanes, block in pairs),
+        special=sum(lanes * block.special for lanes, block in pairs),
+        barriers=sum(lanes * block.barriers for lanes, block in pairs),
+        constants=sum(lanes * block.constants for lanes, block in pairs),
+    )
 
 
 def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:

@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cutune.fit.count_functions import HELD_OUT_LIMIT, LEVELS, CountFunctions, count_functions
+from cutune.fit.count_functions import (
+    HELD_OUT_LIMIT,
+    LEVELS,
+    CountFunctions,
+    code_totals,
+    count_functions,
+)
 from cutune.fit.fitted_model import Range
 from cutune.fit.measurement.measurement import (
     CHECK,
@@ -143,20 +149,15 @@ class _Pair:
 
 def _pairs(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> Iterator[_Pair]:
     """Every counted total of a launch beside its function."""
-
-    def weighted(weights: Sequence[int]) -> int:
-        return sum(lanes * weight for lanes, weight in zip(launch.lanes, weights, strict=True))
-
-    blocks = kernel.code_blocks
-    instructions = weighted([block.instructions for block in blocks])
+    totals = code_totals(kernel, launch)
+    instructions = totals.instructions
     yield _Pair(launch.working_threads, counts.working, launch.working_threads)
     yield _Pair(instructions, counts.instructions, instructions)
-    steps = weighted([block.load_phases for block in blocks])
-    yield _Pair(steps, counts.steps, steps)
-    yield _Pair(weighted([b.double for b in blocks]), counts.double, instructions)
-    yield _Pair(weighted([b.special for b in blocks]), counts.special, instructions)
-    yield _Pair(weighted([b.barriers for b in blocks]), counts.barriers, instructions)
-    yield _Pair(weighted([b.constants for b in blocks]), counts.constants, instructions)
+    yield _Pair(totals.steps, counts.steps, totals.steps)
+    yield _Pair(totals.double, counts.double, instructions)
+    yield _Pair(totals.special, counts.special, instructions)
+    yield _Pair(totals.barriers, counts.barriers, instructions)
+    yield _Pair(totals.constants, counts.constants, instructions)
     accesses = sum(site.lanes for site in launch.sites)
     for site, group in zip(launch.sites, counts.group_of, strict=True):
         if group >= 0:

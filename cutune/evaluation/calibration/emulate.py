@@ -7,7 +7,6 @@ the totals follow from the number of threads that work: constants instead of fun
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
@@ -18,7 +17,7 @@ from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
 from cutune.evaluation.calibration.suite import ARRAY_WORDS, MicroBenchmark
-from cutune.fit.count_functions import CountFunctions, passes
+from cutune.fit.count_functions import CountFunctions, code_totals, passes
 from cutune.fit.fit import model_of
 from cutune.fit.fitted_model import Array, FittedModel
 from cutune.fit.measurement.measurement import (
@@ -71,9 +70,6 @@ def _counts(
     def total(lanes: int) -> RationalFunction:
         return constant_function((), Fraction(lanes * working, traced))
 
-    def weighted(weights: Sequence[int]) -> RationalFunction:
-        return total(sum(n * weight for n, weight in zip(inside.lanes, weights, strict=True)))
-
     executed = [site.lanes for site in inside.sites]
     groups = sorted({lanes for lanes in executed if lanes})
     touched = sorted({site.array for site in ends.sites if site.array >= 0})
@@ -83,15 +79,15 @@ def _counts(
         extent = max(site.high for site in sites) - min(site.low for site in sites)
         found = passes(kernel, [ends], array)
         arrays.append(Array(array, constant_function((), extent), *found))
-    blocks = kernel.code_blocks
+    totals = code_totals(kernel, inside)
     return CountFunctions(
         working=constant_function((), working),
-        steps=weighted([block.load_phases for block in blocks]),
-        instructions=weighted([block.instructions for block in blocks]),
-        double=weighted([block.double for block in blocks]),
-        special=weighted([block.special for block in blocks]),
-        barriers=weighted([block.barriers for block in blocks]),
-        constants=weighted([block.constants for block in blocks]),
+        steps=total(totals.steps),
+        instructions=total(totals.instructions),
+        double=total(totals.double),
+        special=total(totals.special),
+        barriers=total(totals.barriers),
+        constants=total(totals.constants),
         groups=tuple(total(lanes) for lanes in groups),
         group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
         arrays=tuple(arrays),
