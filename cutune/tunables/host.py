@@ -42,20 +42,9 @@ from cutune.tunables.neighbours.model import (
     fit_choice,
     to_json,
 )
+from cutune.tunables.neighbours.run_mode import RUN_MODE
 
 COMMAND = "cutune fit --model neighbours"
-_SWITCH = """\
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-// 0: the program's own values (CUTUNE=off); 1: chosen ones; 2: these are shown (CUTUNE=verbose).
-static inline int cutune_tunables_mode() {
-    static const char *const text = getenv("CUTUNE");
-    if (text == nullptr) return 1;
-    return strcmp(text, "off") == 0 ? 0 : strcmp(text, "verbose") == 0 ? 2 : 1;
-}
-"""
 
 
 # ---- fit
@@ -360,7 +349,7 @@ def emit_host(
     Args:
         values: of the parameters that have one for all sizes.
     """
-    texts = [_SWITCH, emit_choices(models)]
+    texts = ["#include <cmath>\n", RUN_MODE, emit_choices(models)]
     routines: dict[str, str] = {}
     for model in models:
         for tunable in model.tunables:
