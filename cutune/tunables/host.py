@@ -42,7 +42,7 @@ from cutune.tunables.neighbours.model import (
     fit_choice,
     to_json,
 )
-from cutune.tunables.neighbours.run_mode import RUN_MODE
+from cutune.tunables.neighbours.run_mode import HEADERS, run_mode
 
 COMMAND = "cutune fit --model neighbours"
 
@@ -349,7 +349,8 @@ def emit_host(
     Args:
         values: of the parameters that have one for all sizes.
     """
-    texts = ["#include <cmath>\n", RUN_MODE, emit_choices(models)]
+    mode = run_mode("cutune_tunables_mode")
+    texts = ["#include <cmath>\n", HEADERS, mode, emit_choices(models)]
     routines: dict[str, str] = {}
     for model in models:
         for tunable in model.tunables:

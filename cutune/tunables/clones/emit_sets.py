@@ -13,17 +13,18 @@ from cutune.emit.emitter import c_integer
 from cutune.rewrite.prelude import c_string
 from cutune.tunables.clones.sets import SetChoice
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
-from cutune.tunables.neighbours.run_mode import RUN_MODE
+from cutune.tunables.neighbours.run_mode import HEADERS, run_mode
 
 #: What CUTUNE and CUTUNE_VALUES ask for.
 _ASKED = f"""\
-{RUN_MODE}#ifndef CUTUNE_SETS
+{HEADERS}#ifndef CUTUNE_SETS
 #define CUTUNE_SETS
+{run_mode("cutune_sets_mode")}\
 // -1: by size; -2: each call takes the next set (CUTUNE_VALUES=next); else the number of a set, 0
 // being the program's own values (CUTUNE=off, CUTUNE_VALUES=0).
 static inline int cutune_sets_asked() {{
     const char *const wanted = getenv("CUTUNE_VALUES");
-    if (cutune_tunables_mode() == 0) return 0;
+    if (cutune_sets_mode() == 0) return 0;
     if (wanted == nullptr || *wanted == '\\0') return -1;
     return strcmp(wanted, "next") == 0 ? -2 : atoi(wanted);
 }}
@@ -61,7 +62,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
 {{
     static const signed char cutune_cases[] = {{{table}}};
     static const int cutune_asked = cutune_sets_asked();
-    static const bool cutune_shown = cutune_tunables_mode() == 2;
+    static const bool cutune_shown = cutune_sets_mode() == 2;
     int cutune_case = 0;
     if (cutune_asked == -2) {{
         static thread_local int cutune_next = 0;
