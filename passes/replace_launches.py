@@ -48,6 +48,7 @@ _OPTIMIZED = """\
 _BEFORE_SELECTION = (
     "cutune_tables.h",
     "cutune_operators.h",
+    "cutune_host.h",
     "cutune_choice.h",
     "cutune_refine.h",
     "cutune_select.h",

@@ -33,6 +33,11 @@ enum { cutune_remembers = 1 };
 """
 
 FAKE_CUDART = """
+#include <stdint.h>
+#include <stdio.h>
+
+#include <atomic>
+
 static int fake_multiprocessors = 132, fake_major = 9;
 static int fake_devices = 1, fake_device = 0;
 static unsigned fake_fast = 16;  // width of the fastest block: the program's own
@@ -273,7 +278,7 @@ def emitted(
 
     before = (
         *map(header, ("launch", "signature", "range", "allocation", "tables")),
-        *map(header, ("operators", "choice", "refine", "select")),
+        *map(header, ("operators", "host", "choice", "refine", "select")),
     )
     parts = (emit_selection(models, devices).text, SITES, header("tuned"), header("call"))
     return "".join([*before, *parts])
@@ -289,3 +294,14 @@ def build(text: str, folder: Path, *flags: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return binary
+
+
+def included(text: str, dialect: str, folder: Path) -> set[str]:
+    """Files that the host's part of a program includes when nvcc compiles it."""
+    source = folder / "program.cpp"
+    source.write_text(text)
+    headers = [f"-isystem{path}" for path in find_nvcc().include_directories]
+    nvcc = ("-D__CUDACC__", "-D__NVCC__", "-include", "cuda_runtime.h", f"-std={dialect}")
+    command = [host_compiler(), "-E", "-M", *headers, *nvcc, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {word for word in done.stdout.split()[1:] if word not in (str(source), "\\")}

@@ -62,7 +62,7 @@ struct cutune_describe_pointee {
     typedef typename std::remove_cv<T>::type plain;
     static cutune_argument of(const volatile void *address) {
         cutune_argument argument = cutune_empty_argument(cutune_pointer_kind);
-        argument.address = reinterpret_cast<uintptr_t>(address);
+        argument.address = reinterpret_cast<size_t>(address);
         argument.element = cutune_element_of<plain>::value;
         argument.writable = !std::is_const<T>::value;
         argument.pointers = std::is_pointer<T>::value;
@@ -143,7 +143,7 @@ struct cutune_describe<T, 5> {
     typedef typename std::remove_pointer<T>::type element;
     static cutune_argument of(const T &value) {
         // Through an integer, because a pointer to a function is no pointer to void.
-        const uintptr_t address = reinterpret_cast<uintptr_t>(value);
+        const size_t address = reinterpret_cast<size_t>(value);
         return cutune_describe_pointee<element>::of(reinterpret_cast<const void *>(address));
     }
 };

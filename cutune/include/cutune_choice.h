@@ -1,29 +1,24 @@
 // Questions of a tuned program's selection routines: the mode, and the current device.
-// Lock-free; nothing is read twice, and no error of the program is touched.
+// Lock-free; nothing is read twice, and no error of the program is touched. Needs cutune_host.h
+// before it.
 #ifndef CUTUNE_CHOICE_H
 #define CUTUNE_CHOICE_H
 
 #include <cuda_runtime.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <atomic>
-
-constexpr std::memory_order cutune_relaxed = std::memory_order_relaxed;
 
 // Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says means on.
 enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };
 
 inline int cutune_read_mode() {
-    static std::atomic<int> known(-1);
-    int mode = known.load(cutune_relaxed);
+    static cutune_atomic<int> known = {-1};
+    int mode = known.get();
     if (mode < 0) {
         const char *const text = getenv("CUTUNE");
         mode = 0;
         if (text != nullptr && strstr(text, "off") != nullptr) mode |= cutune_mode_off;
         if (text != nullptr && strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
         if (text != nullptr && strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
-        known.store(mode, cutune_relaxed);
+        known.set(mode);
     }
     return mode;
 }
@@ -39,14 +34,14 @@ inline bool cutune_answered(cudaError_t error) { return !cutune_refused(error); 
 
 // Index of the current device, or -1 when it cannot be asked for.
 inline int cutune_current_ordinal() {
-    static std::atomic<int> devices(-1);
-    int count = devices.load(cutune_relaxed);
+    static cutune_atomic<int> devices = {-1};
+    int count = devices.get();
     if (count == 1) return 0;
     if (count < 0) {
         // A pending error would be replaced if this failed.
         if (cudaPeekAtLastError() != cudaSuccess) return -1;
         if (!cutune_answered(cudaGetDeviceCount(&count))) count = 0;
-        devices.store(count, cutune_relaxed);
+        devices.set(count);
     }
     int ordinal = 0;
     // Where this fails, so does the launch that it is asked for, and for the same reason.
@@ -56,11 +51,11 @@ inline int cutune_current_ordinal() {
 // The current device. Asked once per device; several threads may ask at the same time.
 inline cutune_device cutune_current_device() {
     enum { most_devices = 64 };
-    static std::atomic<unsigned> known[most_devices];  // 0: not asked yet
+    static cutune_atomic<unsigned> known[most_devices];  // 0: not asked yet
     cutune_device device = {0, 0, 0};
     const int ordinal = cutune_current_ordinal();
     if (ordinal < 0 || ordinal >= most_devices) return device;
-    unsigned facts = known[ordinal].load(cutune_relaxed);
+    unsigned facts = known[ordinal].get();
     if (facts == 0) {
         if (cudaPeekAtLastError() != cudaSuccess) return device;
         int count = 0, major = 0, minor = 0;
@@ -73,7 +68,7 @@ inline cutune_device cutune_current_device() {
             return device;
         facts = static_cast<unsigned>(count) << 16 | static_cast<unsigned>(major) << 8 |
                 static_cast<unsigned>(minor);
-        known[ordinal].store(facts, cutune_relaxed);
+        known[ordinal].set(facts);
     }
     device.multiprocessors = static_cast<int>(facts >> 16);
     device.major = static_cast<int>(facts >> 8 & 255u);

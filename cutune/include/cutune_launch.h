@@ -5,7 +5,6 @@
 
 #include <cuda_runtime.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <type_traits>
 
@@ -161,7 +160,7 @@ inline typename std::enable_if<std::is_pointer<typename std::decay<T>::type>::va
                                long long>::type
 cutune_integer(const T &value) {
     return static_cast<long long>(
-        reinterpret_cast<uintptr_t>(static_cast<typename std::decay<T>::type>(value)));
+        reinterpret_cast<size_t>(static_cast<typename std::decay<T>::type>(value)));
 }
 
 template <class T>

@@ -4,22 +4,17 @@
 //   CUTUNE_SEED      another seed than the one that the program was made with
 //   CUTUNE_VARIANT   the variant that each launch takes if it may, the kernel itself otherwise
 //
-// Needs cutune_launch.h and cutune_choice.h before it.
+// Needs cutune_host.h, cutune_launch.h and cutune_choice.h before it.
 #ifndef CUTUNE_RANDOM_H
 #define CUTUNE_RANDOM_H
-
-#include <stdlib.h>
-#include <string.h>
-
-#include <atomic>
 
 inline unsigned long long cutune_seed(unsigned long long otherwise) {
     const char *const text = getenv("CUTUNE_SEED");
     return text == nullptr || *text == 0 ? otherwise : strtoull(text, nullptr, 10);
 }
 
-inline std::atomic<unsigned long long> &cutune_drawn() {
-    static std::atomic<unsigned long long> count(0);
+inline cutune_atomic<unsigned long long> &cutune_drawn() {
+    static cutune_atomic<unsigned long long> count = {0};
     return count;
 }
 
@@ -27,7 +22,7 @@ inline std::atomic<unsigned long long> &cutune_drawn() {
 inline unsigned long long cutune_draw(unsigned long long own_seed) {
     static const unsigned long long seed = cutune_seed(own_seed);
     unsigned long long z = seed * 0xd1342543de82ef95ull +
-                           (cutune_drawn().fetch_add(1) + 1) * 0x9e3779b97f4a7c15ull;
+                           (cutune_drawn().add(1) + 1) * 0x9e3779b97f4a7c15ull;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ z >> 27) * 0x94d049bb133111ebull;
     return z ^ z >> 31;

@@ -1,5 +1,6 @@
 // CUTUNE=refine: the program's own block stays until another has proved to be faster, in the launches
-// that the program makes anyway. No launch is added, and nothing is waited for.
+// that the program makes anyway. No launch is added, and nothing is waited for. Needs cutune_host.h
+// and cutune_choice.h before it.
 //
 // Of many launches at one size one tries a candidate of the model's, and the one before it is timed
 // too, with the block of the day. So that a candidate that takes twice as long costs 2 %, and
@@ -10,10 +11,6 @@
 #define CUTUNE_REFINE_H
 
 #include <cuda_runtime.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <atomic>
 
 inline unsigned long long cutune_hash(const char *name, const long long *words, int count) {
     unsigned long long hash = 14695981039346656037ull;
@@ -62,7 +59,7 @@ struct cutune_timing {
     int candidate;
     cudaEvent_t begin, end;
     bool is_recorded;
-    std::atomic<bool> is_over;
+    cutune_atomic<bool> is_over;
 };
 
 // What is known of one kernel at one size and device. `blocks` stay as they are once it is found by
@@ -72,18 +69,18 @@ struct cutune_refinement {
     int device;  // or -1: from the file
     int count;
     dim3 blocks[cutune_most_listed];  // the program's own, then the candidates
-    std::atomic<unsigned> launches;
-    std::atomic<int> current;      // the one that is used
-    std::atomic<bool> is_settled;  // and stays
-    int tried;                     // the candidate that is tried
-    int tries, answers;            // how often it was, and of how many of these the time is known
-    int timed, read;               // launches with a clock, and how many of these were read
+    cutune_atomic<unsigned> launches;
+    cutune_atomic<int> current;      // the one that is used
+    cutune_atomic<bool> is_settled;  // and stays
+    int tried;                       // the candidate that is tried
+    int tries, answers;              // how often it was, and of how many of these the time is known
+    int timed, read;                 // launches with a clock, and how many of these were read
     float best_ms[cutune_most_listed];
     cutune_timing timings[cutune_most_timed];
 };
 
 struct cutune_refinements {
-    std::atomic<bool> is_busy;
+    cutune_atomic<bool> is_busy;
     bool is_read;
     int count;
     cutune_refinement entries[cutune_most_refined];
@@ -99,12 +96,12 @@ class cutune_refine_lock {
   public:
     cutune_refine_lock() : is_held(false) {
         for (int attempt = 0; attempt < 1000 && !is_held; ++attempt)
-            is_held = !cutune_all_refinements().is_busy.exchange(true, std::memory_order_acquire);
+            is_held = !cutune_all_refinements().is_busy.exchange(true);
     }
     cutune_refine_lock(const cutune_refine_lock &) = delete;
     cutune_refine_lock &operator=(const cutune_refine_lock &) = delete;
     ~cutune_refine_lock() {
-        if (is_held) cutune_all_refinements().is_busy.store(false, std::memory_order_release);
+        if (is_held) cutune_all_refinements().is_busy.set(false);
     }
     bool is_held;
 };
@@ -136,30 +133,31 @@ inline void cutune_read_refinements() {
     if (all.is_read) return;
     all.is_read = true;
     const char *const path = getenv("CUTUNE_REFINE_FILE");
-    FILE *const file = path == nullptr ? nullptr : fopen(path, "r");
+    void *const file = path == nullptr ? nullptr : cutune_open(path, "r");
     if (file == nullptr) return;
     char line[128];
-    while (fgets(line, sizeof line, file) != nullptr) {
+    while (cutune_gets(line, sizeof line, file) != nullptr) {
         unsigned long long key;
         unsigned x, y, z;
-        if (sscanf(line, "cutune-refine-1 %llx %u %u %u", &key, &x, &y, &z) != 4) continue;
+        if (cutune_scan(line, "cutune-refine-1 %llx %u %u %u", &key, &x, &y, &z) != 4) continue;
         cutune_refinement *entry = cutune_find_refinement(key, -1);
         if (entry == nullptr) entry = cutune_add_refinement(key, -1, dim3(x, y, z));
         if (entry == nullptr) break;
         entry->blocks[0] = dim3(x, y, z);  // the last line counts
-        entry->is_settled.store(true, cutune_relaxed);
+        entry->is_settled.set(true);
     }
-    fclose(file);
+    cutune_close(file);
 }
 
 inline void cutune_write_refinement(const cutune_refinement &entry) {
     const char *const path = getenv("CUTUNE_REFINE_FILE");
-    FILE *const file = path == nullptr ? nullptr : fopen(path, "a");
+    void *const file = path == nullptr ? nullptr : cutune_open(path, "a");
     if (file == nullptr) return;
-    const dim3 block = entry.blocks[entry.current.load(cutune_relaxed)];
+    const dim3 block = entry.blocks[entry.current.get()];
     // A line is shorter than the buffer, so that it is written at once.
-    fprintf(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y, block.z);
-    fclose(file);
+    cutune_put(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y,
+                    block.z);
+    cutune_close(file);
 }
 
 // The next candidate, or none: then what is used now stays.
@@ -170,14 +168,14 @@ inline void cutune_try_next(cutune_refinement *entry) {
 
 // The time of one launch is known.
 inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
-    const int current = entry->current.load(cutune_relaxed);
+    const int current = entry->current.get();
     if (ms < entry->best_ms[candidate]) entry->best_ms[candidate] = ms;
     if (candidate == current || candidate != entry->tried) return;
     const float before = entry->best_ms[current], after = entry->best_ms[candidate];
     // Who is clearly slower is not tried again. Below 2 % nobody can tell.
     if (++entry->answers < cutune_rounds && after <= 1.1f * before) return;
     if (entry->answers == cutune_rounds && after < 0.98f * before && before < cutune_unknown_ms)
-        entry->current.store(candidate, cutune_relaxed);
+        entry->current.set(candidate);
     cutune_try_next(entry);
 }
 
@@ -185,7 +183,7 @@ inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
 inline void cutune_read_timings(cutune_refinement *entry) {
     for (; entry->read != entry->timed; ++entry->read) {
         const cutune_timing &timing = entry->timings[entry->read];
-        if (!timing.is_over.load(std::memory_order_acquire)) return;
+        if (!timing.is_over.get()) return;
         if (timing.is_recorded && cudaEventQuery(timing.end) == cudaErrorNotReady) {
             cudaGetLastError();
             return;
@@ -201,14 +199,15 @@ inline void cutune_read_timings(cutune_refinement *entry) {
 }
 
 inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
-    entry->is_settled.store(true, std::memory_order_release);
+    entry->is_settled.set(true);
     cutune_write_refinement(*entry);
     if (!cutune_is_verbose()) return;
-    const int current = entry->current.load(cutune_relaxed);
+    const int current = entry->current.get();
     const dim3 first = entry->blocks[0], last = entry->blocks[current];
-    fprintf(stderr, "cutune: %s refined: block %ux%ux%u (%.4f ms) -> %ux%ux%u (%.4f ms)\n", kernel,
-            first.x, first.y, first.z, static_cast<double>(entry->best_ms[0]), last.x, last.y,
-            last.z, static_cast<double>(entry->best_ms[current]));
+    cutune_say(2,
+               "cutune: %s refined: block %ux%ux%u (%.4f ms) -> %ux%ux%u (%.4f ms)\n", kernel,
+               first.x, first.y, first.z, static_cast<double>(entry->best_ms[0]), last.x, last.y,
+               last.z, static_cast<double>(entry->best_ms[current]));
 }
 
 // What is to be tried at the sizes of a request; nullptr where nothing is, so that `block` stays.
@@ -232,7 +231,7 @@ inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &
         if (!cutune_are_equal(list.blocks[i], request.block))
             entry->blocks[entry->count++] = list.blocks[i];
     }
-    if (entry->count == 1) entry->is_settled.store(true, std::memory_order_release);
+    if (entry->count == 1) entry->is_settled.set(true);
     return true;
 }
 
@@ -244,9 +243,9 @@ class cutune_timed_launch {
     // The block to launch with. The clock is running where the launch is timed.
     dim3 start(cutune_refinement *entry, const char *kernel, cudaStream_t stream) {
         const unsigned turn =
-            entry->launches.fetch_add(1, cutune_relaxed) % cutune_spacing;
-        int candidate = entry->current.load(cutune_relaxed);
-        if (turn + 2 < cutune_spacing || entry->is_settled.load(std::memory_order_acquire) ||
+            entry->launches.add(1) % cutune_spacing;
+        int candidate = entry->current.get();
+        if (turn + 2 < cutune_spacing || entry->is_settled.get() ||
             cudaPeekAtLastError() != cudaSuccess)
             return entry->blocks[candidate];
         const cutune_refine_lock lock;
@@ -255,7 +254,7 @@ class cutune_timed_launch {
             status != cudaStreamCaptureStatusNone)
             return entry->blocks[candidate];
         cutune_read_timings(entry);
-        candidate = entry->current.load(cutune_relaxed);
+        candidate = entry->current.get();
         const bool is_over = entry->tried == entry->count || entry->timed == cutune_most_timed;
         if (is_over && entry->read == entry->timed) cutune_settle(entry, kernel);
         if (is_over || entry->tries == cutune_rounds) return entry->blocks[candidate];
@@ -271,7 +270,7 @@ class cutune_timed_launch {
         timing_->is_recorded = timing_->is_recorded && has_run &&
                                cudaPeekAtLastError() == cudaSuccess &&
                                cutune_answered(cudaEventRecord(timing_->end, stream));
-        timing_->is_over.store(true, std::memory_order_release);
+        timing_->is_over.set(true);
         timing_ = nullptr;
     }
 

@@ -1,11 +1,8 @@
 // What the selection routines of a tuned program share: which candidates fit a launch, and which of
-// them is chosen by the predicted times. Needs cutune_launch.h, cutune_choice.h, cutune_refine.h and
-// cutune_tables.h before it.
+// them is chosen by the predicted times. Needs cutune_host.h, cutune_launch.h, cutune_choice.h,
+// cutune_refine.h and cutune_tables.h before it.
 #ifndef CUTUNE_SELECT_H
 #define CUTUNE_SELECT_H
-
-#include <stdio.h>
-#include <string.h>
 
 // The candidates of a kernel on one device, and the rule of the choice. A `Place` is text or numbers.
 template <class Place>
@@ -45,9 +42,10 @@ static inline void cutune_print(const char *kernel, const char *extents,
                                          const cutune_request &asked,
                                          const cutune_configuration &chosen) {
     if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
-            asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
-            asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
+    cutune_say(2,
+               "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
+               asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
+               asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
 }
 
 // The same of a kernel with variants.
@@ -56,8 +54,8 @@ static inline void cutune_print_variant(const char *kernel, const char *extents,
                                         const cutune_configuration &chosen) {
     cutune_print(kernel, extents, asked, chosen);
     if (chosen.variant != 0 && cutune_is_verbose())
-        fprintf(stderr, "cutune: %s: variant %s\n", kernel,
-                asked.site->variants[chosen.variant - 1].name);
+        cutune_say(2, "cutune: %s: variant %s\n", kernel,
+                   asked.site->variants[chosen.variant - 1].name);
 }
 
 // The number of a variant that may run at this launch, or 0. Names are short, and looked up once per

@@ -1,6 +1,6 @@
 // The launch of a tuned program: asks the site's selection routine, and launches once. What was
 // decided is remembered per thread, so that a launch of a known size costs a comparison.
-// Needs cutune_launch.h, cutune_choice.h, cutune_refine.h, the table cutune_sites and
+// Needs cutune_host.h, cutune_launch.h, cutune_choice.h, cutune_refine.h, the table cutune_sites and
 // `cutune_remembers` before it, and cutune_call.h behind it.
 #ifndef CUTUNE_TUNED_H
 #define CUTUNE_TUNED_H
@@ -19,7 +19,7 @@ enum {
 };
 
 // Sites whose chosen block was refused by CUDA.
-std::atomic<bool> cutune_given_up[cutune_site_count];
+cutune_atomic<bool> cutune_given_up[cutune_site_count];
 
 // The row of a site: rows are in the order of the ids, a few of which may be missing.
 inline int cutune_row(int id) {
@@ -97,7 +97,7 @@ class cutune_question {
         // Neither is negative; so the first word is never 0, which says that nothing is decided.
         asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
         // Where the kernel is not known, the types of its arguments tell instances apart.
-        asked_[1] = kernel == nullptr ? signature : reinterpret_cast<uintptr_t>(kernel);
+        asked_[1] = kernel == nullptr ? signature : reinterpret_cast<size_t>(kernel);
         asked_[2] = two(grid.x, grid.y);
         asked_[3] = two(grid.z, block.z);
         asked_[4] = two(block.x, block.y);
@@ -226,7 +226,7 @@ class cutune_controlled {
             error != cudaErrorInvalidValue)
             return false;
         cudaGetLastError();
-        cutune_given_up[watched_].store(true, cutune_relaxed);
+        cutune_given_up[watched_].set(true);
         return true;
     }
 
@@ -249,7 +249,7 @@ class cutune_controlled {
                 const long long *arguments, unsigned long long integers) {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
         const int row = cutune_row(id), device = cutune_current_ordinal();
-        if (row < 0 || device < 0 || cutune_given_up[row].load(cutune_relaxed)) return;
+        if (row < 0 || device < 0 || cutune_given_up[row].get()) return;
         cutune_question question(row, device, kernel, signature_, grid, block, smem, arguments,
                                  integers);
         bool is_known = false;
@@ -417,7 +417,7 @@ class cutune_controlled {
 
     void refine(const cutune_site &site, const cutune_request &request) {
         cutune_refinement *const refinement = decision_->refinement;
-        const bool is_settled = refinement->is_settled.load(std::memory_order_acquire);
+        const bool is_settled = refinement->is_settled.get();
         const dim3 wanted = timed_.start(refinement, site.kernel, stream);
         if (!fit(site, request, wanted)) timed_.stop(stream, false);
         if (is_settled) {

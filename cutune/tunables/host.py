@@ -42,7 +42,7 @@ from cutune.tunables.neighbours.model import (
     fit_choice,
     to_json,
 )
-from cutune.tunables.neighbours.run_mode import HEADERS, run_mode
+from cutune.tunables.neighbours.run_mode import LIBRARY, run_mode
 
 COMMAND = "cutune fit --model neighbours"
 
@@ -350,7 +350,7 @@ def emit_host(
         values: of the parameters that have one for all sizes.
     """
     mode = run_mode("cutune_tunables_mode")
-    texts = ["#include <cmath>\n", HEADERS, mode, emit_choices(models)]
+    texts = [LIBRARY, mode, emit_choices(models)]
     routines: dict[str, str] = {}
     for model in models:
         for tunable in model.tunables:
@@ -408,7 +408,7 @@ static inline Integer {routine}(Integer cutune_original{parameters})
     (void)cutune_original;
 {off}{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
     if (cutune_mode == 2)
-        fprintf(stderr, {shown_text}, {values});
+        cutune_say(2, {shown_text}, {values});
     return (Integer)cutune_value;
 }}
 """

@@ -120,6 +120,7 @@ RULES = {
 
 #: What the rule needs of CUDA and of other headers, for the host compiler alone.
 WITHOUT_CUDA = """
+#include <string.h>
 struct dim3 {
     unsigned x, y, z;
     dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
@@ -143,6 +144,7 @@ struct cutune_request {
 };
 cutune_device cutune_current_device();
 bool cutune_is_verbose();
+int cutune_say(int, const char *, ...);
 bool cutune_needs_warps(const cutune_site &, const cutune_request &);
 bool cutune_keeps_warps(dim3, dim3);
 unsigned long long cutune_hash(const char *, const long long *, int);

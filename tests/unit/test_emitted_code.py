@@ -30,6 +30,7 @@ from tests.emitted_programs import (
     THREADS,
     build,
     emitted,
+    included,
 )
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
@@ -225,3 +226,9 @@ def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None
 def test_nothing_is_timed_while_a_stream_is_capturing(refined: Path) -> None:
     *found, events, _ = blocks(refined, "132", "9", "64", "0", "capturing", CUTUNE="refine")
     assert (set(found), events) == ({"16x16"}, "0")
+
+
+@pytest.mark.parametrize("dialect", ["c++11", "c++14", "c++17", "c++20"])
+def test_nothing_is_included_beside_what_nvcc_includes(dialect: str, tmp_path: Path) -> None:
+    own = included("", dialect, tmp_path)
+    assert own and included(emitted(), dialect, tmp_path) == own

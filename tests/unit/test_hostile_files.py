@@ -119,7 +119,17 @@ def accepted(
     return found
 
 
-HEADERS = ("launch", "range", "allocation", "exact", "tables", "operators", "choice", "refine")
+HEADERS = (
+    "launch",
+    "range",
+    "allocation",
+    "exact",
+    "tables",
+    "operators",
+    "host",
+    "choice",
+    "refine",
+)
 #: Every routine is asked about launches of extreme sizes.
 ASKING = """
 static void ask(cutune_configuration (*select)(const cutune_request *, cutune_shortlist *)) {

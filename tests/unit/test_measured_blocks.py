@@ -104,7 +104,7 @@ def compiled(program: Program, choice: BlockClassifier, folder: Path) -> Runner:
 
     before = (
         *map(header, ("launch", "signature", "range", "allocation", "tables")),
-        *map(header, ("operators", "choice", "refine", "select")),
+        *map(header, ("operators", "host", "choice", "refine", "select")),
     )
     models = read_models(RECORDED / "add_models.json")
     deciders = block_deciders(program, [choice])

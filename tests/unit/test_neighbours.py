@@ -279,11 +279,15 @@ def test_configurations_that_are_not_allowed_are_not_read(tmp_path: Path) -> Non
     ("where", "expected"),
     [
         ("N >= 2 * m", "(((double)N >= (2.0 * (double)m)))"),
-        ("N % 2 == 0 && m > 1", "(((fmod((double)N, 2.0) == 0.0)) && (((double)m > 1.0)))"),
+        (
+            "N % 2 == 0 && m > 1",
+            "(((__builtin_fmod((double)N, 2.0) == 0.0)) && (((double)m > 1.0)))",
+        ),
         (
             "ceil(N / m) < min(N, 7, m)",
             "((double)m != 0.0 && "
-            "(ceil(((double)N / (double)m)) < fmin(fmin((double)N, 7.0), (double)m)))",
+            "(__builtin_ceil(((double)N / (double)m)) < "
+            "__builtin_fmin(__builtin_fmin((double)N, 7.0), (double)m)))",
         ),
         (
             "N / (m - 1) != 3",

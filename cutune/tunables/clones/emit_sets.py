@@ -13,20 +13,20 @@ from cutune.emit.emitter import c_integer
 from cutune.rewrite.prelude import c_string
 from cutune.tunables.clones.sets import SetChoice
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
-from cutune.tunables.neighbours.run_mode import HEADERS, run_mode
+from cutune.tunables.neighbours.run_mode import LIBRARY, run_mode
 
 #: What CUTUNE and CUTUNE_VALUES ask for.
 _ASKED = f"""\
-{HEADERS}#ifndef CUTUNE_SETS
+{LIBRARY}#ifndef CUTUNE_SETS
 #define CUTUNE_SETS
 {run_mode("cutune_sets_mode")}\
 // -1: by size; -2: each call takes the next set (CUTUNE_VALUES=next); else the number of a set, 0
 // being the program's own values (CUTUNE=off, CUTUNE_VALUES=0).
 static inline int cutune_sets_asked() {{
-    const char *const wanted = getenv("CUTUNE_VALUES");
+    const char *const wanted = cutune_environment("CUTUNE_VALUES");
     if (cutune_sets_mode() == 0) return 0;
     if (wanted == nullptr || *wanted == '\\0') return -1;
-    return strcmp(wanted, "next") == 0 ? -2 : atoi(wanted);
+    return __builtin_strcmp(wanted, "next") == 0 ? -2 : cutune_number(wanted);
 }}
 #endif
 """
@@ -76,7 +76,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
         static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
         if (cutune_last[{len(names)}] != cutune_case + 1 || {others}) {{
             {remembered} cutune_last[{len(names)}] = cutune_case + 1;
-            fprintf(stderr, {line}, cutune_names[cutune_case], {", ".join(names)});
+            cutune_say(2, {line}, cutune_names[cutune_case], {", ".join(names)});
         }}
     }}
     return cutune_case;

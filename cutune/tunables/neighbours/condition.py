@@ -32,7 +32,7 @@ def _text(tree: Expression, name_of: Callable[[str], str]) -> str:
     text = _text(subtree(children[0]), name_of)
     for sign, child in zip(children[1::2], children[2::2], strict=True):
         right = _text(subtree(child), name_of)
-        text = f"fmod({text}, {right})" if sign == "%" else f"({text} {sign} {right})"
+        text = f"__builtin_fmod({text}, {right})" if sign == "%" else f"({text} {sign} {right})"
     return text
 
 
@@ -53,8 +53,8 @@ def _is_some_number(tree: Expression) -> bool:
 
 def _call(name: str, operands: list[str]) -> str:
     if name in ("ceil", "floor"):
-        return f"{name}({operands[0]})"
+        return f"__builtin_{name}({operands[0]})"
     text = operands[0]
     for operand in operands[1:]:
-        text = f"f{name}({text}, {operand})"
+        text = f"__builtin_f{name}({text}, {operand})"
     return text

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-HEADERS = "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
+#: Without headers, which could change what the program calls: see `cutune_host.h`.
+LIBRARY = """\
+extern "C" {
+char *cutune_environment(const char *) asm("getenv");
+int cutune_number(const char *) asm("atoi");
+int cutune_say(int, const char *, ...) asm("dprintf");
+}
+"""
 
 
 def run_mode(name: str) -> str:
-    """A function of this name; it needs `HEADERS`.
+    """A function of this name; it needs `LIBRARY`.
 
     As `cutune_read_mode` of `cutune_choice.h` reads it for launches: words with commas between.
     """
     return f"""\
 // 0: the program's own values (CUTUNE=off); 1: chosen ones; 2: these are shown (CUTUNE=verbose).
 static inline int {name}() {{
-    static const char *const text = getenv("CUTUNE");
+    static const char *const text = cutune_environment("CUTUNE");
     if (text == nullptr) return 1;
-    return strstr(text, "off") != nullptr ? 0 : strstr(text, "verbose") != nullptr ? 2 : 1;
+    if (__builtin_strstr(text, "off") != nullptr) return 0;
+    return __builtin_strstr(text, "verbose") != nullptr ? 2 : 1;
 }}
 """
