@@ -77,7 +77,10 @@ int main(int argc, char **argv) {
                                                                             d_values, n);
     finish_launches();
 
-    return verdict(sampled_error(from_device(d_values, n), [&](size_t i) {
-        return strtod(text.data() + starts[i % made], nullptr);
+    // Each by itself: the largest are ten thousand times as large as many others.
+    const std::vector<float> values = from_device(d_values, n);
+    return verdict(sampled_error(values, [&](size_t i) {
+        const double wanted = strtod(text.data() + starts[i % made], nullptr);
+        return fabs(values[i] - wanted) <= 1e-6 * fabs(wanted) ? wanted : 1e30;
     }));
 }
