@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.program_sets import JUDGES, RECORDED, recorded_sweep
-from benchmarks.regret import models_of
+from benchmarks.regret import models_of, swept_gpu
 from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import sizes_of
 from cutune.evaluation.sweep_gpu import by_name
 from cutune.fit.measurement.sweep import SweptConfiguration, read_sweep
@@ -50,11 +49,13 @@ def read_regrets(path: Path = FILE) -> list[Regret]:
     return [Regret(*row) for row in json.loads(path.read_text())]
 
 
-def regrets_of(folder: Path, device: DeviceProfile, kept: Path) -> Iterator[Regret]:
+def regrets_of(folder: Path, kept: Path) -> Iterator[Regret]:
     """Those of a judge set, where the model answers."""
+    sweep = read_sweep(recorded_sweep(folder))
+    device = swept_gpu(sweep)
     models = by_name(models_of(folder, device, kept))
     choosers = {name: Chooser(model, device) for name, model in models.items() if model.blocks}
-    for launch in read_sweep(recorded_sweep(folder)).launches:
+    for launch in sweep.launches:
         name = (launch.program, launch.kernel)
         if name not in choosers:
             continue
@@ -95,8 +96,8 @@ def main() -> None:
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--record", action="store_true")
     words = parser.parse_args()
-    device = DeviceProfile.named("h200")
-    regrets = [one for folder in JUDGES for one in regrets_of(folder, device, words.models)]
+    swept = [folder for folder in JUDGES if recorded_sweep(folder).exists()]
+    regrets = [one for folder in swept for one in regrets_of(folder, words.models)]
     if words.record:
         rows = ",\n".join(json.dumps(astuple(one)) for one in regrets)
         FILE.write_text(f"[\n{rows}\n]\n")

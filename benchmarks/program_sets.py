@@ -1,4 +1,4 @@
-"""The sets of programs whose launches were swept on an H200, and where their sweeps are kept."""
+"""The sets of programs whose launches were swept on a GPU, and where their sweeps are kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ def set_name(folder: Path) -> str:
     return f"judges/{folder.name}" if folder in JUDGES else folder.name
 
 
-def recorded_sweep(folder: Path, with_variants: bool = False) -> Path:
-    """Where the sweep of a set is kept, or that over variants, too."""
+def recorded_sweep(folder: Path, with_variants: bool = False, gpu: str = "h200") -> Path:
+    """Where the sweep of a set is kept, or that over variants, too.
+
+    Args:
+        gpu: profile of the GPU that a set is swept on which has no sweep yet.
+    """
     kept = RECORDED / "variants" if with_variants else RECORDED
-    return kept / f"{set_name(folder)}_h200.json"
+    recorded = sorted(kept.glob(f"{set_name(folder)}_*.json"))
+    return recorded[0] if recorded else kept / f"{set_name(folder)}_{gpu}.json"

@@ -1,4 +1,4 @@
-"""How far the chosen configurations are from the best of sweeps recorded on an H200.
+"""How far the chosen configurations are from the best of sweeps recorded on a GPU.
 
 Tunes the samples and the judge sets without a GPU, then compares with the sweeps in
 tests/recorded; `cutune evaluate --from` does the same for models that are there already. No timing
@@ -25,6 +25,7 @@ from cutune.analysis.session import Session
 from cutune.cli.report.evaluations import print_evaluation
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
+from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation
 from cutune.evaluation.sweep_gpu import evaluate
@@ -51,18 +52,25 @@ def main(only: Sequence[str] = (), with_variants: bool = False, models: Path | N
     folders = [folder for folder in (SAMPLES, *JUDGES) if not only or folder.name in only]
     if not only:  # a set that was just written has no sweep
         folders = [folder for folder in folders if recorded_sweep(folder).exists()]
-    device = DeviceProfile.named("h200")
     if with_variants:
-        _sets(folders, device, models, with_variants=True)
+        _sets(folders, models, with_variants=True)
         return
     if SAMPLES in folders:
-        _samples(device, models)
-    _sets([folder for folder in folders if folder != SAMPLES], device, models)
+        _samples(models)
+    _sets([folder for folder in folders if folder != SAMPLES], models)
 
 
-def _samples(device: DeviceProfile, kept: Path | None) -> None:
+def swept_gpu(sweep: RecordedSweep) -> DeviceProfile:
+    """The profile of the GPU of a sweep."""
+    name = profile_of(sweep.device)
+    assert name is not None, f"{sweep.device} has no profile"
+    return DeviceProfile.named(name)
+
+
+def _samples(kept: Path | None) -> None:
     """The scores of the samples, without timings of them and with a few."""
     samples = read_sweep(recorded_sweep(SAMPLES))
+    device = swept_gpu(samples)
     models = models_of(SAMPLES, device, kept)
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
     print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
@@ -70,12 +78,7 @@ def _samples(device: DeviceProfile, kept: Path | None) -> None:
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
 
 
-def _sets(
-    folders: Sequence[Path],
-    device: DeviceProfile,
-    kept: Path | None,
-    with_variants: bool = False,
-) -> None:
+def _sets(folders: Sequence[Path], kept: Path | None, with_variants: bool = False) -> None:
     """The scores of each set and of all together, with every launch."""
     evaluations = []
     for folder in folders:
@@ -84,9 +87,11 @@ def _sets(
             if not with_variants:
                 print(f"{set_name(folder)} has not been swept yet")
             continue
+        sweep = read_sweep(recorded)
+        device = swept_gpu(sweep)
         models = models_of(folder, device, kept, with_variants)
-        print(f"{set_name(folder)}:")
-        evaluations.append(evaluate(read_sweep(recorded), models, device))
+        print(f"{set_name(folder)} on {device.name}:")
+        evaluations.append(evaluate(sweep, models, device))
         print_evaluation(evaluations[-1], per_launch=True)
     if len(evaluations) > 1:
         print("these sets together:")

@@ -1,4 +1,4 @@
-"""How the recorded sweeps, polybench_h200.json and those in judges/, were made.
+"""How the recorded sweeps, of the samples and those in judges/, were made.
 
 python -m tests.recorded.record_sweep prepare FOLDER [NAME …]    # of programs or sets; needs nvcc
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GPU
@@ -26,6 +26,7 @@ from cutune.analysis.session import Session
 from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
+from cutune.device.present import profile_of
 from cutune.device.thread_block import Block
 from cutune.fit.measurement.sweep import (
     TIMING,
@@ -115,12 +116,16 @@ def save(output: Path, with_variants: bool) -> None:
             for name in programs
             for launch in _measured(session, place / f"{name}.cu", output, with_variants)
         ]
-        path = recorded_sweep(place, with_variants)
+        gpu = profile_of(about["device"])
+        assert gpu is not None, f"{about['device']} has no profile"
+        path = recorded_sweep(place, with_variants, gpu)
         if not measured and not path.exists():
             continue
         sweep = RecordedSweep(about["device"], about["driver"], METHOD, ())
         if path.exists():
             sweep = read_sweep(path)
+        if measured and sweep.device != about["device"]:
+            sys.exit(f"{path.name} is of another GPU, {sweep.device}")
         launches = sorted(
             _joined(sweep.launches, measured), key=lambda s: (s.program, s.kernel, s.size or 0)
         )
