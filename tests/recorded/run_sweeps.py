@@ -40,7 +40,8 @@ def main(folder: Path, output: Path, seconds: float, passes: int) -> None:
 def about() -> dict[str, str]:
     """The GPU, and its driver."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    name, driver = subprocess.check_output(query, text=True).strip().split(", ")
+    # Several GPUs of a machine are alike.
+    name, driver = subprocess.check_output(query, text=True).splitlines()[0].split(", ")
     return {"device": name, "driver": driver}
 
 
