@@ -115,11 +115,11 @@ def tune(work: Path, names: Sequence[str], limit_s: float) -> None:
 def _tuned(folder: Path, limit_s: float) -> Found:
     """From small runs; at its own size where CT418 says that only what was run is known."""
     case = CASES.get(folder.name, Case())
-    for made in case.small:
+    for made in (*case.small, *case.inputs):
         MAKERS[made.maker](folder / made.path, made.size)
     small = (case.run, case.vary.split()) if case.run else run_command(folder)
     found = tuned(folder, limit_s, ("--device", DEVICE), MAKE_SM_90, small)
-    if "CT418" not in found.codes or case.inputs or not small[1]:
+    if "CT418" not in found.codes or not small[1]:
         return found
     larger = tuned(folder, limit_s, ("--device", DEVICE), MAKE_SM_90, (own_size(folder), []))
     if larger.tuned:
