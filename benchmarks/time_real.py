@@ -41,6 +41,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf", re.IGNORE
 def main(folder: Path, output: Path, seconds: float, first: int, count: int) -> None:
     """The programs from the first on in turn."""
     plan = json.loads((folder / "plan.json").read_text())
+    device = device_name()
     end = time.monotonic() + seconds
     output.mkdir(parents=True, exist_ok=True)
     chosen = plan[first : first + count]
@@ -52,9 +53,12 @@ def main(folder: Path, output: Path, seconds: float, first: int, count: int) -> 
                 break
             share = (end - begin) / (len(chosen) - number)
             found = measured(folder, output, entry, min(MOST_S, max(LEAST_S, share)))
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps({**found, "device": device}) + "\n")
             file.flush()
             print(_line(found), f"{time.monotonic() - begin:.0f} s", flush=True)
+            if unrecorded := _unrecorded(found):
+                print(f"CUPTI recorded no kernel, so nothing more is run: {unrecorded}")
+                break
 
 
 def measured(folder: Path, output: Path, entry: dict[str, Any], share_s: float) -> dict[str, Any]:
@@ -75,6 +79,22 @@ def measured(folder: Path, output: Path, entry: dict[str, Any], share_s: float) 
         found["error"] = str(error)
     shutil.rmtree(place, ignore_errors=True)
     return found
+
+
+def device_name() -> str:
+    """The GPU, as its driver calls it."""
+    if shutil.which("nvidia-smi") is None:
+        return "no GPU"
+    words = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _unrecorded(found: dict[str, Any]) -> str:
+    """What a program printed under CUPTI that did its work, and of which no kernel is known."""
+    runs = [run for way in WAYS for run in found["runs"][way]]
+    if any(run["status"] or run["kernels"] for run in runs):
+        return ""
+    return str(runs[0]["under_cupti"][-500:]) if runs else ""
 
 
 def lay_out(files: Path, place: Path, entry: dict[str, Any]) -> None:
@@ -119,9 +139,11 @@ def one_run(folder: Path, place: Path, name: str, way: str, words: list[str]) ->
     lines.unlink(missing_ok=True)
     shim = str((folder / "kernel_times.so").absolute())
     more = {"KERNEL_TIMES": str(lines.absolute()), "CUDA_INJECTION64_PATH": shim}
-    _run(folder, place, name, way, words, more)
+    under_cupti = _run(folder, place, name, way, words, more)["output"]
     rows = lines.read_text().splitlines() if lines.exists() else []
     run["kernels"] = [row.split(" ", 3) for row in rows]
+    if not rows:
+        run["under_cupti"] = under_cupti
     return run
 
 

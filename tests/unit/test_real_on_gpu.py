@@ -63,3 +63,14 @@ def test_variants_count_to_their_kernel() -> None:
     assert real_on_gpu.base_name("_Z3fooIiEvPfi", kernels) == "foo"
     assert real_on_gpu.base_name("_ZN12_GLOBAL__N_13fooEv", kernels) == "foo"
     assert real_on_gpu.base_name("_Z8initiatePfi", kernels) is None
+
+
+def test_nothing_more_is_run_where_cupti_records_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for way in ("own", "tuned"):
+        _write(folder / "bin" / f"same.{way}", "12.5", "")
+    time_real.main(folder, folder / "out", 600, 0, 10)
+    assert len((folder / "out" / "times.jsonl").read_text().splitlines()) == 1
+    assert "CUPTI recorded no kernel, so nothing more is run: repeated" in capsys.readouterr().out
+    assert "no tunable kernel was recorded" in "".join(real_on_gpu.table([folder / "out"]))
