@@ -26,9 +26,10 @@ def tonemapping(path: Path, side: int) -> None:
     _write_lines(path, 4 * side * side, 0.0, 2.0, f"{side} {side}\n")
 
 
-def mri_q(path: Path, pixels: int, samples: int = 2048) -> None:
+def mri_q(path: Path, pixels: int) -> None:
     """Both counts, three coordinates of each sample and each pixel, and a complex per sample."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    samples = min(pixels, 2048)
     numbers = [random.Random(SEED).uniform(-0.5, 0.5) for _ in range(DISTINCT)]
     count = 5 * samples + 3 * pixels
     values = array.array("f", numbers) * (count // DISTINCT + 1)

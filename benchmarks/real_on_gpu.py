@@ -81,15 +81,17 @@ class Case:
 _TEMPERATURES = ("../data/hotspot3D/power_512x8", "../data/hotspot3D/temp_512x8")
 _CELLS = 512 * 512 * 8
 CASES = {
-    "aidw-cuda": Case(arguments="100 0 {r}"),
+    "aidw-cuda": Case(run="./main {n} 0 1", vary="--vary n=1,2,4", arguments="100 0 {r}"),
     "hotspot3D-cuda": Case(
+        run=f"./main {{n}} 8 1 {' '.join(_TEMPERATURES)} output.out",
+        vary="--vary n=64,128",
         small=tuple(Input(path, "hotspot3d", _CELLS) for path in _TEMPERATURES),
         inputs=tuple(Input(path, "hotspot3d", _CELLS) for path in _TEMPERATURES),
     ),
     "mriQ-cuda": Case(
         run="./main {n}.bin output",
-        vary="--vary n=1024,2048,4096",
-        small=tuple(Input(f"{n}.bin", "mri_q", n) for n in (1024, 2048, 4096)),
+        vary="--vary n=512,1024,2048,4096",
+        small=tuple(Input(f"{n}.bin", "mri_q", n) for n in (512, 1024, 2048, 4096)),
         inputs=(Input("datasets/128x128x128/input/128x128x128.bin", "mri_q", 128**3),),
     ),
     "tonemapping-cuda": Case(
