@@ -46,7 +46,7 @@ DEVICE, MAKE_SM_90 = "h100", MAKE.replace("sm_80", "sm_90")
 SECONDS = 400.0
 CARRIED = ("__init__.py", "time_real.py", "made_up_inputs.py", "kernel_times.cpp")
 #: Files of a program that it may read while it runs.
-DATA = ("*.in", "*.txt", "*.dat", "*.bin")
+DATA = ("*.in", "*.dat", "*.bin")
 WAYS = ("own", "tuned")
 
 
@@ -181,7 +181,7 @@ def _packed(tree: Path, own: Path, one: Found, folder: Path) -> dict[str, Any]:
         shutil.copy(place / "main", folder / "bin" / f"{one.name}.{way}")
     files = folder / "files" / one.name
     files.mkdir(parents=True, exist_ok=True)
-    for path in (path for pattern in DATA for path in own.glob(pattern)):
+    for path in (path for pattern in DATA for path in sorted(own.glob(pattern))):
         shutil.copy(path, files)
     case = CASES.get(one.name, Case())
     words, repeated = make_run(own), repetitions(own)

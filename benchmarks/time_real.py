@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def main(folder: Path, output: Path, seconds: float, first: int, count: int) -> 
                 print(f"no time left; go on with FIRST = {first + number} of {len(plan)}")
                 break
             share = (end - begin) / (len(chosen) - number)
-            found = measured(folder, output, entry, min(MOST_S, max(LEAST_S, share)))
+            with tempfile.TemporaryDirectory() as place:
+                found = measured(folder, Path(place), entry, min(MOST_S, max(LEAST_S, share)))
             file.write(json.dumps({**found, "device": device}) + "\n")
             file.flush()
             print(_line(found), f"{time.monotonic() - begin:.0f} s", flush=True)
@@ -61,9 +63,8 @@ def main(folder: Path, output: Path, seconds: float, first: int, count: int) -> 
                 break
 
 
-def measured(folder: Path, output: Path, entry: dict[str, Any], share_s: float) -> dict[str, Any]:
+def measured(folder: Path, place: Path, entry: dict[str, Any], share_s: float) -> dict[str, Any]:
     """All runs of one program, or why there are none."""
-    place = output / "runs" / entry["program"]
     end = time.monotonic() + share_s
     found: dict[str, Any] = {**entry, "runs": {way: [] for way in WAYS}}
     try:
@@ -77,7 +78,6 @@ def measured(folder: Path, output: Path, entry: dict[str, Any], share_s: float) 
                 found["runs"][way].append(one_run(folder, place, entry["program"], way, words))
     except (OSError, subprocess.SubprocessError) as error:
         found["error"] = str(error)
-    shutil.rmtree(place, ignore_errors=True)
     return found
 
 
@@ -99,8 +99,7 @@ def _unrecorded(found: dict[str, Any]) -> str:
 
 def lay_out(files: Path, place: Path, entry: dict[str, Any]) -> None:
     """What the program reads, where it looks for it from its folder `work`."""
-    shutil.rmtree(place, ignore_errors=True)
-    (place / "work").mkdir(parents=True)
+    (place / "work").mkdir()
     if files.exists():
         shutil.copytree(files, place / "work", dirs_exist_ok=True)
     for path, maker, size in entry["inputs"]:
