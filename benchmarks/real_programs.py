@@ -101,17 +101,30 @@ def draw(collection: Path, names: Path, work: Path) -> None:
 
 def run_command(folder: Path) -> tuple[str, list[str]]:
     """The template of `--run` and the options `--vary` for it."""
+    return _template(make_run(folder), _usage(folder))
+
+
+def make_run(folder: Path) -> list[str]:
+    """The first command of `make run`, in words."""
     words = ["make", "-n", "-B", "run", *MAKE.split()[1:], "LAUNCHER="]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    usage = _usage(folder)
     for line in done.stdout.replace("\\\n", " ").splitlines():
         try:
             found = [w for w in shlex.split(line, comments=True) if w not in ("2>&1", "&")]
         except ValueError:
             continue
         if found and found[0].startswith("./"):
-            return _template(found, usage)
-    return "./main", []
+            return found
+    return ["./main"]
+
+
+def repetitions(folder: Path) -> int | None:
+    """Which word of `make run` is a number of repetitions, where the program says so."""
+    usage, words = _usage(folder), make_run(folder)
+    if len(usage) != len(words) - 1:
+        return None
+    numbers = (k for k in range(1, len(words)) if words[k].isdigit())
+    return next((k for k in numbers if _REPEATS.search(usage[k - 1])), None)
 
 
 def _usage(folder: Path) -> list[str]:
@@ -174,12 +187,17 @@ def _sources(folder: Path) -> tuple[list[str], list[str]]:
     return [str(path.relative_to(folder)) for path in files if folder in path.parents], flags
 
 
-def tuned(folder: Path, limit_s: float) -> Found:
-    """Tune one program."""
+def tuned(
+    folder: Path,
+    limit_s: float,
+    options: Sequence[str] = ("--variants", "none"),
+    make: str = MAKE,
+    run: tuple[str, list[str]] | None = None,
+) -> Found:
+    """Tune one program, by the small runs that are given or that its Makefile suggests."""
     sources, flags = _sources(folder)
-    template, vary = run_command(folder)
-    asked = ["tune", "--make", MAKE, "--clean", "make clean", "--run", template, *vary]
-    asked += ["--variants", "none"]
+    template, vary = run or run_command(folder)
+    asked = ["tune", "--make", make, "--clean", "make clean", "--run", template, *vary, *options]
     advice, inserted = "", 0
     for _ in range(4):
         shutil.rmtree(folder / ".cutune", ignore_errors=True)
@@ -292,17 +310,18 @@ def tune_all(work: Path, names: Sequence[str], limit_s: float) -> None:
             found = tuned(work / "tree" / name, limit_s)
         except (OSError, ValueError) as error:
             found = Found(name, False, diagnostic=f"not judged: {error}")
-        _keep(work, found)
+        keep(work, found)
 
 
 def shake_all(work: Path, names: Sequence[str], limit_s: float) -> None:
     """Shake the tuned programs that were not shaken yet, or those named."""
     for one in read(work):
         if one.name in names or (not names and one.tuned and not one.shaken):
-            _keep(work, replace(one, shaken=shaken(work / "tree" / one.name, limit_s)))
+            keep(work, replace(one, shaken=shaken(work / "tree" / one.name, limit_s)))
 
 
-def _keep(work: Path, found: Found) -> None:
+def keep(work: Path, found: Found) -> None:
+    """Append what was found."""
     text = json.dumps(asdict(found))
     with (work / "found.jsonl").open("a") as file:
         file.write(text + "\n")

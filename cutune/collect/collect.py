@@ -129,7 +129,7 @@ def _replay(
             counted = _counted(described, known, session)
             if counted.problem and described.kernel.variant:
                 continue
-            if counted.problem and described.record.is_executed:
+            if counted.problem and (described.record.is_executed or counted.functions is None):
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
             kernel = counted.subject.kernel

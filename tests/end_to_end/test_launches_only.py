@@ -101,3 +101,31 @@ def test_times_need_kernels(tmp_path: Path) -> None:
     done = cutune("collect", source, "--on", "gpu", "--launches-only")
     assert done.returncode == 2
     assert "--launches-only" in done.stderr
+
+
+STEPS = """
+#include <cstdlib>
+__global__ void steps(int n, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int k = n; k > 1; k = k % 2 ? k * 3 + 1 : k / 2) out[i] += 1;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *a;
+    cudaMalloc(&a, n * 4);
+    steps<<<(n + 255) / 256, 256>>>(n, a);
+    return 0;
+}
+"""
+
+
+def test_a_kernel_whose_work_no_function_gives_must_be_executed(tmp_path: Path) -> None:
+    source = tmp_path / "steps.cu"
+    source.write_text(STEPS)
+    words = ("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300", *QUICK)
+    done = cutune(*words, "--launches-only")
+    assert done.returncode == 1
+    assert "no function of its sizes was found that gives its work [CT418]" in done.stderr
+    assert "[CT414]" in done.stderr
+    assert cutune(*words).returncode == 0
