@@ -102,6 +102,14 @@ struct cutune_describe<cutune_unseen, Kind> {
     }
 };
 
+// The structure that it lies in is described as well.
+template <int Kind>
+struct cutune_describe<cutune_inner_pointer, Kind> {
+    static cutune_argument of(const cutune_inner_pointer &) {
+        return cutune_describe_pointee<const void>::of(nullptr);
+    }
+};
+
 template <class T>
 struct cutune_describe<T, 0> {
     static cutune_argument of(const T &value) {

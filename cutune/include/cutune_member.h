@@ -1,5 +1,6 @@
-// Integers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
+// Integers and pointers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
 // `cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::nx), &::Grid::nx> >` is g.nx.
+// `cutune_inner<2, 8>` is the pointer that begins at its byte 8.
 // Needs cutune_launch.h before it.
 #ifndef CUTUNE_MEMBER_H
 #define CUTUNE_MEMBER_H
@@ -98,6 +99,29 @@ struct cutune_member {
     }
     static cutune_unseen read(const volatile void *const *, std::false_type) {
         return cutune_unseen();
+    }
+};
+
+// A pointer in a structure that is an argument.
+struct cutune_inner_pointer {
+    long long address;
+};
+
+inline long long cutune_integer(const cutune_inner_pointer &pointer) { return pointer.address; }
+
+// The code of the kernel says where it lies; a launch passes these bytes as they are. Null, which leads
+// nowhere, where there are none, as in another instance of a template.
+template <int argument, int offset>
+struct cutune_inner {
+    template <class... Arguments>
+    static cutune_inner_pointer of(const volatile void *const *addresses) {
+        static const size_t sizes[] = {sizeof(Arguments)..., 0};
+        cutune_inner_pointer pointer = {0};
+        if (argument < sizeof...(Arguments) && offset + sizeof pointer.address <= sizes[argument])
+            __builtin_memcpy(&pointer.address,
+                             static_cast<const char *>(const_cast<const void *>(addresses[argument])) + offset,
+                             sizeof pointer.address);
+        return pointer;
     }
 };
 
