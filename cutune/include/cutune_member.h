@@ -1,6 +1,6 @@
-// Integers and pointers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
-// `cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::nx), &::Grid::nx> >` is g.nx.
-// `cutune_inner<2, 8>` is the pointer that begins at its byte 8.
+// Numbers and pointers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
+// `cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::nx), &::Grid::nx> >` is g.nx, and
+// `cutune_inner<2, 8>` the pointer that begins at its byte 8.
 // Needs cutune_launch.h before it.
 #ifndef CUTUNE_MEMBER_H
 #define CUTUNE_MEMBER_H
@@ -109,19 +109,18 @@ struct cutune_inner_pointer {
 
 inline long long cutune_integer(const cutune_inner_pointer &pointer) { return pointer.address; }
 
-// The code of the kernel says where it lies; a launch passes these bytes as they are. Null, which leads
-// nowhere, where there are none, as in another instance of a template.
-template <int argument, int offset>
+// The code of the kernel says where it begins; a launch passes these bytes as they are. Null, which
+// leads nowhere, where the argument is shorter, as in another instance of a template.
+template <unsigned argument, unsigned begin>
 struct cutune_inner {
     template <class... Arguments>
     static cutune_inner_pointer of(const volatile void *const *addresses) {
-        static const size_t sizes[] = {sizeof(Arguments)..., 0};
-        cutune_inner_pointer pointer = {0};
-        if (argument < sizeof...(Arguments) && offset + sizeof pointer.address <= sizes[argument])
-            __builtin_memcpy(&pointer.address,
-                             static_cast<const char *>(const_cast<const void *>(addresses[argument])) + offset,
-                             sizeof pointer.address);
-        return pointer;
+        static const size_t sizes[] = {sizeof(Arguments)...};
+        const void *const whole = const_cast<const void *>(addresses[argument]);
+        cutune_inner_pointer found = {0};
+        if (begin + sizeof found <= sizes[argument])
+            __builtin_memcpy(&found, static_cast<const char *>(whole) + begin, sizeof found);
+        return found;
     }
 };
 

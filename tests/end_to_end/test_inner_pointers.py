@@ -44,6 +44,8 @@ WIDTHS = {
     "nested": BOTH,
     "two_structures": BOTH,
     "beside": BOTH,
+    "in_rows": [OTHER, OWN, OWN],
+    "of_constant_block": [OTHER, OWN, OWN],
     "array_first": BOTH,
     "of_union": BOTH,
     "of_private": BOTH,

@@ -62,6 +62,24 @@ static void of_several() {
     report("beside same");
 }
 
+// Rows that a block shares, and a block that is a constant.
+__global__ void in_rows(Two f) {
+    const int row = blockIdx.x * 96;
+    for (int j = threadIdx.x; j < 96; j += blockDim.x) f.out[row + j] = f.in[row + (j ^ 16)] * 0.5f + 1;
+}
+__global__ void of_constant_block(Two f) {
+    const int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) f.out[i] = f.in[i ^ 16] * 0.5f + 1;
+}
+static void of_other_blocks() {
+    for (float *out : {second, first, first + n}) {
+        in_rows<<<n / 96, 32>>>(Two{first, out});
+        report("in rows");
+        of_constant_block<<<n / 32, 32>>>(Two{first, out});
+        report("of constant block");
+    }
+}
+
 // What the text of a structure does not show: where its parts lie, and what they are.
 struct Places { float *of[1], *in; float4 wide; float *out; };
 __global__ void array_first(Places f) { SWAP(f.out, f.of[0]); }
@@ -348,6 +366,7 @@ int main() {
     report("");
     of_one_structure();
     of_several();
+    of_other_blocks();
     of_other_types();
     of_templates();
     of_changed();
