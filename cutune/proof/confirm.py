@@ -44,6 +44,7 @@ _SETTLED = frozenset(
 _MOST_STEPS = 9
 #: Instead of a place within a parameter.
 _WHOLE = -1
+_POINTER_BYTES = 8
 Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
@@ -329,7 +330,8 @@ def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
     """
     index, offset, _ = place.split(":")
     if int(index) in proof.structures:
-        return int(index), int(offset)
+        is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES
+        return (int(index), int(offset)) if is_inside else None
     return (int(index), _WHOLE) if offset == "0" else None
 
 

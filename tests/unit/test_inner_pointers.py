@@ -74,6 +74,13 @@ def proven(ptx_parameters: str, first: str, second: str, parameters: str) -> Ker
             "add.s64 %rd6, %rd5, 16; ld.param.u64 %rd2, [%rd6+8];",
             (8, 24),
         ),
+        # It does not lie in it.
+        ("ld.param.u64 %rd1, [k_param_0+36];", "ld.param.u64 %rd2, [k_param_0];", None),
+        (
+            "mov.b64 %rd5, k_param_0; add.s64 %rd6, %rd5, -8; ld.param.u64 %rd1, [%rd6];",
+            "ld.param.u64 %rd2, [k_param_0];",
+            None,
+        ),
         # Which of them is not known, or it is made of two.
         (
             "mov.b64 %rd5, k_param_0; add.s64 %rd6, %rd5, %rd10; ld.param.u64 %rd1, [%rd6];",
