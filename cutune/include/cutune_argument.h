@@ -4,6 +4,7 @@
 #define CUTUNE_ARGUMENT_H
 
 #include "cutune_launch.h"
+#include "cutune_inner.h"
 #include "cutune_member.h"
 #include "cutune_signature.h"
 

@@ -1,6 +1,5 @@
-// Numbers and pointers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
-// `cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::nx), &::Grid::nx> >` is g.nx, and
-// `cutune_inner<2, 8>` the pointer that begins at its byte 8.
+// Integers in structures that are arguments of a launch. Where argument 2 is a ::Grid g,
+// `cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::nx), &::Grid::nx> >` is g.nx.
 // Needs cutune_launch.h before it.
 #ifndef CUTUNE_MEMBER_H
 #define CUTUNE_MEMBER_H
@@ -99,28 +98,6 @@ struct cutune_member {
     }
     static cutune_unseen read(const volatile void *const *, std::false_type) {
         return cutune_unseen();
-    }
-};
-
-// A pointer in a structure that is an argument.
-struct cutune_inner_pointer {
-    long long address;
-};
-
-inline long long cutune_integer(const cutune_inner_pointer &pointer) { return pointer.address; }
-
-// The code of the kernel says where it begins; a launch passes these bytes as they are. Null, which
-// leads nowhere, where the argument is shorter, as in another instance of a template.
-template <unsigned argument, unsigned begin>
-struct cutune_inner {
-    template <class... Arguments>
-    static cutune_inner_pointer of(const volatile void *const *addresses) {
-        static const size_t sizes[] = {sizeof(Arguments)...};
-        const void *const whole = const_cast<const void *>(addresses[argument]);
-        cutune_inner_pointer found = {0};
-        if (begin + sizeof found <= sizes[argument])
-            __builtin_memcpy(&found, static_cast<const char *>(whole) + begin, sizeof found);
-        return found;
     }
 };
 

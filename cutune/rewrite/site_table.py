@@ -120,7 +120,8 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     """Headers that the table needs, besides that of its own types."""
     kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
     needed = {
-        "cutune_member.h": any(kernel.members or kernel.inner_pointers for kernel in kernels),
+        "cutune_member.h": any(kernel.members for kernel in kernels),
+        "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
         "cutune_exact.h": any(kernel.distinct_places or _has_guard(kernel) for kernel in kernels),
     }
     used = (header for header, is_needed in needed.items() if is_needed)

@@ -150,7 +150,7 @@ def test_a_launch_asks_for_them() -> None:
     assert "return true && allocation_->are_apart(argument_[3], argument_[2]);" in table
     # Its decision depends on them: bits 2 and 3.
     assert "cutune_free_1, 12ull, true" in table
-    assert "cutune_member.h" in needed_headers(program, program.launches)
+    assert "cutune_inner.h" in needed_headers(program, program.launches)
 
 
 def test_a_repeated_launch_does_not() -> None:
