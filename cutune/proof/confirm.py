@@ -45,6 +45,8 @@ _MOST_STEPS = 9
 #: Instead of a place within a parameter.
 _WHOLE = -1
 _POINTER_BYTES = 8
+#: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
+_MOST_ASKED = 16
 Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
@@ -317,6 +319,8 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
     # Where the text does not list all parameters, it is not known what lies behind them.
     are_listed = all(len(proof.parameters) == len(kernel.parameters) for proof in proofs)
     if inner and (not are_listed or before + len(inner) > MOST_ARGUMENTS):
+        return None
+    if inner and len({one for pair in found for one in pair}) > _MOST_ASKED:
         return None
     positions = {one: before + index for index, one in enumerate(inner)}
     pairs = {(positions.get(one, one[0]), positions.get(two, two[0])) for one, two in found}

@@ -56,7 +56,7 @@ WIDTHS = {
     "hands_value": BOTH,
     "hands_reference": BOTH,
     "fixed": BOTH,
-    "sums": [OTHER, OTHER, OWN, OWN],
+    "sixteen": [OTHER, OWN, OTHER],
     # Bytes that are not read as one pointer, and pointers that are made of several.
     "of_packed": [OWN] * 2,
     "assigned": [OWN],
@@ -66,6 +66,8 @@ WIDTHS = {
     "stepped": [OWN],
     "inner_steps": [OWN],
     "perhaps": [OWN],
+    # More than a launch asks about.
+    "seventeen": [OWN] * 3,
     # Pointers that no launch passes.
     "hands_away": [OWN] * 2,
     "behind": [OWN] * 2,

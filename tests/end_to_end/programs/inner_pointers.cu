@@ -337,9 +337,9 @@ static void of_memory() {
     report("given again");
 }
 
-// More pointers than a launch remembers, and more than it can tell.
+// As many pointers as a launch asks about, of which it does not remember what it decided, and more.
 template <int count> struct Many { float *of[count]; };
-template <int count> __global__ void sums(Many<count> f) {
+template <int count> static __device__ void add_all(const Many<count> &f) {
     HEAD;
     if (i >= n) return;
     float sum = 0;
@@ -347,17 +347,21 @@ template <int count> __global__ void sums(Many<count> f) {
     for (int k = 0; k + 1 < count; ++k) sum += f.of[k][i ^ 16];
     f.of[count - 1][i] = sum;
 }
-template <int count> static void sum(float *last) {
-    Many<count> many;
-    for (int k = 0; k < count; ++k) many.of[k] = first + k;
-    many.of[count - 1] = last;
-    for (int round = 0; round < 2; ++round) sums<count><<<n / 32, 32>>>(many);
+__global__ void sixteen(Many<16> f) { add_all(f); }
+__global__ void seventeen(Many<17> f) { add_all(f); }
+template <int count> static Many<count> many(float *last) {
+    Many<count> found;
+    for (int k = 0; k < count; ++k) found.of[k] = first + k;
+    found.of[count - 1] = last;
+    return found;
 }
 static void of_many_pointers() {
-    sum<20>(second);
-    report("twenty apart");
-    sum<20>(first + n);
-    report("twenty halves");
+    for (float *last : {second, first + n, second + n}) {
+        sixteen<<<n / 32, 32>>>(many<16>(last));
+        report("sixteen");
+        seventeen<<<n / 32, 32>>>(many<17>(last));
+        report("seventeen");
+    }
 }
 
 int main() {
