@@ -146,6 +146,7 @@ def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberP
         data_parameters=(),
         needs_warps=False,
         may_meet=(),
+        inner_pointers=(),
         distinct_places=(),
     )
     known = confirmed(blank, found.compiled, places)

@@ -215,6 +215,8 @@ class Kernel:
     #: Pairs of positions of pointers, of which one is written through: each warp must keep its
     #: threads, unless the two lie in different allocations.
     may_meet: tuple[tuple[int, int], ...] = ()
+    #: Those of them in structures, numbered behind the members: position of each one's, first byte.
+    inner_pointers: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
     distinct_places: tuple[DistinctPlaces, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
@@ -238,10 +240,8 @@ class Kernel:
     @property
     def free(self) -> tuple[bool, bool, bool]:
         """Per dimension: is it indexed, and may the block be changed in it?"""
-        x, y, z = (
-            self.impurity is None and proof.indexed and proof.impurity is None
-            for proof in self.dimensions
-        )
+        is_pure = self.impurity is None
+        x, y, z = (is_pure and d.indexed and d.impurity is None for d in self.dimensions)
         return (x, y, z)
 
     @property

@@ -4,6 +4,7 @@
 #define CUTUNE_ARGUMENT_H
 
 #include "cutune_launch.h"
+#include "cutune_inner.h"
 #include "cutune_member.h"
 #include "cutune_signature.h"
 
@@ -99,6 +100,14 @@ template <int Kind>
 struct cutune_describe<cutune_unseen, Kind> {
     static cutune_argument of(const cutune_unseen &) {
         return cutune_empty_argument(cutune_bytes_kind);
+    }
+};
+
+// The structure that it lies in is described as well.
+template <int Kind>
+struct cutune_describe<cutune_inner_pointer, Kind> {
+    static cutune_argument of(const cutune_inner_pointer &) {
+        return cutune_describe_pointee<const void>::of(nullptr);
     }
 };
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
+from cutune.frontend.function.members import MOST_ARGUMENTS
 from cutune.frontend.program import (
     DIMENSIONS,
     DataParameter,
@@ -41,6 +42,12 @@ _SETTLED = frozenset(
 )
 #: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
 _MOST_STEPS = 9
+#: Instead of a place within a parameter.
+_WHOLE = -1
+_POINTER_BYTES = 8
+#: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
+_MOST_ASKED = 16
+Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
 
@@ -270,13 +277,8 @@ class _Joined:
 
     def _with_meetings(self, kernel: Kernel) -> Kernel:
         needs_warps = kernel.needs_warps or any(proof.needs_warps for proof in self.proofs)
-        pairs, conditions = set(), set()
-        for first, second in {pair for proof in self.proofs for pair in proof.pointers}:
-            positions = _position(first), _position(second)
-            if None in positions or positions[0] == positions[1]:
-                needs_warps = True
-            else:
-                pairs.add((positions[0] or 0, positions[1] or 0))
+        meeting, conditions = _meeting(kernel, self.proofs), set()
+        needs_warps = needs_warps or meeting is None
         for one in (one for instance in self.instances for one in instance.distinct_places()):
             if one is None:
                 needs_warps = True
@@ -284,19 +286,57 @@ class _Joined:
                 conditions.add(one)
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
+        asked = _Meeting() if needs_warps or meeting is None else meeting
         return replace(
             kernel,
             needs_warps=needs_warps,
-            may_meet=() if needs_warps else tuple(sorted(pairs)),
+            may_meet=asked.pairs,
+            inner_pointers=asked.inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
 
 
-def _position(place: str) -> int | None:
-    """The position of a pointer that is a parameter as a whole."""
+@dataclass(frozen=True)
+class _Meeting:
+    """Pairs of positions of pointers that may meet, and the inner pointers among them."""
+
+    pairs: Pairs = ()
+    inner: Pairs = ()
+
+
+def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
+    """What a launch asks about pointers; None where it cannot ask about one of them."""
+    found: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+    for proof in proofs:
+        for names in proof.pointers:
+            first, second = (_pointer(name, proof) for name in names)
+            if first is None or second is None:
+                return None
+            found.add((first, second))
+    inner = sorted({one for pair in found for one in pair if one[1] != _WHOLE})
+    before = len(kernel.parameters) + len(kernel.members)
+    # Where the text does not list all parameters, it is not known what lies behind them.
+    are_listed = all(len(proof.parameters) == len(kernel.parameters) for proof in proofs)
+    if inner and (not are_listed or before + len(inner) > MOST_ARGUMENTS):
+        return None
+    if inner and len({one for pair in found for one in pair}) > _MOST_ASKED:
+        return None
+    positions = {one: before + index for index, one in enumerate(inner)}
+    pairs = {(positions.get(one, one[0]), positions.get(two, two[0])) for one, two in found}
+    return _Meeting(tuple(sorted(pairs)), tuple(inner))
+
+
+def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
+    """The position of a parameter, with `_WHOLE` or, of a structure, where in it a pointer begins.
+
+    That is what the code reads, whatever the text says: the launch reads the same bytes.
+    """
     index, offset, _ = place.split(":")
-    return int(index) if offset == "0" else None
+    if int(index) in proof.structures:
+        is_inside = 0 <= int(offset) <= proof.parameters[int(index)] - _POINTER_BYTES
+        return (int(index), int(offset)) if is_inside else None
+    return (int(index), _WHOLE) if offset == "0" else None
 
 
 def _divides(guard: str) -> bool:

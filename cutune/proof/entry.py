@@ -77,6 +77,7 @@ class EntryProof:
     Attributes:
         name: mangled.
         parameters: bytes of each parameter.
+        structures: positions of those that are structures, or unions.
         refused: why no dimension may change, or None.
         needs_warps: must each warp hold the same threads with every block?
         pointers, spreads: conditions on a launch, see `places`.
@@ -100,6 +101,7 @@ class EntryProof:
     pressure: int = 0
     #: Has it launch bounds of its own?
     is_bounded: bool = False
+    structures: frozenset[int] = frozenset()
 
 
 _UNKNOWN = EntryDimension(False)
@@ -112,6 +114,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     return replace(
         _either(module, function),
+        structures=frozenset(i for i, p in enumerate(function.parameters) if p.type == "b8"),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
         pressure=register_pressure(function),

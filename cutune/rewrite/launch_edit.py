@@ -13,7 +13,7 @@ among kernels of a name, each is named as `static_cast<decltype(cutune_which_gem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -84,10 +84,11 @@ def _calling_edits(
         yield Edit.insert(end - 1, f", {deduced}")
         deduced = ""
     types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
-    members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
+    members = _inside(kernel) if kernel is not None else []
+    told = f", {_members(members)}" if members else ""
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
     choice = _variants(site, variants)
-    text = f"{types}{copy}{choice}{members})"
+    text = f"{types}{copy}{choice}{told})"
     yield Edit(site.called, text + line_structure(source[site.called]))
 
 
@@ -142,7 +143,7 @@ def _repeating_edits(
     name = f"cutune_{site.id}"
     # Members lie behind all arguments.
     is_told = kernel is not None and site.has_all_arguments(kernel)
-    members = _members(kernel.members if kernel is not None and is_told else ())
+    members = _members(map(_member, kernel.members) if kernel is not None and is_told else ())
     configuration = [*expressions, *["0"] * (4 - len(expressions))]
     arguments = [one_line(argument) for argument in site.arguments]
     values = ", ".join([str(site.id), members, *configuration, *arguments])
@@ -155,9 +156,15 @@ def _repeating_edits(
         yield Edit(span, text + line_structure(source[span]))
 
 
-def _members(members: Sequence[MemberParameter]) -> str:
-    """The members that a launch passes besides its arguments."""
-    return f"cutune_members<{', '.join(map(_member, members))}>()"
+def _inside(kernel: Kernel) -> list[str]:
+    """What a launch tells of structures, where it has exactly what the kernel gets."""
+    pointers = (f"cutune_inner<{argument}, {byte}>" for argument, byte in kernel.inner_pointers)
+    return [*map(_member, kernel.members), *pointers]
+
+
+def _members(members: Iterable[str]) -> str:
+    """What a launch passes besides its arguments."""
+    return f"cutune_members<{', '.join(members)}>()"
 
 
 def _member(member: MemberParameter) -> str:

@@ -121,6 +121,7 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
+        "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
         "cutune_exact.h": any(kernel.distinct_places or _has_guard(kernel) for kernel in kernels),
     }
     used = (header for header, is_needed in needed.items() if is_needed)
@@ -224,7 +225,9 @@ def _free_positions(
     site: LaunchSite, kernel: Kernel
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Positions of the integers and the pointers that it depends on; None: it cannot be told."""
-    if site.called is None and not site.has_all_arguments(kernel):
+    # A launch that is repeated has the values, but not as the kernel's parameters.
+    is_told = site.has_all_arguments(kernel) and not kernel.inner_pointers
+    if site.called is None and not is_told:
         return None
     integers: set[int] = set()
     for condition in kernel.distinct_places:

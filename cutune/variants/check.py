@@ -357,7 +357,10 @@ def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
         return False
     if kernel.needs_warps or kernel.asserted:
         return True
-    return not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
+    # Of inner pointers the launch asks about those of the kernel, in its order.
+    asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
+    is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
+    return is_free and asks_alike and (not found.inner_pointers or _pairs(found) <= _pairs(kernel))
 
 
 def _as_text(kernel: Kernel) -> Kernel:
@@ -371,6 +374,7 @@ def _as_text(kernel: Kernel) -> Kernel:
         dimensions=(dimensions[0], dimensions[1], dimensions[2]),
         needs_warps=False,
         may_meet=(),
+        inner_pointers=(),
         distinct_places=(),
     )
 
@@ -380,7 +384,7 @@ def _blank(kernel: Kernel) -> Kernel:
     unread = Impurity(Code.NOT_PROVEN, "", kernel.span)
     unknown = DimensionProof(False)
     kernel = replace(kernel, impurity=unread, dimensions=(unknown, unknown, unknown))
-    return replace(kernel, needs_warps=False, may_meet=(), distinct_places=())
+    return replace(kernel, needs_warps=False, may_meet=(), inner_pointers=(), distinct_places=())
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:
@@ -398,3 +402,8 @@ def _places(kernel: Kernel) -> list[MemberPlaces]:
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
         found.append(MemberPlaces(argument, size, names))
     return found
+
+
+def _pairs(kernel: Kernel) -> set[tuple[int, int]]:
+    """Pointers that may meet, in one order."""
+    return {(min(pair), max(pair)) for pair in kernel.may_meet}

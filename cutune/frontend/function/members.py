@@ -18,7 +18,7 @@ from cutune.frontend.program import MemberParameter
 from cutune.frontend.unit.structures import IntegerMember, Structure, Structures
 
 #: Arguments of a launch are numbered by the bits of a word.
-_MOST_ARGUMENTS = 60
+MOST_ARGUMENTS = 60
 #: What the extents of a launch are called: `T.x`, `G.x`.
 _EXTENT = re.compile(r"[TG]\.[xyz]")
 _ELEMENT = re.compile(r"(\w+)\[(\d+)\]")
@@ -68,7 +68,7 @@ def lift_members(
         if f"{variable.name}.{name}" in uses.read
     }
     is_clear = not any(_EXTENT.fullmatch(name) for name in found)
-    if len(parameters) + len(found) > _MOST_ARGUMENTS or not is_clear:
+    if len(parameters) + len(found) > MOST_ARGUMENTS or not is_clear:
         return NO_MEMBERS
     uses.replace(found.keys())
     clear = (object_ for variable, object_ in known.items() if variable not in uses.doubtful)

@@ -392,6 +392,7 @@ def _same_proof(first: Kernel, second: Kernel) -> bool:
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
         and first.members == second.members
+        and first.inner_pointers == second.inner_pointers
         and first.shared == second.shared
         and first.needs_warps == second.needs_warps
         and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)

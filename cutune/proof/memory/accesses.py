@@ -162,7 +162,7 @@ class Recorder:
         found = _ADDRESS.match(instruction.operands[1])
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", instruction)
-        name, offset = found[1], integer(found[2] or "0")
+        name, offset = self._parameter(moment, found[1], integer(found[2] or "0"))
         registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
         for index, register in enumerate(registers):
             place = offset + index * TYPE_BYTES[kind]
@@ -182,6 +182,17 @@ class Recorder:
                     AtomOperation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
                 )
             moment.write(register, value)
+
+    def _parameter(self, moment: Moment, name: str, offset: int) -> tuple[str, int]:
+        """A place in a parameter, whose address may have been put into a register before."""
+        address = moment.read(name) if name in self.function.registers else None
+        if isinstance(address, IntegerPolynomial):
+            terms = dict(address.terms)
+            begin = terms.pop((), 0)
+            for parameter in self._indices:
+                if terms == {(Atom(OPAQUE, f"&{parameter}"),): 1}:
+                    return parameter, begin + offset
+        return name, offset
 
     def _store(self, moment: Moment) -> None:
         instruction = moment.instruction
