@@ -315,7 +315,8 @@ class cutune_experiment {
         // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
         const double least_slow = 0.1;
-        const double slow = best_ * (warms_up ? 9 : 3), most = slow < least_slow ? least_slow : slow;
+        const double slow = best_ * (warms_up ? 9 : 3);
+        const double most = slow < least_slow ? least_slow : slow;
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > most;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
             milliseconds_.more() = static_cast<double>(elapsed);

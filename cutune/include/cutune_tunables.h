@@ -44,7 +44,7 @@ struct cutune_tunable_state {
 struct cutune_tunables_state {
     cutune_atomic<bool> is_busy;
     cutune_array<cutune_tunable_state> current;
-    long long begin;  // in nanoseconds
+    long long begin;      // in nanoseconds
     cudaError_t pending;  // an error from before the region
 
     cutune_tunable_state *find(const char *name) {
