@@ -296,12 +296,17 @@ def build(text: str, folder: Path, *flags: str) -> Path:
     return binary
 
 
-def included(text: str, dialect: str, folder: Path) -> set[str]:
-    """Files that the host's part of a program includes when nvcc compiles it."""
+#: What nvcc gives the host compiler for a .cu file.
+OF_CUDA = ("-D__CUDACC__", "-D__NVCC__", "-include", "cuda_runtime.h")
+
+
+def included(text: str, dialect: str, folder: Path, options: Sequence[str] = OF_CUDA) -> set[str]:
+    """Files that the host's part of a program includes; cutune's own are left out."""
     source = folder / "program.cpp"
     source.write_text(text)
     headers = [f"-isystem{path}" for path in find_nvcc().include_directories]
-    nvcc = ("-D__CUDACC__", "-D__NVCC__", "-include", "cuda_runtime.h", f"-std={dialect}")
-    command = [host_compiler(), "-E", "-M", *headers, *nvcc, str(source)]
+    own = [f"-I{INCLUDE_DIRECTORY}", *options, f"-std={dialect}"]
+    command = [host_compiler(), "-E", "-M", *headers, *own, str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {word for word in done.stdout.split()[1:] if word not in (str(source), "\\")}
+    found = {word for word in done.stdout.split()[1:] if word not in (str(source), "\\")}
+    return {file for file in found if Path(file).parent != INCLUDE_DIRECTORY}

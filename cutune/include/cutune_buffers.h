@@ -5,25 +5,21 @@
 #ifndef CUTUNE_BUFFERS_H
 #define CUTUNE_BUFFERS_H
 
-#include <algorithm>
-
-#include <cmath>
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
-#include <vector>
+#include <stdlib.h>
+#include <string.h>
 
 // cutune_range.h stands alone in tuned programs, behind cutune_launch.h.
 #include "cutune_asked.h"
 #include "cutune_range.h"
 #include "cutune_allocation.h"
+#include "cutune_text.h"
 
 struct cutune_buffer {
     unsigned long long base;
     size_t size;
     cutune_element element;
-    void *saved;                 // its contents before the launch, on the device
-    std::vector<char> expected;  // its contents after the original launch
+    void *saved;                  // its contents before the launch, on the device
+    cutune_array<char> expected;  // its contents after the original launch
 };
 
 template <class T>
@@ -44,16 +40,16 @@ struct cutune_short_number {
     static double at(const char *from) {
         const int bits = magnitude(from), bias = (1 << (14 - mantissa)) - 1;
         const int exponent = bits >> mantissa, rest = bits & ((1 << mantissa) - 1);
-        if (exponent == 2 * bias + 1) return HUGE_VAL;
-        const double fraction = std::ldexp(rest, -mantissa);
-        const double value = exponent == 0 ? std::ldexp(fraction, 1 - bias)
-                                           : std::ldexp(1 + fraction, exponent - bias);
+        if (exponent == 2 * bias + 1) return __builtin_huge_val();
+        const double fraction = __builtin_ldexp(rest, -mantissa);
+        const double value = exponent == 0 ? __builtin_ldexp(fraction, 1 - bias)
+                                           : __builtin_ldexp(1 + fraction, exponent - bias);
         return is_negative(from) ? -value : value;
     }
     // May they be one number that was rounded up and down, after sums whose order changed their
     // last bits?
     static bool neighbours(const char *one, const char *other) {
-        return std::abs(rank(one) - rank(other)) <= 1;
+        return abs(rank(one) - rank(other)) <= 1;
     }
 
   private:
@@ -83,7 +79,7 @@ class cutune_buffers {
     }
 
     // Save what the launch can reach. On failure returns why it cannot be repeated.
-    const char *save(const std::vector<cutune_argument> &arguments, cudaStream_t stream) {
+    const char *save(const cutune_array<cutune_argument> &arguments, cudaStream_t stream) {
         stream_ = stream;
         for (const cutune_argument &argument : arguments) {
             if (argument.kind == cutune_pointer_kind) add(argument);
@@ -123,7 +119,7 @@ class cutune_buffers {
     // no floating-point numbers.
     bool identical(double *greatest) {
         bool same = true;
-        std::vector<char> contents;
+        cutune_array<char> contents;
         *greatest = 0;
         for (const cutune_buffer &buffer : found_) {
             if (unchanged(buffer)) continue;
@@ -146,14 +142,14 @@ class cutune_buffers {
     }
 
   private:
-    std::vector<cutune_buffer> found_;
+    cutune_array<cutune_buffer> found_;
     enum : size_t { staging_bytes = 16u << 20 };
     const char *problem_;
     cudaStream_t stream_;
     void *staging_;
 
     static void *pointer(unsigned long long address) {
-        return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+        return reinterpret_cast<void *>(static_cast<size_t>(address));
     }
 
     // The allocation that holds an address. The driver knows those of the current device only.
@@ -182,8 +178,10 @@ class cutune_buffers {
     void add(unsigned long long base, size_t size, cutune_element element) {
         for (const cutune_buffer &buffer : found_)
             if (buffer.base == base) return;
-        const cutune_buffer buffer = {base, size, element, nullptr, std::vector<char>()};
-        found_.push_back(buffer);
+        cutune_buffer &buffer = found_.more();
+        buffer.base = base;
+        buffer.size = size;
+        buffer.element = element;
     }
 
     // Pointers are aligned, so a structure is looked at in steps of their size.
@@ -202,8 +200,9 @@ class cutune_buffers {
 
     bool holds_addresses(unsigned long long base, size_t size) const {
         const size_t words = 4096;
-        std::vector<unsigned long long> sample(size / 8 < words ? size / 8 : words);
-        if (sample.empty()) return false;
+        cutune_array<unsigned long long> sample;
+        sample.resize(size / 8 < words ? size / 8 : words);
+        if (sample.size() == 0) return false;
         if (cutune_refused(
                 cudaMemcpy(sample.data(), pointer(base), sample.size() * 8, cudaMemcpyDefault)))
             return true;
@@ -225,7 +224,7 @@ class cutune_buffers {
         }
     }
 
-    static bool fetch(const cutune_buffer &buffer, std::vector<char> *contents) {
+    static bool fetch(const cutune_buffer &buffer, cutune_array<char> *contents) {
         contents->resize(buffer.size);
         return !cutune_refused(cudaMemcpy(contents->data(), pointer(buffer.base), buffer.size,
                                           cudaMemcpyDefault));
@@ -252,37 +251,39 @@ class cutune_buffers {
     // The greatest difference of two numbers, relative to them or to what is usual among those that
     // differ: what is left where large terms cancel is no better than these.
     template <class Number>
-    static double compare(const cutune_buffer &buffer, const std::vector<char> &contents) {
+    static double compare(const cutune_buffer &buffer, const cutune_array<char> &contents) {
         const char *const expected = buffer.expected.data(), *const found = contents.data();
         const double usual = usual_magnitude<Number>(buffer.expected, contents);
         double greatest = 0;
         for (size_t at = 0; at + Number::size <= buffer.size; at += Number::size) {
             if (memcmp(expected + at, found + at, Number::size) == 0) continue;
             const double x = Number::at(expected + at), y = Number::at(found + at);
-            if (!std::isfinite(x) || !std::isfinite(y)) return 2;
+            if (!__builtin_isfinite(x) || !__builtin_isfinite(y)) return 2;
             if (Number::neighbours(expected + at, found + at)) continue;
-            const double scale = std::max(usual, std::max(std::fabs(x), std::fabs(y)));
-            greatest = std::max(greatest, std::fabs(x - y) / scale);
+            const double scale = larger(usual, larger(__builtin_fabs(x), __builtin_fabs(y)));
+            greatest = larger(greatest, __builtin_fabs(x - y) / scale);
         }
         return greatest;
     }
 
     // The median of some numbers that differ. Others may never have been written.
     template <class Number>
-    static double usual_magnitude(const std::vector<char> &expected,
-                                  const std::vector<char> &found) {
+    static double usual_magnitude(const cutune_array<char> &expected,
+                                  const cutune_array<char> &found) {
         const size_t enough = 1u << 16;
-        std::vector<double> differing;
+        cutune_array<double> differing;
         for (size_t at = 0; at + Number::size <= expected.size(); at += Number::size) {
             if (memcmp(&expected[at], &found[at], Number::size) == 0) continue;
-            differing.push_back(std::fabs(Number::at(&expected[at])));
+            differing.more() = __builtin_fabs(Number::at(&expected[at]));
             if (differing.size() == enough) break;
         }
-        if (differing.empty()) return 0;
-        const auto middle = differing.begin() + static_cast<std::ptrdiff_t>(differing.size() / 2);
-        std::nth_element(differing.begin(), middle, differing.end());
-        return std::isfinite(*middle) ? *middle : 0;
+        if (differing.size() == 0) return 0;
+        cutune_sort(&differing);
+        const double middle = differing[differing.size() / 2];
+        return __builtin_isfinite(middle) ? middle : 0;
     }
+
+    static double larger(double one, double other) { return one < other ? other : one; }
 };
 
 #endif  // CUTUNE_BUFFERS_H

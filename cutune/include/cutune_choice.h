@@ -5,6 +5,9 @@
 #define CUTUNE_CHOICE_H
 
 #include <cuda_runtime.h>
+// nvcc includes these before any program.
+#include <stdlib.h>
+#include <string.h>
 
 // Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says means on.
 enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };

@@ -2,8 +2,6 @@
 #ifndef CUTUNE_EXPERIMENT_H
 #define CUTUNE_EXPERIMENT_H
 
-#include <atomic>
-
 #include "cutune_sweep.h"
 
 enum cutune_probe_mode { cutune_probe_off, cutune_probe_record, cutune_probe_sweep,
@@ -15,7 +13,7 @@ inline cutune_probe_mode cutune_read_probe_mode() {
     if (strcmp(text, "record") == 0) return cutune_probe_record;
     if (strcmp(text, "sweep") == 0) return cutune_probe_sweep;
     if (strcmp(text, "profile") == 0) return cutune_probe_profile;
-    fprintf(stderr, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n", text);
+    cutune_say(2, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n", text);
     return cutune_probe_off;
 }
 
@@ -25,8 +23,8 @@ inline cutune_probe_mode cutune_current_probe_mode() {
 }
 
 // One experiment at a time: launches of other threads meanwhile run as they were written.
-inline std::atomic<bool> &cutune_experiment_running() {
-    static std::atomic<bool> running(false);
+inline cutune_atomic<bool> &cutune_experiment_running() {
+    static cutune_atomic<bool> running = {false};
     return running;
 }
 
@@ -54,7 +52,9 @@ inline cutune_experiment *cutune_begin(const cutune_asked_launch &asked, int *la
     if (!cutune_ask_kernel(*asked.site, asked.kernel, &limits)) return nullptr;
     if (mode == cutune_probe_record) {
         const cutune_kept_launch launch(asked, limits, number);
-        cutune_write_line(cutune_line_text("cutune-record-1", launch, asked.step) + "}");
+        cutune_text line;
+        cutune_add_launch(&line, "cutune-record-1", launch, asked.step);
+        cutune_write_line(&line);
         return nullptr;
     }
     if (cutune_experiment_running().exchange(true)) return nullptr;
@@ -67,18 +67,18 @@ inline cutune_turn cutune_next(cutune_experiment *experiment, cutune_step *now) 
 }
 
 // Were as many experiments made as are wanted? Then the program need not go on.
-inline std::atomic<bool> &cutune_all_are_made() {
-    static std::atomic<bool> made(false);
+inline cutune_atomic<bool> &cutune_all_are_made() {
+    static cutune_atomic<bool> made = {false};
     return made;
 }
 
 inline void cutune_end(cutune_experiment *experiment) {
     experiment->end();
     static const int wanted = cutune_environment_number("CUTUNE_EXPERIMENTS", 0);
-    static std::atomic<int> made(0);
-    if (experiment->is_wanted() && ++made == wanted) cutune_all_are_made() = true;
+    static cutune_atomic<int> made = {0};
+    if (experiment->is_wanted() && made.add(1) + 1 == wanted) cutune_all_are_made().set(true);
     delete experiment;
-    cutune_experiment_running() = false;
+    cutune_experiment_running().set(false);
 }
 
 #endif  // CUTUNE_EXPERIMENT_H

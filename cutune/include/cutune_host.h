@@ -4,10 +4,6 @@
 #ifndef CUTUNE_HOST_H
 #define CUTUNE_HOST_H
 
-// nvcc includes these before any program.
-#include <stdlib.h>
-#include <string.h>
-
 extern "C" {
 // The first argument is the descriptor; 2 is stderr.
 int cutune_say(int, const char *, ...) asm("dprintf");

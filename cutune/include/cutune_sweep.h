@@ -5,9 +5,8 @@
 #ifndef CUTUNE_SWEEP_H
 #define CUTUNE_SWEEP_H
 
-#include <algorithm>
-#include <string>
-#include <vector>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cutune_buffers.h"
 #include "cutune_record.h"
@@ -27,17 +26,18 @@ struct cutune_kept_launch {
     int number;  // of this site in this process, from 0
     cutune_step step;
     cudaStream_t stream;
-    std::vector<long long> integers;
+    cutune_array<long long> integers;
     unsigned long long integer_bits;
     cutune_word signature;
-    std::vector<cutune_argument> arguments;
-    std::vector<std::string> bytes;  // where arguments point to
+    cutune_array<cutune_argument> arguments;
+    cutune_array<cutune_array<char>> bytes;  // where arguments point to
 
     cutune_kept_launch(const cutune_asked_launch &asked, cutune_limits known, int its_number)
         : site(asked.site), limits(known), has_variants(asked.has_variants), number(its_number),
-          step(asked.step), stream(asked.stream), integers(asked.integers, asked.integers + asked.count),
+          step(asked.step), stream(asked.stream), integers(asked.integers, asked.count),
           integer_bits(asked.integer_bits), signature(asked.signature),
-          arguments(asked.arguments, asked.arguments + asked.count), bytes(asked.count) {
+          arguments(asked.arguments, asked.count) {
+        bytes.resize(asked.count);
         for (size_t i = 0; i < arguments.size(); ++i) {
             if (arguments[i].size == 0) continue;
             bytes[i].assign(arguments[i].bytes, arguments[i].size);
@@ -53,39 +53,48 @@ struct cutune_kept_launch {
     }
 };
 
-inline std::string cutune_argument_text(const cutune_argument &argument) {
-    if (argument.kind == cutune_integer_kind)
-        return "{\"kind\":\"integer\",\"value\":" + std::to_string(argument.integer) + "}";
-    if (argument.kind == cutune_real_kind)
-        return "{\"kind\":\"real\",\"value\":" + cutune_real_text(argument.real) + "}";
-    if (argument.kind == cutune_bytes_kind)
-        return "{\"kind\":\"bytes\",\"hex\":\"" + cutune_hex(argument.bytes, argument.size) + "\"}";
-    unsigned long long base = argument.address;
-    size_t size = 0;
-    if (!cutune_range(argument.address, &base, &size)) size = 0;
-    return "{\"kind\":\"pointer\",\"address\":" + std::to_string(argument.address) +
-           ",\"base\":" + std::to_string(base) + ",\"size\":" + std::to_string(size) + "}";
+inline void cutune_add_argument(cutune_text *line, const cutune_argument &argument) {
+    if (argument.kind == cutune_integer_kind) {
+        line->add("{\"kind\":\"integer\",\"value\":%lld}", argument.integer);
+    } else if (argument.kind == cutune_real_kind) {
+        line->add("{\"kind\":\"real\",\"value\":");
+        line->add_real(argument.real);
+        line->add("}");
+    } else if (argument.kind == cutune_bytes_kind) {
+        line->add("{\"kind\":\"bytes\",\"hex\":\"");
+        line->add_hex(argument.bytes, argument.size);
+        line->add("\"}");
+    } else {
+        unsigned long long base = argument.address;
+        size_t size = 0;
+        if (!cutune_range(argument.address, &base, &size)) size = 0;
+        line->add("{\"kind\":\"pointer\",\"address\":%llu,\"base\":%llu,\"size\":%zu}",
+                  argument.address, base, size);
+    }
+}
+
+inline void cutune_add_dim3(cutune_text *line, const char *name, dim3 value) {
+    line->add(",\"%s\":[%u,%u,%u]", name, value.x, value.y, value.z);
 }
 
 // The members that all kinds of lines share, without the closing brace.
-inline std::string cutune_line_text(const char *schema, const cutune_kept_launch &launch,
-                                    const cutune_step &step) {
+inline void cutune_add_launch(cutune_text *line, const char *schema,
+                              const cutune_kept_launch &launch, const cutune_step &step) {
     const cutune_request request = launch.request(nullptr);
-    std::string text = std::string("{\"schema\":\"") + schema + "\"";
-    text += ",\"site\":" + std::to_string(launch.site->id);
-    text += ",\"kernel\":" + cutune_string_text(launch.site->kernel);
-    text += ",\"file\":" + cutune_string_text(launch.site->file);
-    text += ",\"launch\":" + std::to_string(launch.number);
-    text += ",\"signature\":" + std::to_string(launch.signature);
-    text += ",\"grid\":" + cutune_dim3_text(step.grid);
-    text += ",\"block\":" + cutune_dim3_text(step.block);
-    text += ",\"shared\":" + std::to_string(step.smem) + ",\"extent\":[";
-    for (int d = 0; d < 3; ++d)
-        text += (d > 0 ? "," : "") + std::to_string(request.extent[d]);
-    text += "],\"arguments\":[";
-    for (size_t i = 0; i < launch.arguments.size(); ++i)
-        text += (i > 0 ? "," : "") + cutune_argument_text(launch.arguments[i]);
-    return text + "]";
+    line->add("{\"schema\":\"%s\",\"site\":%d,\"kernel\":", schema, launch.site->id);
+    line->add_string(launch.site->kernel);
+    line->add(",\"file\":");
+    line->add_string(launch.site->file);
+    line->add(",\"launch\":%d,\"signature\":%llu", launch.number, launch.signature);
+    cutune_add_dim3(line, "grid", step.grid);
+    cutune_add_dim3(line, "block", step.block);
+    line->add(",\"shared\":%zu,\"extent\":[%lld,%lld,%lld],\"arguments\":[", step.smem,
+              request.extent[0], request.extent[1], request.extent[2]);
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+        if (i > 0) line->add(",");
+        cutune_add_argument(line, launch.arguments[i]);
+    }
+    line->add("]");
 }
 
 // What lies in the caches when a timed launch begins.
@@ -108,37 +117,41 @@ struct cutune_candidate {
 };
 
 // The number of a variant, or -1.
-inline int cutune_find_variant(const cutune_site &site, const std::string &name) {
+inline int cutune_find_variant(const cutune_site &site, const char *name) {
     for (int i = 0; i < site.variant_count; ++i)
-        if (name == site.variants[i].name) return i + 1;
+        if (strcmp(name, site.variants[i].name) == 0) return i + 1;
     return -1;
 }
 
 // The candidates that $CUTUNE_CANDIDATES lists for a site, in lines `site x y z [@variant] [source
 // file]`.
-inline std::vector<cutune_candidate> cutune_read_candidates(const cutune_site &site) {
-    std::vector<cutune_candidate> candidates;
+inline void cutune_read_candidates(const cutune_site &site,
+                                   cutune_array<cutune_candidate> *candidates) {
     const char *const path = getenv("CUTUNE_CANDIDATES");
-    FILE *const file = path == nullptr ? nullptr : fopen(path, "r");
-    if (file == nullptr) return candidates;
+    void *const file = path == nullptr ? nullptr : cutune_open(path, "r");
+    if (file == nullptr) return;
     char line[4096];
-    while (fgets(line, sizeof line, file) != nullptr) {
+    while (cutune_gets(line, sizeof line, file) != nullptr) {
         int id = 0, used = 0;
         unsigned x = 0, y = 0, z = 0;
-        if (sscanf(line, "%d %u %u %u %n", &id, &x, &y, &z, &used) < 4 || id != site.id) continue;
-        std::string name = line + used;
-        while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
+        if (cutune_scan(line, "%d %u %u %u %n", &id, &x, &y, &z, &used) < 4 || id != site.id)
+            continue;
+        char *name = line + used;
+        size_t length = strlen(name);
+        while (length > 0 && (name[length - 1] == '\n' || name[length - 1] == '\r')) --length;
+        name[length] = 0;
         int variant = 0;
-        if (!name.empty() && name[0] == '@') {
-            const size_t end = std::min(name.find(' '), name.size());
-            variant = cutune_find_variant(site, name.substr(1, end - 1));
-            name.erase(0, end + 1);
+        if (name[0] == '@') {
+            char *const variant_name = name + 1;
+            name += strcspn(name, " ");
+            if (*name == ' ') *name++ = 0;
+            variant = cutune_find_variant(site, variant_name);
         }
         const cutune_candidate candidate = {dim3(x, y, z), variant};
-        if (variant >= 0 && (name.empty() || name == site.file)) candidates.push_back(candidate);
+        if (variant >= 0 && (name[0] == 0 || strcmp(name, site.file) == 0))
+            candidates->more() = candidate;
     }
-    fclose(file);
-    return candidates;
+    cutune_close(file);
 }
 
 class cutune_experiment {
@@ -198,7 +211,7 @@ class cutune_experiment {
     const bool timed_;
     const cutune_cache cache_;
     cutune_buffers buffers_;
-    std::vector<cutune_step> steps_;  // the original first
+    cutune_array<cutune_step> steps_;  // the original first
     size_t at_;
     int run_;         // of this step; the first one warms up and is compared
     int timed_runs_;  // after the first one; more of short launches
@@ -207,7 +220,7 @@ class cutune_experiment {
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
     bool identical_ = true;
-    std::vector<double> milliseconds_;
+    cutune_array<double> milliseconds_;
 
     // The one step of this run, $CUTUNE_STEP, in place of the program's own; there may be none.
     cutune_turn next_in_place(cutune_step *now) {
@@ -228,7 +241,7 @@ class cutune_experiment {
             cudaStreamSynchronize(launch_.stream) != cudaSuccess ||
             cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_)))
             return;
-        milliseconds_.push_back(static_cast<double>(elapsed));
+        milliseconds_.more() = static_cast<double>(elapsed);
         write(steps_[at_], nullptr);
     }
 
@@ -247,9 +260,11 @@ class cutune_experiment {
             write(original, problem);
             return false;
         }
-        steps_.push_back(original);
+        steps_.more() = original;
         cutune_memory allocations;
-        for (const cutune_candidate &candidate : cutune_read_candidates(*launch_.site)) {
+        cutune_array<cutune_candidate> candidates;
+        cutune_read_candidates(*launch_.site, &candidates);
+        for (const cutune_candidate &candidate : candidates) {
             is_wanted_ = true;
             if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
@@ -260,7 +275,7 @@ class cutune_experiment {
             else if (step.variant != 0 && !may_run(step.variant, &allocations))
                 write(step, "this variant is not allowed here");
             else
-                steps_.push_back(step);
+                steps_.more() = step;
         }
         return true;
     }
@@ -300,10 +315,11 @@ class cutune_experiment {
         // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
         const double least_slow = 0.1;
-        const double most = std::max(best_ * (warms_up ? 9 : 3), least_slow);
+        const double slow = best_ * (warms_up ? 9 : 3);
+        const double most = slow < least_slow ? least_slow : slow;
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > most;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
-            milliseconds_.push_back(static_cast<double>(elapsed));
+            milliseconds_.more() = static_cast<double>(elapsed);
         if (run_++ >= runs_of(elapsed) || hopeless) step_done(nullptr);
     }
 
@@ -317,7 +333,7 @@ class cutune_experiment {
         write(steps_[at_], problem);
         for (const double time : milliseconds_)
             if (best_ <= 0 || time < best_) best_ = time;
-        milliseconds_.clear();
+        milliseconds_.resize(0);
         difference_ = 0;
         identical_ = true;
         run_ = 0;
@@ -327,34 +343,45 @@ class cutune_experiment {
     void write(const cutune_step &step, const char *problem) {
         const bool original = step.variant == 0 && cutune_are_equal(step.block, launch_.step.block);
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
-        std::string text = cutune_line_text(schema, launch_, step);
-        text += original ? ",\"original\":true" : ",\"original\":false";
-        if (step.variant != 0)
-            text += std::string(",\"variant\":") +
-                    cutune_string_text(launch_.site->variants[step.variant - 1].name);
-        if (timed_) {
-            text += ",\"milliseconds\":[";
-            for (size_t i = 0; i < milliseconds_.size(); ++i)
-                text += (i > 0 ? "," : "") + cutune_real_text(milliseconds_[i]);
-            text += "],\"median\":" + median_text();
-            text += cutune_is_emulated() ? ",\"modelled\":true" : ",\"modelled\":false";
+        cutune_text line;
+        cutune_add_launch(&line, schema, launch_, step);
+        line.add(",\"original\":%s", truth(original));
+        if (step.variant != 0) {
+            line.add(",\"variant\":");
+            line.add_string(launch_.site->variants[step.variant - 1].name);
         }
-        if (problem == nullptr)
-            text += std::string(",\"identical\":") + (identical_ ? "true" : "false") +
-                    ",\"difference\":" + cutune_real_text(difference_);
-        else
-            text += ",\"error\":" + cutune_string_text(problem);
-        if (!cutune_write_line(text + "}")) over_ = true;
+        if (timed_) add_times(&line);
+        if (problem == nullptr) {
+            line.add(",\"identical\":%s,\"difference\":", truth(identical_));
+            line.add_real(difference_);
+        } else {
+            line.add(",\"error\":");
+            line.add_string(problem);
+        }
+        if (!cutune_write_line(&line)) over_ = true;
     }
 
-    std::string median_text() const {
-        std::vector<double> sorted = milliseconds_;
-        if (sorted.empty()) return "null";
-        std::sort(sorted.begin(), sorted.end());
+    static const char *truth(bool value) { return value ? "true" : "false"; }
+
+    void add_times(cutune_text *line) const {
+        line->add(",\"milliseconds\":[");
+        for (size_t i = 0; i < milliseconds_.size(); ++i) {
+            if (i > 0) line->add(",");
+            line->add_real(milliseconds_[i]);
+        }
+        line->add("],\"median\":");
+        if (milliseconds_.size() == 0)
+            line->add("null");
+        else
+            line->add_real(median());
+        line->add(",\"modelled\":%s", truth(cutune_is_emulated()));
+    }
+
+    double median() const {
+        cutune_array<double> sorted(milliseconds_.data(), milliseconds_.size());
+        cutune_sort(&sorted);
         const size_t middle = sorted.size() / 2;
-        return cutune_real_text(sorted.size() % 2 != 0
-                                    ? sorted[middle]
-                                    : (sorted[middle - 1] + sorted[middle]) / 2);
+        return sorted.size() % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 };
 

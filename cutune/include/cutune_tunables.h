@@ -10,41 +10,46 @@
 #ifndef CUTUNE_TUNABLES_H
 #define CUTUNE_TUNABLES_H
 
-// Every program of a search compiles this: no part of the standard library that takes long.
-#include <pthread.h>
-
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
+// What cuda_runtime.h includes already.
+#include <initializer_list>
 
 #include "cutune_asked.h"
 #include "cutune_record.h"
+
+struct cutune_time {
+    long seconds, nanoseconds;
+};
+
+extern "C" {
+// The first argument is the clock; 1 is monotonic.
+int cutune_read_clock(int, cutune_time *) asm("clock_gettime");
+int cutune_yield() asm("sched_yield");
+long long cutune_whole_number(const char *, char **, int) asm("strtoll");
+}
 
 struct cutune_datum {
     const char *name;
     long long value;
 };
-typedef std::vector<cutune_datum> cutune_data;
+typedef std::initializer_list<cutune_datum> cutune_data;
 
 struct cutune_tunable_state {
     const char *name;
     long long value, original;
-    cutune_data data;
+    cutune_array<cutune_datum> data;
     bool ambiguous;
     bool fresh;  // it was given its value since the last region ended
 };
 
 struct cutune_tunables_state {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    std::vector<cutune_tunable_state> current;
-    std::chrono::steady_clock::time_point begin;
+    cutune_atomic<bool> is_busy;
+    cutune_array<cutune_tunable_state> current;
+    long long begin;      // in nanoseconds
     cudaError_t pending;  // an error from before the region
 
     cutune_tunable_state *find(const char *name) {
         for (cutune_tunable_state &own : current)
-            if (strcmp(own.name, name) == 0) return &own;
+            if (__builtin_strcmp(own.name, name) == 0) return &own;
         return nullptr;
     }
 };
@@ -56,34 +61,34 @@ inline cutune_tunables_state &cutune_tunables() {
 
 class cutune_tunables_lock {
   public:
-    explicit cutune_tunables_lock(cutune_tunables_state &state) : mutex_(&state.mutex) {
-        pthread_mutex_lock(mutex_);
+    explicit cutune_tunables_lock(cutune_tunables_state &state) : is_busy_(&state.is_busy) {
+        while (is_busy_->exchange(true)) cutune_yield();
     }
     cutune_tunables_lock(const cutune_tunables_lock &) = delete;
     cutune_tunables_lock &operator=(const cutune_tunables_lock &) = delete;
-    ~cutune_tunables_lock() { pthread_mutex_unlock(mutex_); }
+    ~cutune_tunables_lock() { is_busy_->set(false); }
 
   private:
-    pthread_mutex_t *mutex_;
+    cutune_atomic<bool> *is_busy_;
 };
 
 // The value that CUTUNE_SET gives to a name; false without one.
 inline bool cutune_value_set(const char *name, long long *value) {
-    const char *text = getenv("CUTUNE_SET");
-    const size_t length = strlen(name);
+    const char *text = cutune_environment("CUTUNE_SET");
+    const size_t length = __builtin_strlen(name);
     while (text != nullptr && *text != '\0') {
-        if (strncmp(text, name, length) == 0 && text[length] == '=') {
+        if (__builtin_strncmp(text, name, length) == 0 && text[length] == '=') {
             char *end;
-            const long long number = strtoll(text + length + 1, &end, 10);
+            const long long number = cutune_whole_number(text + length + 1, &end, 10);
             if (end != text + length + 1 && (*end == ',' || *end == '\0')) {
                 *value = number;
                 return true;
             }
-            fprintf(stderr, "cutune: CUTUNE_SET='%s' is not understood; write it as m=64,R=2\n",
-                    getenv("CUTUNE_SET"));
+            cutune_say(2, "cutune: CUTUNE_SET='%s' is not understood; write it as m=64,R=2\n",
+                       cutune_environment("CUTUNE_SET"));
             return false;
         }
-        text = strchr(text, ',');
+        text = __builtin_strchr(text, ',');
         if (text != nullptr) ++text;
     }
     return false;
@@ -96,17 +101,19 @@ inline long long cutune_tunable_value(const char *name, long long original,
     cutune_tunables_state &state = cutune_tunables();
     const cutune_tunables_lock lock(state);
     cutune_tunable_state *known = state.find(name);
-    if (known == nullptr) {
-        state.current.push_back({name, value, original, data, false, true});
-        return value;
-    }
+    if (known == nullptr) known = &state.current.more();
     bool ambiguous = false;
     if (known->fresh) {
         ambiguous = known->ambiguous;
         for (size_t i = 0; i < data.size(); ++i)
-            ambiguous = ambiguous || known->data[i].value != data[i].value;
+            ambiguous = ambiguous || known->data[i].value != data.begin()[i].value;
     }
-    *known = {name, value, original, data, ambiguous, true};
+    known->name = name;
+    known->value = value;
+    known->original = original;
+    known->data.assign(data.begin(), data.size());
+    known->ambiguous = ambiguous;
+    known->fresh = true;
     return value;
 }
 
@@ -115,54 +122,56 @@ inline Integer cutune_tunable(const char *name, Integer original, const cutune_d
     return (Integer)cutune_tunable_value(name, (long long)original, data);
 }
 
+inline long long cutune_nanoseconds() {
+    cutune_time now;
+    cutune_read_clock(1, &now);
+    return now.seconds * 1000000000ll + now.nanoseconds;
+}
+
 inline void cutune_region_begin(int) {
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
     // The error stays for the program to ask for.
     cutune_tunables().pending = cudaPeekAtLastError();
-    cutune_tunables().begin = std::chrono::steady_clock::now();
+    cutune_tunables().begin = cutune_nanoseconds();
+}
+
+inline void cutune_add_tunable(cutune_text *line, const char *comma,
+                               const cutune_tunable_state &tunable) {
+    line->add("%s\"%s\":{\"value\":%lld,\"original\":%lld,\"ambiguous\":%s,\"data\":{", comma,
+              tunable.name, tunable.value, tunable.original, tunable.ambiguous ? "true" : "false");
+    for (size_t i = 0; i < tunable.data.size(); ++i)
+        line->add("%s\"%s\":%lld", i > 0 ? "," : "", tunable.data[i].name, tunable.data[i].value);
+    line->add("}}");
 }
 
 inline void cutune_region_end(int region) {
     cutune_tunables_state &state = cutune_tunables();
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
-    const std::chrono::duration<double, std::milli> time =
-        std::chrono::steady_clock::now() - state.begin;
+    const long long time = cutune_nanoseconds() - state.begin;
     const cudaError_t error = cudaPeekAtLastError();
     const cutune_tunables_lock lock(state);
-    if (getenv("CUTUNE_OUTPUT") != nullptr) {
-        char milliseconds[64] = "null";
-        if (!cutune_is_emulated())
-            snprintf(milliseconds, sizeof milliseconds, "%.6f", time.count());
+    if (cutune_environment("CUTUNE_OUTPUT") != nullptr) {
         cudaDeviceProp properties;
         int device = 0;
-        std::string device_name = "unknown";
-        if (cudaGetDevice(&device) == cudaSuccess &&
-            cudaGetDeviceProperties(&properties, device) == cudaSuccess)
-            device_name = properties.name;
-        std::string line = "{\"schema\":\"cutune-region-1\",\"region\":" + std::to_string(region) +
-                           ",\"device\":\"" + device_name + "\",\"milliseconds\":" + milliseconds +
-                           ",\"tunables\":{";
+        const bool is_known = cudaGetDevice(&device) == cudaSuccess &&
+                              cudaGetDeviceProperties(&properties, device) == cudaSuccess;
+        cutune_text line;
+        line.add("{\"schema\":\"cutune-region-1\",\"region\":%d,\"device\":\"%s\"", region,
+                 is_known ? properties.name : "unknown");
+        if (cutune_is_emulated())
+            line.add(",\"milliseconds\":null");
+        else
+            line.add(",\"milliseconds\":%.6f", static_cast<double>(time) / 1e6);
+        line.add(",\"tunables\":{");
         const char *comma = "";
         for (const cutune_tunable_state &own : state.current) {
-            line += comma;
-            line += "\"";
-            line += own.name;
-            line += "\":{\"value\":" + std::to_string(own.value);
-            line += ",\"original\":" + std::to_string(own.original);
-            line += own.ambiguous ? ",\"ambiguous\":true" : ",\"ambiguous\":false";
-            line += ",\"data\":{";
-            for (size_t i = 0; i < own.data.size(); ++i) {
-                line += i ? ",\"" : "\"";
-                line += own.data[i].name;
-                line += "\":" + std::to_string(own.data[i].value);
-            }
-            line += "}}";
+            cutune_add_tunable(&line, comma, own);
             comma = ",";
         }
-        line += "}";
+        line.add("}");
         if (error != cudaSuccess && state.pending == cudaSuccess)
-            line += std::string(",\"error\":\"") + cudaGetErrorString(error) + "\"";
-        cutune_write_line(line + "}");
+            line.add(",\"error\":\"%s\"", cudaGetErrorString(error));
+        cutune_write_line(&line);
     }
     for (cutune_tunable_state &own : state.current) own.fresh = false;
 }

@@ -16,6 +16,7 @@ from cutune.fit.fitted_model import Range
 from cutune.fit.measurement.compiled_kernel import LeastWork
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.variants import worthwhile
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.emitted_programs import (
     ASKED,
     COUNTED,
@@ -232,3 +233,17 @@ def test_nothing_is_timed_while_a_stream_is_capturing(refined: Path) -> None:
 def test_nothing_is_included_beside_what_nvcc_includes(dialect: str, tmp_path: Path) -> None:
     own = included("", dialect, tmp_path)
     assert own and included(emitted(), dialect, tmp_path) == own
+    every = "".join(f'#include "{path.name}"\n' for path in INCLUDE_DIRECTORY.glob("*.h"))
+    assert "cutune_probe.h" in every and included(every, dialect, tmp_path) == own
+
+
+@pytest.mark.parametrize("dialect", ["c++11", "c++20"])
+def test_what_host_tunables_include_in_a_source_without_kernels(
+    dialect: str, tmp_path: Path
+) -> None:
+    """nvcc includes nothing there."""
+    names = ("cuda_runtime.h", "type_traits", "initializer_list")
+    few = "".join(f"#include <{name}>\n" for name in names)
+    found = included('#include "cutune_tunables.h"', dialect, tmp_path, ())
+    assert found == included(few, dialect, tmp_path, ())
+    assert not {"stdlib.h", "string.h", "time.h"} & {Path(file).name for file in found}

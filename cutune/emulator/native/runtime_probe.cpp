@@ -4,7 +4,7 @@
 
 namespace cutune {
 
-bool experiments_are_made() { return cutune_all_are_made(); }
+bool experiments_are_made() { return cutune_all_are_made().get(); }
 
 }  // namespace cutune
 
