@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
@@ -286,20 +286,20 @@ def tune(options: argparse.Namespace) -> int:
     from cutune.stages.stages import tune as run
 
     seen = list(seen_launches(programs))
-    nothing = ChoiceTable(device.name, [], [], [])
+    nothing = ChoiceTable(device.name, [], [], {})
     if seen and not any(launch.is_tunable for launch in seen):
-        Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
+        Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
         if error.diagnostic.code is Code.NOTHING_MODELLED:
-            Shown(nothing, _summary(seen, [], frozenset(), said), []).show(options.json)
+            Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, session.flags)
     choices = choice_table(models, device, sizes, options.model)
-    summary = _summary(seen, models, frozenset(choices.kept), said)
+    summary = _summary(seen, models, choices.kept, said)
     shown = Shown(choices, summary, [str(path) for path in written])
     shown.show(options.json)
     if keeper is not None:
@@ -384,7 +384,7 @@ def _remembering(session: Session) -> tuple[Session, list[Diagnostic]]:
 def _summary(
     seen: Sequence[SeenLaunch],
     models: Sequence[FittedModel],
-    kept: frozenset[str],
+    kept: Mapping[str, str],
     said: Sequence[Diagnostic],
 ) -> Summary:
     from cutune.cli.report.summary import summary_of
@@ -417,7 +417,7 @@ def _tune_project(options: argparse.Namespace) -> int:
     models = tune_project(project, session, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
-    launches, kept = noted_launches(workspace), frozenset(choices.kept)
+    launches, kept = noted_launches(workspace), choices.kept
     Shown(choices, _summary(launches, models, kept, said), []).show(options.json)
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")

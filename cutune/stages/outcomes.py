@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,7 +17,7 @@ class Outcome(Enum):
 
     #: It chooses its configuration.
     TUNED = "tuned"
-    #: It does, and the program's own block is predicted to be as good as any.
+    #: It does, and the program's own block is its choice at all sizes shown.
     KEPT = "kept"
     #: It may not be changed.
     REFUSED = "refused"
@@ -38,14 +38,14 @@ class LaunchOutcome:
 def outcomes(
     seen: Iterable[SeenLaunch],
     kernels: Sequence[MeasuredKernel],
-    kept: Collection[str],
+    kept: Mapping[str, str],
     said: Sequence[Diagnostic],
 ) -> Iterator[LaunchOutcome]:
     """The outcome of each launch.
 
     Args:
         kernels: those of the models that the tuned program has.
-        kept: entries of kernels whose own block is the predicted choice at all sizes shown.
+        kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
         said: all messages of the measuring stages.
     """
     modelled: dict[SiteKey, set[str]] = {}
@@ -56,8 +56,9 @@ def outcomes(
         if not launch.is_tunable:
             yield LaunchOutcome(launch, Outcome.REFUSED, launch.reason, launch.code)
         elif launch.site in modelled:
-            is_kept = modelled[launch.site] <= {*kept}
-            why = "its own block is as good as any at the sizes shown" if is_kept else ""
+            entries = sorted(modelled[launch.site])
+            is_kept = all(entry in kept for entry in entries)
+            why = "; ".join(dict.fromkeys(kept[entry] for entry in entries)) if is_kept else ""
             yield LaunchOutcome(launch, Outcome.KEPT if is_kept else Outcome.TUNED, why)
         else:
             last = _last_about(launch, said)

@@ -53,18 +53,18 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
         assert (refused.outcome, refused.code) == (Outcome.REFUSED, "CT211")
         return first.outcome, first.code
 
-    assert of_copy([kernel], frozenset(), []) == (Outcome.TUNED, "")
-    assert of_copy([kernel], frozenset({kernel.entry}), []) == (Outcome.KEPT, "")
-    assert of_copy([], frozenset(), []) == (Outcome.NOT_MODELLED, "")
+    assert of_copy([kernel], {}, []) == (Outcome.TUNED, "")
+    assert of_copy([kernel], {kernel.entry: "why"}, []) == (Outcome.KEPT, "")
+    assert of_copy([], {}, []) == (Outcome.NOT_MODELLED, "")
     said = [
         Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
         for name in ("copy", "other")
     ]
-    assert of_copy([], frozenset(), said) == (Outcome.NOT_MODELLED, "CT502")
+    assert of_copy([], {}, said) == (Outcome.NOT_MODELLED, "CT502")
     # What was said of the launch itself counts more than what was said of its kernel.
     site = program.launches[0]
     at_launch = Diagnostic.at(Code.NEVER_LAUNCHED, site.source, site.span, kernel="copy")
-    assert of_copy([], frozenset(), [at_launch, *said]) == (Outcome.NOT_MODELLED, "CT412")
+    assert of_copy([], {}, [at_launch, *said]) == (Outcome.NOT_MODELLED, "CT412")
 
 
 def test_the_summary_counts_and_names_them(

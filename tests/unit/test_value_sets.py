@@ -104,6 +104,7 @@ def _labelled(model: Mapping[str, object], label: int) -> dict[str, object]:
     return found
 
 
+INCLUDED = "#include <cstdio>\n#include <cstdlib>\n"
 MAIN = """
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) printf("%d ", choose(atoll(argv[i])));
@@ -122,7 +123,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert choice is not None and choice.sets == ((2,), (4,), (8,))
     folder = tmp_path_factory.mktemp("sets")
     text = emit_sets(choice, "choose", {1: 1, 3: 2}, ["1"])
-    (folder / "choose.cpp").write_text(text + MAIN)
+    (folder / "choose.cpp").write_text(text + INCLUDED + MAIN)
     options = ["-std=c++11", "-Wall", "-Wextra", "-Werror"]
     command = [host_compiler(), *options, str(folder / "choose.cpp"), "-o", str(folder / "choose")]
     subprocess.run(command, check=True)
@@ -179,7 +180,8 @@ int main(int argc, char **argv) {
 """
     asked = [(10, 10), (10, 1000), (10, 1000), (11, 900), (900, 11), (10, 10), (1000, 999)]
     cases = {number: number for number in range(1, len(choice.sets) + 1)}
-    (tmp_path / "choose.cpp").write_text(emit_sets(choice, "choose", cases, ["1"]) + main)
+    text = emit_sets(choice, "choose", cases, ["1"])
+    (tmp_path / "choose.cpp").write_text(text + INCLUDED + main)
     binary = tmp_path / "choose"
     options = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-o", str(binary)]
     subprocess.run([host_compiler(), *options, str(tmp_path / "choose.cpp")], check=True)

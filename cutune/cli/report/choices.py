@@ -38,6 +38,9 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
     return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
 
 
+#: Why a kernel keeps its own block at all sizes shown.
+_AS_GOOD = "its own block is as good as any at the sizes shown"
+_UNKNOWN = "its counts say nothing of the sizes shown: run it at larger ones (--vary)"
 #: What `select` calls the kernel itself.
 PLAIN = "plain"
 
@@ -226,7 +229,8 @@ def choice_table(
             sizes that keep a GPU busy.
     """
     cells: list[list[str]] = []
-    questions, kept = [], []
+    questions: list[str] = []
+    kept: dict[str, str] = {}
     for name, model in zip(_names(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
@@ -237,7 +241,8 @@ def choice_table(
         answered = [(size, row) for size, row in rows if row is not None]
         cells += [[name, size, *row.cells] for size, row in answered]
         if answered and all(row.is_own for _, row in answered):
-            kept.append(model.kernel.entry)
+            is_known = any(row.is_known for _, row in answered)
+            kept[model.kernel.entry] = _AS_GOOD if is_known else _UNKNOWN
         if not answered:
             words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
@@ -253,10 +258,16 @@ def _size_text(model: FittedModel, size: int) -> str:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A row of the table. `is_own`: the program's own configuration stays."""
+    """A row of the table.
+
+    Attributes:
+        is_own: the program's own configuration stays.
+        is_known: the counts support the size, so that blocks are compared.
+    """
 
     cells: tuple[str, ...]
     is_own: bool
+    is_known: bool
 
 
 def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
@@ -267,6 +278,7 @@ def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chos
     choice = configuration.chosen
     gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
     chosen = configuration_text(choice.block, configuration.variant)
-    within = f"{choice.within_band} of {len(choice.ranked)}"
+    within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
     is_own = configuration.plain.kept_original and not configuration.variant
-    return _Chosen((shape(model.kernel.original), chosen, gain, within), is_own)
+    cells = (shape(model.kernel.original), chosen, gain, within)
+    return _Chosen(cells, is_own, bool(choice.ranked))

@@ -27,13 +27,13 @@ class ChoiceTable:
         device: its name.
         rows: kernel, size, own block, choice, gain, how many are as good.
         questions: how to ask for kernels whose threads have to be named.
-        kept: entries of kernels that keep their own block at all sizes shown.
+        kept: entries of kernels that keep their own block at all sizes shown, and why they do.
     """
 
     device: str
     rows: list[list[str]]
     questions: list[str]
-    kept: list[str]
+    kept: dict[str, str]
 
     def show(self) -> None:
         """Print it."""
