@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, run, tune
+from tests.end_to_end.tuning import compiled, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -83,3 +83,44 @@ def test_half_a_size_follows_from_it(tmp_path: Path) -> None:
     for sides, is_chosen in ((["901"], True), (["901", "300"], False)):
         chosen = run(binary, *sides, CUTUNE="verbose")
         assert ("block 224x1x1 -> " in chosen.stderr) == is_chosen, chosen.stderr
+
+
+#: A thread per place, and no bound: what the last row and the last column read is another place.
+CLAMPED = r"""
+#include <cstdio>
+#include <cstdlib>
+__global__ void relax(int nx, int ny, int layers, const float *from, float *to) {
+    const int i = threadIdx.x + blockIdx.x * blockDim.x;
+    const int j = threadIdx.y + blockIdx.y * blockDim.y;
+    int here = i + j * nx;
+    const int right = i == nx - 1 ? 0 : 1, below = j == ny - 1 ? 0 : nx;
+    for (int k = 0; k < layers; ++k) {
+        float sum = from[here] + from[here + right];
+        if (below != 0) sum += from[here + below];
+        to[here] = sum;
+        here += nx * ny;
+    }
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]), layers = 8;
+    const size_t bytes = size_t(n) * n * layers * 4;
+    float *from, *to, last;
+    cudaMalloc(&from, bytes);
+    cudaMalloc(&to, bytes);
+    cudaMemset(from, 0, bytes);
+    relax<<<dim3(n / 16, n / 4), dim3(16, 4)>>>(n, n, layers, from, to);
+    cudaMemcpy(&last, to, 4, cudaMemcpyDeviceToHost);
+    printf("%g\n", last);
+}
+"""
+
+
+def test_a_kernel_that_asks_for_its_last_row_is_counted_as_large_as_its_sizes(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "relax.cu"
+    source.write_text(CLAMPED)
+    tune(source, tmp_path, "64,128")
+    sizes = ("nx=2048", "ny=2048", "layers=8")
+    answer = select("relax", tmp_path, *sizes)
+    assert len(answer["ranked"]) > 5 and not answer["extrapolated"]

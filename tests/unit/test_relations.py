@@ -19,6 +19,7 @@ from cutune.fit.measurement.size_relations import (
     small_bounds,
     with_bounds_fixed,
     with_constants_fixed,
+    with_extents_covered,
     with_sizes_tied,
 )
 from cutune.fit.rational.exact_fit import fit
@@ -183,3 +184,43 @@ def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | 
     kernel = replace(POOLED, parameters=("n", "m"), positions=(0, 1), recorded=recorded)
     tied = with_sizes_tied(replace(kernel, guards=("m", None, None)))
     assert (tied.tied[0][2] if tied else None) == text
+
+
+#: `if (i == nx - 1)` without a bound on the index: as many threads as there are places.
+CLAMPED = replace(
+    HALO,
+    parameters=("layers", "ny", "nx"),
+    positions=(0, 1, 2),
+    covers=(None, None, None),
+    variable_extents=(True, True, False),
+    original=(64, 4, 1),
+    recorded=(((8, 62, 60), (64, 64, 1)), ((8, 300, 128), (128, 300, 1))),
+)
+
+
+def test_extents_cover_the_sizes_that_they_always_cover() -> None:
+    covered = with_extents_covered(CLAMPED)
+    assert covered is not None
+    assert covered.covers == ("nx", "ny", None)
+    assert covered.variable_extents == (False, False, False)
+    assert extents_at(covered, {"layers": 3, "ny": 7, "nx": 9}) == (9, 7, 1)
+    assert covered.setting != CLAMPED.setting, "counted anew"
+
+
+def test_two_extents_do_not_cover_the_same_size() -> None:
+    square = replace(CLAMPED, recorded=(((8, 64, 64), (64, 64, 1)), ((8, 128, 128), (128, 128, 1))))
+    covered = with_extents_covered(square)
+    assert covered is not None and covered.covers == ("ny", "nx", None)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        replace(CLAMPED, asserted=True),
+        replace(CLAMPED, variable_extents=(False, False, False)),
+        replace(CLAMPED, recorded=(*CLAMPED.recorded, ((8, 62, 60), (128, 128, 1)))),
+        replace(CLAMPED, recorded=CLAMPED.recorded[:1]),
+    ],
+)
+def test_extents_that_may_vary_cover_nothing(kernel: MeasuredKernel) -> None:
+    assert with_extents_covered(kernel) is None

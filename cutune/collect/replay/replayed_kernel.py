@@ -43,6 +43,7 @@ from cutune.fit.measurement.size_relations import (
     small_bounds,
     with_bounds_fixed,
     with_constants_fixed,
+    with_extents_covered,
     with_sizes_tied,
     with_strides,
 )
@@ -84,9 +85,9 @@ def counted_kernel(
         found = _counted(subject, known, progress)
         checked = _checked(subject, found)
     holds = checked is not None and checked.holds
-    strided = None if holds else _strided(subject, known, progress)
-    if strided is not None:
-        subject, found, checked = strided
+    other = None if holds else _otherwise(subject, known, progress)
+    if other is not None:
+        subject, found, checked = other
     kernel = subject.kernel
     repeated = _own(kernel, known)
     if checked is None:
@@ -135,22 +136,32 @@ def _held_out(
     return found
 
 
-def _strided(
+def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
-    """The kernel counted with many rounds of a loop, where functions of its sizes are found so."""
-    if not is_looped(subject.kernel):
-        return None
-    for kernel in with_strides(subject.kernel):
-        strided = replace(subject, kernel=kernel)
+    """The kernel counted in another way, where functions of its sizes are found so."""
+    for kernel in _other_ways(subject.kernel):
+        other = replace(subject, kernel=kernel)
+        *_, largest = count_launches(kernel)
         try:
-            found = _counted(strided, known, progress)
-        except CutuneError:  # too much work for a loop over this size
+            # First: where it is too much work, as for a loop over this size, no other is needed.
+            other.replayer().replay(largest, _own(kernel, known))
+            found = _counted(other, known, progress)
+        except CutuneError:
             continue
-        checked = _checked(strided, found)
+        checked = _checked(other, found)
         if checked is not None and checked.holds:
-            return strided, found, checked
+            return other, found, checked
     return None
+
+
+def _other_ways(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """With as many threads as its sizes say, or with many rounds of a loop."""
+    covered = with_extents_covered(kernel)
+    if covered is not None:
+        yield covered
+    if is_looped(kernel):
+        yield from with_strides(kernel)
 
 
 def _problem(

@@ -175,6 +175,39 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     )
 
 
+def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with extents that cover a size each, as in all launches of the program.
+
+    For kernels without a bound on their index, of which a thread asks whether it is the last one
+    (`i == n - 1`): how often that is so follows from no extent that is not that of the size. None
+    where no extent covers one.
+    """
+    if kernel.asserted or kernel.keeps_grid:
+        return None
+    covers, left = list(kernel.covers), list(zip(kernel.parameters, _columns(kernel), strict=True))
+    for axis in range(3):
+        if not kernel.variable_extents[axis]:
+            continue
+        extents = [covered[axis] for _, covered in kernel.recorded]
+        fitting = (one for one in left if _are_covered(one[1], kernel.original[axis], extents))
+        if (found := next(fitting, None)) is not None:
+            covers[axis] = found[0]
+            left.remove(found)
+    x, y, z = covers
+    if (x, y, z) == kernel.covers:
+        return None
+    is_left = [
+        varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
+    ]
+    return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
+
+
+def _are_covered(sizes: Sequence[int], width: int, extents: Sequence[int]) -> bool:
+    """Are the extents those of as many blocks of a width as just cover the sizes, which change?"""
+    pairs = zip(sizes, extents, strict=True)
+    return len(set(sizes)) > 1 and all(-(-n // width) * width == extent for n, extent in pairs)
+
+
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
     """The kernel with each of its sizes as that to which a loop strides by all threads.
 
