@@ -43,6 +43,8 @@ from cutune.proof.values.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+#: Atomic operations that may not be done in any order, if their operands differ.
+_ORDERED = frozenset({"exch", "cas", "inc", "dec"})
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = IntegerPolynomial.constant(1 << 30)
 
@@ -272,11 +274,12 @@ class _ThreadMeetings:
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
         same = write.access.values == other.access.values
-        is_alike = other.access.kind == "store" and write.access.bytes == other.access.bytes
+        are_stores = write.access.kind == other.access.kind == "store"
+        is_alike = are_stores and write.access.bytes == other.access.bytes
         return is_alike and same and self._is_uniform(write.access.values)
 
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
-        if first.access.operation == second.access.operation:
+        if self._commute(first, second):
             return
         if first.base is not None and second.base is not None:
             if first.base != second.base:
@@ -286,6 +289,16 @@ class _ThreadMeetings:
                 return
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
+        """Is it the same whichever comes first? Counting up to a bound, or exchanging, is not."""
+        if first.access.operation != second.access.operation:
+            return False
+        values = first.access.values
+        is_same = values == second.access.values and self._is_uniform(values)
+        if is_same or first.access.operation.split(".")[0] not in _ORDERED:
+            return True
+        return first.base is not None and first.base == second.base and self._are_own(first, second)
 
     def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
         return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
