@@ -197,7 +197,7 @@ class _Joined:
                 if name:
                     known = found.get(name, role)
                     found[name] = min(known, role, key=tuple(Role).index)
-        order = [parameter.name for parameter in self.kernel.parameters if parameter.name in found]
+        order = (name for name in self.kernel.argument_names if name in found)
         return tuple(DataParameter(name, found[name]) for name in order)
 
     def _dimension(self, axis: int, is_followed: bool) -> DimensionProof:

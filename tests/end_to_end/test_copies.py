@@ -166,3 +166,32 @@ def test_kernels_of_headers(tmp_path: Path) -> None:
     words = ("app.cu", "app.tuned/app.cu", *running, "n=700,3000", *QUICK)
     verified = cutune("verify", *words, cwd=tmp_path)
     assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+#: The guard of the copy is a member of a structure.
+MEMBER = """\
+struct Sizes { int count, step; };
+__global__ void fill(Sizes s, int *out) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < s.count) out[i] = 3 * i;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[argc - 1]), last, *out;
+    cudaMalloc(&out, n * sizeof(int));
+    fill<<<(n + 63) / 64, 64>>>(Sizes{n, 2}, out);
+    cudaMemcpy(&last, out + n - 1, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\\n", last);
+}
+"""
+
+
+def test_a_copy_whose_guard_is_a_member_is_tuned_by_it(tmp_path: Path) -> None:
+    source = tmp_path / "member.cu"
+    source.write_text(HEAD + MEMBER)
+    program = Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True)
+    assert [parameter.name for parameter in program.kernels[0].data_parameters] == ["s.count"]
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=96,200"),
+        *("--device", "h200", "--workspace", tmp_path, "-o", tmp_path / "tuned.cu", *QUICK),
+    )
+    assert done.returncode == 0 and "1 launch: 1 tuned" in done.stdout, done.stderr

@@ -21,6 +21,7 @@ A = "float (*A)[64] = (float (*)[64])a;"
 COMMON = """
 struct Twice { float x, y; };
 __device__ int counter;
+__device__ unsigned turns;
 __device__ __noinline__ float away(float x) { return x * 3; }
 __device__ __noinline__ int who() { return threadIdx.x; }
 __device__ __forceinline__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -93,6 +94,13 @@ PURE: Mapping[str, str] = {
     "read_in_a_function": f"{X} if (i < n) a[i] = at(a, i + 1);",
     "read_only_cache": f"{X} if (i < n) a[i] = __ldcg(a + (i + 1) % n);",
     "exchanged": f"{X} if (i < n) {{ float v = a[i + 1]; atomicExch(a + i, v); }}",
+    # The atomic operation of a neighbour comes before or after the store.
+    "added_to_a_flag": f"{X} int *p = (int *)a; if (i < n) atomicAdd(p + (i ^ 1), 1), p[i] = 1;",
+    # Two threads, each of them alone.
+    "two_alone": f"{X} if (i == 9) a[7] = 1; if (i == 5) a[7] = 2;",
+    "two_alone_by_size": f"{X} if (i == n) a[7] = 1; if (i == 5) a[7] = 2;",
+    "alone_in_two_rows": f"{X} {Y} if (i < n && j == 1) a[i] = 1; if (i < n && j == 0) a[i] = 2;",
+    "alone_and_a_row": f"{X} {Y} if (i == 7 && j == 1) a[7] = 1; if (i < n && j == 0) a[i] = 2;",
     "either_pointer": f"{X} float *p = m ? a : b; if (i < n) p[i] = a[i + 1];",
     "four_in_a_row": f"{X} for (int k = 0; k < 4; k++) if (i < n && i % 4 == k) a[i / 4] += b[i];",
     "column_sum": f"{X} {Y} if (i < n && j < m) a[i] += 1;",
@@ -112,6 +120,12 @@ PURE: Mapping[str, str] = {
     "own_array": f"{X} float s[4]; if (i < n) {{ s[0] = b[i]; s[1] = s[0]; a[i] = s[1]; }}",
     "gathered": f"{X} if (i < n) a[i] = b[((int *)b)[i]];",
     "added_to": f"{X} if (i < n) atomicAdd(&a[i / 4], b[0]);",
+    # Atomic operations whose order matters, each at a place of its own.
+    "exchanged_in_both": f"{X} if (i < n) {{ atomicExch(a + i, i); atomicExch(b + i, m); }}",
+    "exchanged_twice": f"{X} if (i < n) {{ atomicExch(a + i, i); atomicExch(a + i, m); }}",
+    "counts_to_one_bound": f"{X} if (i < n) atomicInc(&turns, 5), atomicInc(&turns, 5);",
+    "alone_adds": f"{X} if (i == 5) a[7] += 2;",
+    "alone_with_others": f"{X} if (i == 5) a[5] += 2; if (i < n) a[i] *= 3;",
     "place_by_function": f"{X} {Y} if (i < n && j < m) a[place(i, j, n)] -= 3;",
     "own_in_a_function": f"{X} if (i < n) add(a, i);",
     "parts_of_its_own": f"{X} if (i < n) {{ float2 *p = (float2 *)a; p[i].x = p[i].y; }}",
@@ -200,6 +214,8 @@ PURE: Mapping[str, str] = {
     "used_result": f"{X} if (i < n) a[i] = atomicAdd(&counter, 1);",
     "first_wins": f"{X} if (i < n) atomicCAS(&counter, 0, i);",
     "mixed_atomics": f"{X} if (i < n) {{ atomicAdd(&counter, i); atomicMax(&counter, i); }}",
+    "exchanged_near": f"{X} if (i < n) {{ atomicExch(a + i, i); atomicExch(a + i + 1, m); }}",
+    "counts_to_two_bounds": f"{X} if (i < n) atomicInc(&turns, 5), atomicInc(&turns, 7);",
     "asks_the_clock": f"{X} if (i < n) a[i] = clock();",
     "volatile_memory": f"{X} if (i < n) a[i] = *(volatile float *)&b[i];",
     "fenced": f"{X} a[i] = 1; __threadfence(); b[i] = 1;",
@@ -259,6 +275,11 @@ EXPECTED = {
     "read_in_a_function": "x < n; warps",
     "read_only_cache": "x < n; warps",
     "exchanged": "x < n; warps",
+    "added_to_a_flag": "x < n; warps",
+    "two_alone": "x; warps",
+    "two_alone_by_size": "x; warps",
+    "alone_in_two_rows": "x < n; y; warps",
+    "alone_and_a_row": "x; y; warps",
     "either_pointer": "x < n; warps",
     "four_in_a_row": "x < n; warps; meet 0 1",
     "column_sum": "x < n; y < m; warps",
@@ -274,6 +295,11 @@ EXPECTED = {
     "own_array": "x < n; meet 0 1",
     "gathered": "x < n; meet 0 1",
     "added_to": "x < n; meet 0 1",
+    "exchanged_in_both": "x < n; meet 0 1",
+    "exchanged_twice": "x < n",
+    "counts_to_one_bound": "x < n",
+    "alone_adds": "x < 6",
+    "alone_with_others": "x",
     "place_by_function": "x < n; y < m",
     "own_in_a_function": "x < n",
     "parts_of_its_own": "x < n",
@@ -315,6 +341,8 @@ EXPECTED = {
     "used_result": "CT216",
     "first_wins": "CT222",
     "mixed_atomics": "CT222",
+    "exchanged_near": "CT222",
+    "counts_to_two_bounds": "CT222",
     "asks_the_clock": "CT222",
     "volatile_memory": "CT222",
     "fenced": "CT222",

@@ -143,6 +143,18 @@ def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolyn
     return offset
 
 
+def one_place(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
+    """Which of the two must be a thread's own so that both are the same place of that thread.
+
+    None of them: they are not one place.
+    """
+    if first.offset == second.offset:
+        return [first, second]
+    if pinned(first) == pinned(second, first):
+        return [second]
+    return [first] if pinned(second) == pinned(first, second) else []
+
+
 def _replaced(value: IntegerPolynomial, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
     result = ZERO
     for monomial, coefficient in value.terms:
@@ -175,6 +187,18 @@ def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
             step = IntegerPolynomial.of({rest: coefficient})
             steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
     return steps
+
+
+def ids_of(place: AccessPlace) -> frozenset[str]:
+    """The dimensions whose ids are in the offset."""
+    atoms = (atom for monomial, _ in place.offset.terms for atom in monomial)
+    return frozenset(atom.name for atom in atoms if atom.kind == IDENTITY)
+
+
+def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
+    """Constants before products of parameters, smaller before larger."""
+    degree = max((len(monomial) for monomial, _ in step.terms), default=0)
+    return degree, max(abs(c) for _, c in step.terms), str(step.terms)
 
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:

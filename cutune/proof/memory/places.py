@@ -30,19 +30,24 @@ from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.one_place import (
     ID_BITS,
     AccessPlace,
+    ids_of,
     is_multiple,
     never_overlap,
-    pinned,
+    one_place,
     place_of,
     quotient,
+    size_of,
     steps_of,
     wrap_together,
 )
 from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+#: Atomic operations that may not be done in any order, if their operands differ.
+_ORDERED = frozenset({"exch", "cas", "inc", "dec"})
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = IntegerPolynomial.constant(1 << 30)
 
@@ -170,12 +175,12 @@ class _ThreadMeetings:
 
     def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
+        own = one_place(write, other)
+        # Where the place does not tell threads apart, both come from one and the same thread.
+        needed = self.indexed - self._single(write.access.known & other.access.known)
         bytes = max(write.access.bytes, other.access.bytes)
-        if write.offset == other.offset:
-            return all(self._has_own_place(place, bytes) for place in (write, other))
-        if pinned(write) == pinned(other, write):
-            return self._has_own_place(other, bytes)
-        return pinned(other) == pinned(write, other) and self._has_own_place(write, bytes)
+        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes) for p in own)
+        return bool(own) and all(own_places)
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
@@ -205,7 +210,7 @@ class _ThreadMeetings:
         steps, other_steps = steps_of(first), steps_of(second)
         if not steps or steps != other_steps or not self.indexed <= steps.keys():
             return False
-        (dimension, least), *others = sorted(steps.items(), key=lambda item: _size(item[1]))
+        (dimension, least), *others = sorted(steps.items(), key=lambda item: size_of(item[1]))
         bytes = max(first.access.bytes, second.access.bytes)
         if least.literal is None or abs(least.literal) < bytes:
             return False
@@ -272,11 +277,12 @@ class _ThreadMeetings:
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
         same = write.access.values == other.access.values
-        is_alike = other.access.kind == "store" and write.access.bytes == other.access.bytes
+        are_stores = write.access.kind == other.access.kind == "store"
+        is_alike = are_stores and write.access.bytes == other.access.bytes
         return is_alike and same and self._is_uniform(write.access.values)
 
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
-        if first.access.operation == second.access.operation:
+        if self._commute(first, second):
             return
         if first.base is not None and second.base is not None:
             if first.base != second.base:
@@ -286,6 +292,16 @@ class _ThreadMeetings:
                 return
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
+        """Is it the same whichever comes first? Counting up to a bound, or exchanging, is not."""
+        if first.access.operation != second.access.operation:
+            return False
+        values = first.access.values
+        is_same = values == second.access.values and self._is_uniform(values)
+        if is_same or first.access.operation.split(".")[0] not in _ORDERED:
+            return True
+        return first.base is not None and first.base == second.base and self._are_own(first, second)
 
     def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
         return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
@@ -335,7 +351,7 @@ class _ThreadMeetings:
                 steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
             elif varies:
                 moving.append(IntegerPolynomial.of({monomial: coefficient}))
-        needed = self.indexed - self._single(place.access)
+        needed = self.indexed - self._single(place.access.known)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, max(bytes, place.access.bytes))
@@ -344,10 +360,10 @@ class _ThreadMeetings:
         properties = self.atoms.properties(atom)
         return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
 
-    def _single(self, access: MemoryAccess) -> frozenset[str]:
+    def _single(self, known: Iterable[Comparison]) -> frozenset[str]:
         """Dimensions in which only one thread comes here: `if (i == 0)`."""
         found = set()
-        for comparison in access.known:
+        for comparison in known:
             ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
             properties = self.atoms.of(comparison.left)
             # Twice an id may be one number for several threads, modulo 2^32.
@@ -366,7 +382,7 @@ class _ThreadMeetings:
         bytes: int,
     ) -> bool:
         """Do ids lie far enough apart, and rounds of loops farther than all ids?"""
-        order = sorted(steps.items(), key=lambda item: _size(item[1]))
+        order = sorted(steps.items(), key=lambda item: size_of(item[1]))
         if not order:
             return True
         first = order[0][1]
@@ -428,9 +444,3 @@ class _ThreadMeetings:
 
     def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
         self.found.spreads.add(Spread(larger, smaller, dimension))
-
-
-def _size(step: IntegerPolynomial) -> tuple[int, int, str]:
-    """Constants before products of parameters, smaller before larger."""
-    degree = max((len(monomial) for monomial, _ in step.terms), default=0)
-    return degree, max(abs(c) for _, c in step.terms), str(step.terms)
