@@ -189,6 +189,12 @@ def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     return steps
 
 
+def leads_back(place: AccessPlace) -> bool:
+    """Does it lie before its base, as long as neither ids nor sizes are negative?"""
+    terms = place.offset.terms
+    return bool(terms) and all(coefficient < 0 for _, coefficient in terms)
+
+
 def ids_of(place: AccessPlace) -> frozenset[str]:
     """The dimensions whose ids are in the offset."""
     atoms = (atom for monomial, _ in place.offset.terms for atom in monomial)

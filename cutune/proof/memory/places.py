@@ -32,6 +32,7 @@ from cutune.proof.memory.one_place import (
     AccessPlace,
     ids_of,
     is_multiple,
+    leads_back,
     never_overlap,
     one_place,
     place_of,
@@ -158,7 +159,7 @@ class _ThreadMeetings:
         if write.base is None or other.base is None:
             self.found.keep_warps = True
         elif write.base != other.base:
-            self._two_bases(write.base, other.base)
+            self._two_bases(write, other)
         elif not self._are_own(write, other) and not self._is_flag(write, other):
             self.found.keep_warps = True
 
@@ -286,7 +287,7 @@ class _ThreadMeetings:
             return
         if first.base is not None and second.base is not None:
             if first.base != second.base:
-                self._two_bases(first.base, second.base)
+                self._two_bases(first, second)
                 return
             if self._are_exact(first, second) and never_overlap(first, second):
                 return
@@ -325,8 +326,11 @@ class _ThreadMeetings:
                     self._need(_INDICES, step, "xyz".index(ids[0].name))
         return True
 
-    def _two_bases(self, first: Atom, second: Atom) -> None:
-        if not self.found.part(first, second):
+    def _two_bases(self, first: AccessPlace, second: AccessPlace) -> None:
+        assert first.base is not None and second.base is not None
+        # A pointer to the end of an array may be the beginning of another allocation.
+        is_end = leads_back(first) or leads_back(second)
+        if is_end or not self.found.part(first.base, second.base):
             self.found.keep_warps = True
 
     # Own places.
