@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.cli.common import device_of, start_of, statuses_of, varied_values, workspace_of
-from cutune.cli.options import parser
+from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, save
@@ -65,6 +65,8 @@ def evaluate_verb(
         _show_training(session, models, device, workspace)
         return
     if options.recorded is not None:
+        if options.cache is not None or options.save is not None:
+            parser().error("evaluate: with --from nothing is swept; leave out --cache and --save")
         swept = read_sweep(Path(options.recorded))
         if not options.names_device:
             known = profile_of(swept.device)
@@ -84,7 +86,8 @@ def _swept_now(
     options: argparse.Namespace,
 ) -> RecordedSweep:
     programs = session.load_all(options.files, require_nvcc=True)
-    swept = sweep(session, programs, plan, device, workspace, options.cache)
+    cache = options.cache or CACHE_STATES[0]
+    swept = sweep(session, programs, plan, device, workspace, cache)
     if options.save is not None:
         write_sweep(Path(options.save), swept)
     return swept

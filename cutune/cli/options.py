@@ -299,7 +299,6 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--cache",
         choices=CACHE_STATES,
-        default=CACHE_STATES[0],
         help="what lies in L2 when a launch is timed: memory that was just put back (default), what"
         " the same launch left, or what the program left (one run for each configuration)",
     )

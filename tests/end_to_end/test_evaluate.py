@@ -125,6 +125,14 @@ def test_nothing_to_judge(workspace: Path) -> None:
     assert "[CT516]" in done.stderr and "triad" in done.stderr
 
 
+@pytest.mark.parametrize("option", [("--cache", "repeated"), ("--save", "again.json")])
+def test_a_recorded_sweep_is_not_swept_otherwise(option: tuple[str, str], workspace: Path) -> None:
+    words = ("--workspace", workspace, "--from", RECORDED / "polybench_h200.json", *option)
+    done = cutune("evaluate", SAMPLES / "mvt.cu", *words)
+    assert done.returncode == 2
+    assert "leave out --cache and --save" in done.stderr
+
+
 def test_without_a_gpu(tmp_path: Path) -> None:
     """The program is built for a GPU; where there is none, it ends with its own message."""
     words = ("--run", "./{program} {n}", "--vary", "n=64", "--workspace", tmp_path)
