@@ -13,7 +13,8 @@ inline cutune_probe_mode cutune_read_probe_mode() {
     if (strcmp(text, "record") == 0) return cutune_probe_record;
     if (strcmp(text, "sweep") == 0) return cutune_probe_sweep;
     if (strcmp(text, "profile") == 0) return cutune_probe_profile;
-    cutune_say(2, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n", text);
+    cutune_say(cutune_stderr, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n",
+               text);
     return cutune_probe_off;
 }
 

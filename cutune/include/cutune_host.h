@@ -5,11 +5,11 @@
 #define CUTUNE_HOST_H
 
 extern "C" {
-// The first argument is the descriptor; 2 is stderr.
-int cutune_say(int, const char *, ...) asm("dprintf");
+extern struct _IO_FILE *cutune_stderr asm("stderr");
+// Not dprintf: programs have functions of their own that are called so.
+int cutune_say(void *, const char *, ...) asm("fprintf");
 void *cutune_open(const char *, const char *) asm("fopen");
 char *cutune_gets(char *, int, void *) asm("fgets");
-int cutune_put(void *, const char *, ...) asm("fprintf");
 int cutune_close(void *) asm("fclose");
 int cutune_scan(const char *, const char *, ...) asm("sscanf");
 }

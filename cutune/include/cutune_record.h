@@ -23,7 +23,8 @@ inline bool cutune_write_line(cutune_text *line) {
                                                 static_cast<ptrdiff_t>(line->size());
     if (!written && !complained) {
         complained = true;
-        cutune_say(2, "cutune: cannot write to CUTUNE_OUTPUT='%s'\n", path == nullptr ? "" : path);
+        cutune_say(cutune_stderr, "cutune: cannot write to CUTUNE_OUTPUT='%s'\n",
+                   path == nullptr ? "" : path);
     }
     return written;
 }

@@ -155,8 +155,7 @@ inline void cutune_write_refinement(const cutune_refinement &entry) {
     if (file == nullptr) return;
     const dim3 block = entry.blocks[entry.current.get()];
     // A line is shorter than the buffer, so that it is written at once.
-    cutune_put(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y,
-                    block.z);
+    cutune_say(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y, block.z);
     cutune_close(file);
 }
 
@@ -204,7 +203,7 @@ inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
     if (!cutune_is_verbose()) return;
     const int current = entry->current.get();
     const dim3 first = entry->blocks[0], last = entry->blocks[current];
-    cutune_say(2,
+    cutune_say(cutune_stderr,
                "cutune: %s refined: block %ux%ux%u (%.4f ms) -> %ux%ux%u (%.4f ms)\n", kernel,
                first.x, first.y, first.z, static_cast<double>(entry->best_ms[0]), last.x, last.y,
                last.z, static_cast<double>(entry->best_ms[current]));

@@ -42,7 +42,7 @@ static inline void cutune_print(const char *kernel, const char *extents,
                                          const cutune_request &asked,
                                          const cutune_configuration &chosen) {
     if (!cutune_is_verbose()) return;
-    cutune_say(2,
+    cutune_say(cutune_stderr,
                "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
                asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
                asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
@@ -54,7 +54,7 @@ static inline void cutune_print_variant(const char *kernel, const char *extents,
                                         const cutune_configuration &chosen) {
     cutune_print(kernel, extents, asked, chosen);
     if (chosen.variant != 0 && cutune_is_verbose())
-        cutune_say(2, "cutune: %s: variant %s\n", kernel,
+        cutune_say(cutune_stderr, "cutune: %s: variant %s\n", kernel,
                    asked.site->variants[chosen.variant - 1].name);
 }
 

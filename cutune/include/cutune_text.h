@@ -62,7 +62,7 @@ class cutune_array {
     void reserve(size_t capacity) {
         void *const found = cutune_resized(data_, capacity * sizeof(T));
         if (found == nullptr) {
-            cutune_say(2, "cutune: not enough memory\n");
+            cutune_say(cutune_stderr, "cutune: not enough memory\n");
             cutune_abort();
         }
         data_ = static_cast<T *>(found);

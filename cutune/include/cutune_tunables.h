@@ -84,7 +84,8 @@ inline bool cutune_value_set(const char *name, long long *value) {
                 *value = number;
                 return true;
             }
-            cutune_say(2, "cutune: CUTUNE_SET='%s' is not understood; write it as m=64,R=2\n",
+            cutune_say(cutune_stderr,
+                       "cutune: CUTUNE_SET='%s' is not understood; write it as m=64,R=2\n",
                        cutune_environment("CUTUNE_SET"));
             return false;
         }

@@ -408,7 +408,7 @@ static inline Integer {routine}(Integer cutune_original{parameters})
     (void)cutune_original;
 {off}{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
     if (cutune_mode == 2)
-        cutune_say(2, {shown_text}, {values});
+        cutune_say(cutune_stderr, {shown_text}, {values});
     return (Integer)cutune_value;
 }}
 """

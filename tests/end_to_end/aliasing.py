@@ -17,7 +17,7 @@ ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
     cutune_configuration chosen = cutune_only_block(asked->block);
     if ((asked->allowed & 2u) == 0) return chosen;
-    cutune_say(2, "a variant may run\\n");
+    cutune_say(cutune_stderr, "a variant may run\\n");
     chosen.variant = 1;
     return chosen;
 }

@@ -144,7 +144,8 @@ struct cutune_request {
 };
 cutune_device cutune_current_device();
 bool cutune_is_verbose();
-int cutune_say(int, const char *, ...);
+extern struct _IO_FILE *cutune_stderr;
+int cutune_say(void *, const char *, ...);
 bool cutune_needs_warps(const cutune_site &, const cutune_request &);
 bool cutune_keeps_warps(dim3, dim3);
 unsigned long long cutune_hash(const char *, const long long *, int);

@@ -76,7 +76,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
         static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
         if (cutune_last[{len(names)}] != cutune_case + 1 || {others}) {{
             {remembered} cutune_last[{len(names)}] = cutune_case + 1;
-            cutune_say(2, {line}, cutune_names[cutune_case], {", ".join(names)});
+            cutune_say(cutune_stderr, {line}, cutune_names[cutune_case], {", ".join(names)});
         }}
     }}
     return cutune_case;

@@ -7,7 +7,8 @@ LIBRARY = """\
 extern "C" {
 char *cutune_environment(const char *) asm("getenv");
 int cutune_number(const char *) asm("atoi");
-int cutune_say(int, const char *, ...) asm("dprintf");
+extern struct _IO_FILE *cutune_stderr asm("stderr");
+int cutune_say(void *, const char *, ...) asm("fprintf");
 }
 """
 
