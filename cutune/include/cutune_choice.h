@@ -18,9 +18,11 @@ inline int cutune_read_mode() {
     if (mode < 0) {
         const char *const text = getenv("CUTUNE");
         mode = 0;
-        if (text != nullptr && strstr(text, "off") != nullptr) mode |= cutune_mode_off;
-        if (text != nullptr && strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
-        if (text != nullptr && strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
+        if (text != nullptr) {
+            if (strstr(text, "off") != nullptr) mode |= cutune_mode_off;
+            if (strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
+            if (strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
+        }
         known.set(mode);
     }
     return mode;
@@ -32,9 +34,6 @@ struct cutune_device {
     int multiprocessors, major, minor;  // all 0 when the device cannot be asked
 };
 
-// Did cutune's own CUDA call succeed? Its error is cleared.
-inline bool cutune_answered(cudaError_t error) { return !cutune_refused(error); }
-
 // Index of the current device, or -1 when it cannot be asked for.
 inline int cutune_current_ordinal() {
     static cutune_atomic<int> devices = {-1};
@@ -43,7 +42,7 @@ inline int cutune_current_ordinal() {
     if (count < 0) {
         // A pending error would be replaced if this failed.
         if (cudaPeekAtLastError() != cudaSuccess) return -1;
-        if (!cutune_answered(cudaGetDeviceCount(&count))) count = 0;
+        if (cutune_refused(cudaGetDeviceCount(&count))) count = 0;
         devices.set(count);
     }
     int ordinal = 0;
@@ -62,11 +61,11 @@ inline cutune_device cutune_current_device() {
     if (facts == 0) {
         if (cudaPeekAtLastError() != cudaSuccess) return device;
         int count = 0, major = 0, minor = 0;
-        if (!cutune_answered(cudaDeviceGetAttribute(
+        if (cutune_refused(cudaDeviceGetAttribute(
                 &count, cudaDevAttrMultiProcessorCount, ordinal)) ||
-            !cutune_answered(cudaDeviceGetAttribute(
+            cutune_refused(cudaDeviceGetAttribute(
                 &major, cudaDevAttrComputeCapabilityMajor, ordinal)) ||
-            !cutune_answered(cudaDeviceGetAttribute(
+            cutune_refused(cudaDeviceGetAttribute(
                 &minor, cudaDevAttrComputeCapabilityMinor, ordinal)))
             return device;
         facts = static_cast<unsigned>(count) << 16 | static_cast<unsigned>(major) << 8 |

@@ -128,12 +128,17 @@ inline cutune_refinement *cutune_find_refinement(unsigned long long key, int dev
     return nullptr;
 }
 
+// The file that is asked for, opened as fopen does, or null.
+inline void *cutune_refine_file(const char *mode) {
+    const char *const path = getenv("CUTUNE_REFINE_FILE");
+    return path == nullptr ? nullptr : cutune_open(path, mode);
+}
+
 inline void cutune_read_refinements() {
     cutune_refinements &all = cutune_all_refinements();
     if (all.is_read) return;
     all.is_read = true;
-    const char *const path = getenv("CUTUNE_REFINE_FILE");
-    void *const file = path == nullptr ? nullptr : cutune_open(path, "r");
+    void *const file = cutune_refine_file("r");
     if (file == nullptr) return;
     char line[128];
     while (cutune_gets(line, sizeof line, file) != nullptr) {
@@ -150,8 +155,7 @@ inline void cutune_read_refinements() {
 }
 
 inline void cutune_write_refinement(const cutune_refinement &entry) {
-    const char *const path = getenv("CUTUNE_REFINE_FILE");
-    void *const file = path == nullptr ? nullptr : cutune_open(path, "a");
+    void *const file = cutune_refine_file("a");
     if (file == nullptr) return;
     const dim3 block = entry.blocks[entry.current.get()];
     // A line is shorter than the buffer, so that it is written at once.
@@ -189,10 +193,10 @@ inline void cutune_read_timings(cutune_refinement *entry) {
         }
         float ms = 0;
         if (!timing.is_recorded ||
-            !cutune_answered(cudaEventElapsedTime(&ms, timing.begin, timing.end)))
+            cutune_refused(cudaEventElapsedTime(&ms, timing.begin, timing.end)))
             ms = cutune_unknown_ms;
-        cutune_answered(cudaEventDestroy(timing.begin));
-        cutune_answered(cudaEventDestroy(timing.end));
+        cutune_refused(cudaEventDestroy(timing.begin));
+        cutune_refused(cudaEventDestroy(timing.end));
         cutune_judge(entry, timing.candidate, ms);
     }
 }
@@ -249,7 +253,7 @@ class cutune_timed_launch {
             return entry->blocks[candidate];
         const cutune_refine_lock lock;
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (!lock.is_held || !cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
+        if (!lock.is_held || cutune_refused(cudaStreamIsCapturing(stream, &status)) ||
             status != cudaStreamCaptureStatusNone)
             return entry->blocks[candidate];
         cutune_read_timings(entry);
@@ -268,7 +272,7 @@ class cutune_timed_launch {
         if (timing_ == nullptr) return;
         timing_->is_recorded = timing_->is_recorded && has_run &&
                                cudaPeekAtLastError() == cudaSuccess &&
-                               cutune_answered(cudaEventRecord(timing_->end, stream));
+                               !cutune_refused(cudaEventRecord(timing_->end, stream));
         timing_->is_over.set(true);
         timing_ = nullptr;
     }
@@ -278,14 +282,14 @@ class cutune_timed_launch {
 
     bool begin(cutune_refinement *entry, int candidate, cudaStream_t stream) {
         cutune_timing *const timing = &entry->timings[entry->timed];
-        if (!cutune_answered(cudaEventCreate(&timing->begin))) return false;
-        if (!cutune_answered(cudaEventCreate(&timing->end))) {
-            cutune_answered(cudaEventDestroy(timing->begin));
+        if (cutune_refused(cudaEventCreate(&timing->begin))) return false;
+        if (cutune_refused(cudaEventCreate(&timing->end))) {
+            cutune_refused(cudaEventDestroy(timing->begin));
             return false;
         }
         ++entry->timed;
         timing->candidate = candidate;
-        timing->is_recorded = cutune_answered(cudaEventRecord(timing->begin, stream));
+        timing->is_recorded = !cutune_refused(cudaEventRecord(timing->begin, stream));
         timing_ = timing;
         return true;
     }

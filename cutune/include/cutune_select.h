@@ -98,7 +98,6 @@ template <int count, class Place>
 inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_request &asked,
                              unsigned char *valid) {
     const unsigned own_block[3] = {asked.block.x, asked.block.y, asked.block.z};
-    const long long most[3] = {2147483647ll, 65535ll, 65535ll};
     enum { covers = 1, is_own = 2 };
     unsigned char fits[3][1024];
     int own = -1;
@@ -115,7 +114,7 @@ inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_r
             bool does =
                 is_kept ||
                 (is_free && (guarded || static_cast<unsigned>(asked.extent[d]) % width == 0) &&
-                 asked.extent[d] <= most[d] * width);
+                 asked.extent[d] <= cutune_most_blocks[d] * width);
             if (by_width && d == 0) does &= cutune_keeps_warps(asked.block, dim3(width));
             fits[d][w] = width == own_block[d] ? covers | is_own : does;
         }

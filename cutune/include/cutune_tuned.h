@@ -83,7 +83,7 @@ inline bool cutune_is_legacy(cudaStream_t stream) { return stream == nullptr; }
 inline bool cutune_is_captured(cudaStream_t stream) {
     if (cutune_is_legacy(stream)) return false;
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return !cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
+    return cutune_refused(cudaStreamIsCapturing(stream, &status)) ||
            status != cudaStreamCaptureStatusNone;
 }
 
