@@ -24,7 +24,7 @@ from cutune.frontend.program import (
     Program,
 )
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
 from cutune.proof.same_code import code_of
 from cutune.rewrite.launch_edit import with_callees, with_copies
 from cutune.rewrite.pipeline import TranslationUnit
@@ -140,14 +140,10 @@ def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberP
     unread = Impurity(code, code.template.format(what="a constant block"), kernel.span)
     unknown = DimensionProof(False)
     blank = replace(
-        kernel,
+        without_meetings(kernel),
         impurity=unread,
         dimensions=(unknown, unknown, unknown),
         data_parameters=(),
-        needs_warps=False,
-        may_meet=(),
-        inner_pointers=(),
-        distinct_places=(),
     )
     known = confirmed(blank, found.compiled, places)
     return replace(known, copy=found.copy) if known.pure_dimensions else kernel

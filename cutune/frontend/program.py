@@ -16,6 +16,7 @@ from cutune.core.edits import Edit
 from cutune.core.source import Source, Span
 from cutune.device.thread_block import EXTENTS, Block
 from cutune.frontend.block_range import BlockRange
+from cutune.frontend.deduced import Deduced
 from cutune.frontend.host_formula import Formula
 from cutune.frontend.tunable import HostTunable, Placed, Region, TunableConstant
 
@@ -219,6 +220,8 @@ class Kernel:
     inner_pointers: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
     distinct_places: tuple[DistinctPlaces, ...] = ()
+    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own.
+    single_thread: tuple[str, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()
     #: The copy that is launched with any other than the program's own thread block.
@@ -248,6 +251,13 @@ class Kernel:
     def pure_dimensions(self) -> tuple[str, ...]:
         """The names of the free dimensions."""
         return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
+
+    def keeps_warps_of(self, block: Block) -> bool:
+        """Must each warp keep the threads that it has in this block of the program?"""
+        has_several = (
+            size > 1 and d in self.single_thread for d, size in zip(DIMENSIONS, block, strict=True)
+        )
+        return self.needs_warps or any(has_several)
 
     @property
     def reason(self) -> Impurity | None:
@@ -308,25 +318,6 @@ class Configuration:
     #: Bytes of dynamic shared memory; None where none are asked for.
     shared: Formula | None
     forms: tuple[GridForm, GridForm, GridForm]
-
-
-class DeducedFrom(Enum):
-    """How an argument gives a template parameter T; the words of `cutune_deduced.h`."""
-
-    #: The parameter is a T.
-    VALUE = "cutune_by_value"
-    #: It is a T *.
-    POINTEE = "cutune_pointee"
-    #: It is a const T *.
-    CONSTANT = "cutune_constant_pointee"
-
-
-@dataclass(frozen=True)
-class Deduced:
-    """A template argument that is not written, and the argument of the launch that gives it."""
-
-    kind: DeducedFrom
-    argument: int
 
 
 @dataclass(frozen=True)

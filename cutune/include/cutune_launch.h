@@ -113,6 +113,8 @@ struct cutune_site {
     long long (*shared)(long long x, long long y, long long z);
     // Threads of a warp may exchange values: each warp must keep its threads.
     bool needs_warps;
+    // Bit d: the same where a block has several threads in dimension d, which stays.
+    unsigned single_thread;
     // No template, no overload: every launch from here calls the same kernel.
     bool is_one_kernel;
     // Bit d: the kernel indexes dimension d.
@@ -181,6 +183,10 @@ struct cutune_integer_bits<First, Rest...>
                                                      (cutune_is_integer<First>::value ? 1u : 0u)> {
 };
 
+static inline unsigned cutune_along(int d, dim3 shape) {
+    return d == 0 ? shape.x : d == 1 ? shape.y : shape.z;
+}
+
 static inline bool cutune_are_equal(dim3 one, dim3 other) {
     return one.x == other.x && one.y == other.y && one.z == other.z;
 }
@@ -234,18 +240,17 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
                               cutune_one_id, 0};
-    const long long space[3] = {cutune_product(grid.x, block.x), cutune_product(grid.y, block.y),
-                                cutune_product(grid.z, block.z)};
-    const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const bool computable = (site.guard_arguments & ~integers) == 0;
     for (int d = 0; d < 3; ++d) {
-        request.extent[d] = cutune_keeps_grid(site.rule[d]) ? blocks[d] : space[d];
+        const unsigned blocks = cutune_along(d, grid);
+        const long long space = cutune_product(blocks, cutune_along(d, block));
+        request.extent[d] = cutune_keeps_grid(site.rule[d]) ? blocks : space;
         // In a graph the bound may be another one by the time it runs: all its threads stay.
         if (site.rule[d] != cutune_guarded || !computable || is_captured) continue;
         const long long bound = site.guard[d](arguments);
         // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
         // computes with them, may see another bound or another id.
-        if (bound <= 0 || bound > space[d] || space[d] > cutune_most_ids) continue;
+        if (bound <= 0 || bound > space || space > cutune_most_ids) continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
@@ -289,13 +294,12 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
 // that a graph gets later are not known.
 static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
                                       dim3 block) {
-    const unsigned width[3] = {block.x, block.y, block.z};
     bool is_row = false;
     for (int d = 0; d < 3; ++d) {
         if (site.rule[d] != cutune_rows) continue;
         is_row = true;
         for (int other = 0; other < 3; ++other)
-            if (other != d && width[other] != 1) return false;
+            if (other != d && cutune_along(other, block) != 1) return false;
     }
     if (!is_row || site.is_free == nullptr) return true;
     return !request.is_captured &&
@@ -306,15 +310,14 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 // may be too large for 32 bits, or where threads that the kernel cannot tell apart do its work
 // several times.
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
-    const unsigned grid[3] = {request.grid.x, request.grid.y, request.grid.z};
-    const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
-    const unsigned most_threads[3] = {1024, 1024, 64};
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
-        const long long space = cutune_product(grid[d], block[d]);
+        const unsigned blocks = cutune_along(d, request.grid);
+        const unsigned threads = cutune_along(d, request.block);
+        const long long space = cutune_product(blocks, threads);
         if (space == 0 || space > cutune_most_ids) return false;
-        if (grid[d] > cutune_most_blocks[d] || block[d] > most_threads[d]) return false;
+        if (blocks > cutune_most_blocks[d] || threads > (d == 2 ? 64u : 1024u)) return false;
         if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
@@ -324,6 +327,8 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
 // Must each warp keep its threads at this launch?
 static inline bool cutune_needs_warps(const cutune_site &site, const cutune_request &request) {
     if (site.needs_warps) return true;
+    for (int d = 0; d < 3; ++d)
+        if (cutune_along(d, request.block) != 1 && (site.single_thread >> d & 1u) != 0) return true;
     if (site.is_free == nullptr) return false;
     // Arguments that a graph gets later are not known.
     if (request.is_captured) return true;
@@ -337,8 +342,6 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
 // touched.
 static inline bool cutune_fit_launch(const cutune_site &site, const cutune_request &request,
                                      dim3 block, dim3 *grid, size_t *smem) {
-    const unsigned before[3] = {request.block.x, request.block.y, request.block.z};
-    const unsigned after[3] = {block.x, block.y, block.z};
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
     const bool several = request.ids[0] * request.ids[1] * request.ids[2] != 1;
@@ -348,15 +351,16 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
         return true;
     }
     if (cutune_threads(block) == 0) return false;
-    if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
+    if (block.x > 1024 || block.y > 1024 || block.z > 64) return false;
     if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
     if (!cutune_may_change(site, request)) return false;
     if (!cutune_shares_rows(site, request, block)) return false;
     for (int d = 0; d < 3; ++d) {
         // Of the ids that a block covers.
-        const long long extent = request.extent[d], ids = request.ids[d], width = after[d] * ids;
+        const unsigned after = cutune_along(d, block);
+        const long long extent = request.extent[d], ids = request.ids[d], width = after * ids;
         const bool guarded = (request.guarded >> d & 1u) != 0;
-        if (after[d] == before[d] && ids == 1 && !guarded) continue;
+        if (after == cutune_along(d, request.block) && ids == 1 && !guarded) continue;
         if (site.rule[d] == cutune_fixed) return false;
         long long blocks = fitted[d];
         if (!cutune_keeps_grid(site.rule[d])) {

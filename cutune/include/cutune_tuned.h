@@ -384,7 +384,7 @@ class cutune_controlled {
                      const void *const *variants) const {
         unsigned found = 0;
         if (variants == nullptr || is_captured_ || asked_smem_ != 0 ||
-            (site.is_free != nullptr && cutune_needs_warps(site, request)))
+            (!site.needs_warps && cutune_needs_warps(site, request)))
             return 0;
         for (int v = 1; v <= site.variant_count; ++v)
             if (variants[v - 1] != nullptr &&

@@ -74,6 +74,18 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
     return replace(known, proven_for=compiled.versions)
 
 
+def without_meetings(kernel: Kernel) -> Kernel:
+    """The kernel, as if nothing were known of threads that meet in memory."""
+    return replace(
+        kernel,
+        needs_warps=False,
+        may_meet=(),
+        inner_pointers=(),
+        distinct_places=(),
+        single_thread=(),
+    )
+
+
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
     """A template as its proven instances have it, if there are any."""
     found, unproven = [], []
@@ -284,6 +296,7 @@ class _Joined:
                 needs_warps = True
             else:
                 conditions.add(one)
+        single = {d for proof in self.proofs for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         asked = _Meeting() if needs_warps or meeting is None else meeting
@@ -293,6 +306,7 @@ class _Joined:
             may_meet=asked.pairs,
             inner_pointers=asked.inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
+            single_thread=() if needs_warps else tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
 

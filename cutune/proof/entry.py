@@ -80,6 +80,7 @@ class EntryProof:
         structures: positions of those that are structures, or unions.
         refused: why no dimension may change, or None.
         needs_warps: must each warp hold the same threads with every block?
+        single_thread: so it must unless a block has one thread in these dimensions, which stay.
         pointers, spreads: conditions on a launch, see `places`.
     """
 
@@ -102,6 +103,7 @@ class EntryProof:
     #: Has it launch bounds of its own?
     is_bounded: bool = False
     structures: frozenset[int] = frozenset()
+    single_thread: tuple[str, ...] = ()
 
 
 _UNKNOWN = EntryDimension(False)
@@ -131,7 +133,29 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_rows = _proof(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
-    return proof
+    return _with_single_threads(module, function, proof)
+
+
+def _with_single_threads(module: Module, function: Function, proof: EntryProof) -> EntryProof:
+    """With warps free where blocks have one thread in the dimensions that stay.
+
+    There `blockIdx` is the id: batches that it alone tells apart are different threads'.
+    """
+    kept = frozenset(
+        d for d, known in zip(_DIMENSIONS, proof.dimensions, strict=True) if known.raw is not None
+    )
+    if not (kept and proof.needs_warps and _is_tunable(proof)):
+        return proof
+    alone = _proof(module, function, single_thread=kept)
+    if alone.refused is not None or alone.needs_warps:
+        return proof
+    return replace(
+        proof,
+        needs_warps=False,
+        pointers=alone.pointers,
+        spreads=alone.spreads,
+        single_thread=tuple(sorted(kept)),
+    )
 
 
 def _is_tunable(proof: EntryProof) -> bool:
@@ -141,13 +165,22 @@ def _is_tunable(proof: EntryProof) -> bool:
     )
 
 
-def _proof(module: Module, function: Function, kept_dimension: str | None = None) -> EntryProof:
-    """Judge one entry. `kept_dimension`: the dimension whose grid is kept."""
+def _proof(
+    module: Module,
+    function: Function,
+    kept_dimension: str | None = None,
+    single_thread: frozenset[str] = frozenset(),
+) -> EntryProof:
+    """Judge one entry.
+
+    Args:
+        kept_dimension: the dimension whose grid is kept.
+        single_thread: dimensions in which blocks are taken to have one thread.
+    """
     sizes = tuple(parameter.size for parameter in function.parameters)
+    kept_grid = KeptGrid(kept_dimension) if kept_dimension else None
     try:
-        return _EntryProver(
-            module, function, sizes, KeptGrid(kept_dimension) if kept_dimension else None
-        ).proof()
+        return _EntryProver(module, function, sizes, kept_grid, single_thread).proof()
     except NotUnderstood as error:
         code, what = error.code, error.what
     except Irreducible:
@@ -164,9 +197,11 @@ class _EntryProver:
         module: Module,
         function: Function,
         sizes: tuple[int, ...],
-        kept_grid: KeptGrid | None = None,
+        kept_grid: KeptGrid | None,
+        single_thread: frozenset[str],
     ) -> None:
         self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
+        self.single_thread = single_thread
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
@@ -188,6 +223,7 @@ class _EntryProver:
             symbols,
             self.recorder.see,
             self.kept_grid,
+            self.single_thread,
         )
         walk.run(self.recorder.begin)
         if self.kept_grid is not None:

@@ -301,11 +301,10 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     ]
     shared = _or_null(f"cutune_shared_{site.id}", site.shared is not None)
     needs_warps = _boolean(kernel.needs_warps)
+    single = _axes(d in kernel.single_thread for d in DIMENSIONS)
     is_one, edits = _boolean(_is_one_kernel(program, kernel)), _boolean(_edits_graphs(program))
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = sum(
-        1 << axis for axis, dimension in enumerate(kernel.dimensions) if dimension.indexed
-    )
+    indexed = _axes(dimension.indexed for dimension in kernel.dimensions)
     is_bound = bool(kernel.may_meet or kernel.distinct_places)
     free = _or_null(f"cutune_free_{site.id}", is_bound)
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
@@ -318,10 +317,15 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(_guarding(kernel, rules))}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
-        f"{needs_warps}, {is_one}, {indexed}u, {free}, "
+        f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
         f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
         f"{edits}, {table}, {len(variants)}}},"
     )
+
+
+def _axes(said: Iterable[bool]) -> str:
+    """A bit for each dimension."""
+    return f"{sum(1 << axis for axis, is_said in enumerate(said) if is_said)}u"
 
 
 def _guarding(kernel: Kernel, rules: Iterable[Rule]) -> set[int]:

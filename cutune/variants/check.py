@@ -26,7 +26,7 @@ from cutune.frontend.program import (
     Program,
 )
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
@@ -360,6 +360,7 @@ def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
     # Of inner pointers the launch asks about those of the kernel, in its order.
     asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
     is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
+    is_free = is_free and {*found.single_thread} <= {*kernel.single_thread}
     return is_free and asks_alike and (not found.inner_pointers or _pairs(found) <= _pairs(kernel))
 
 
@@ -369,22 +370,16 @@ def _as_text(kernel: Kernel) -> Kernel:
     dimensions = [
         replace(one, impurity=kept) if one.grid_kept else one for one in kernel.dimensions
     ]
-    return replace(
-        kernel,
-        dimensions=(dimensions[0], dimensions[1], dimensions[2]),
-        needs_warps=False,
-        may_meet=(),
-        inner_pointers=(),
-        distinct_places=(),
-    )
+    kernel = without_meetings(kernel)
+    return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
 
 def _blank(kernel: Kernel) -> Kernel:
     """The kernel as if nothing had been read in its text."""
     unread = Impurity(Code.NOT_PROVEN, "", kernel.span)
     unknown = DimensionProof(False)
-    kernel = replace(kernel, impurity=unread, dimensions=(unknown, unknown, unknown))
-    return replace(kernel, needs_warps=False, may_meet=(), inner_pointers=(), distinct_places=())
+    kernel = without_meetings(kernel)
+    return replace(kernel, impurity=unread, dimensions=(unknown, unknown, unknown))
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:

@@ -28,6 +28,8 @@ class Question:
     new_block: Triple
     max_threads: int = 1024
     needs_warps: bool = False
+    #: Dimensions in which a block must have one thread, or warps stay.
+    single_thread: int = 0
     indexed: int = 7
     is_captured: bool = False
     #: Must each warp keep its threads because of the arguments?
@@ -42,6 +44,7 @@ class Question:
             *(number for triple in triples for number in triple),
             self.max_threads,
             int(self.needs_warps),
+            self.single_thread,
             self.indexed,
             int(self.is_captured),
             int(self.is_bound),
@@ -137,6 +140,26 @@ def test_warps_keep_their_threads(
     question = Question((2, 2, 2), (700, 90, 64), (99, 99, 99), block, new_block, 1024, True)
     assert one(program, question).allowed == is_allowed
     assert keeps_warps(block, new_block) == (is_allowed and block != (24, 4, 1))
+
+
+@pytest.mark.parametrize(
+    ("block", "new_block", "is_allowed"),
+    [
+        ((32, 8, 1), (16, 16, 1), True),
+        ((16, 8, 2), (8, 16, 2), False),
+        ((32, 4, 2), (64, 2, 2), True),
+        ((32, 4, 2), (16, 8, 2), False),
+        # Of other dimensions nothing is asked.
+        ((8, 8, 1), (4, 16, 1), True),
+    ],
+)
+def test_warps_keep_their_threads_where_blocks_are_several_deep(
+    program: Path, block: Triple, new_block: Triple, is_allowed: bool
+) -> None:
+    question = Question((2, 2, 0), (700, 90, 64), (99, 99, 9), block, new_block, single_thread=4)
+    assert one(program, question).allowed == is_allowed
+    # The program's own block is always allowed.
+    assert one(program, replace(question, new_block=block)).allowed
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_errors_are_asked_for_until_a_launch_is_accepted(
 ) -> None:
     text = emitted() + FAKE_CUDART + ERRORS
     if not is_one_kernel:
-        text = text.replace("nullptr, false, true,", "nullptr, false, false,")
+        text = text.replace("nullptr, false, 0u, true,", "nullptr, false, 0u, false,")
     binary = build(text, tmp_path, "-std=c++11", "-O1")
     words = [str(binary), *([] if is_one_kernel else ["several"])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

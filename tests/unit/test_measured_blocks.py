@@ -217,7 +217,7 @@ def test_a_swept_program_is_fitted_and_emitted(
     assert "above: x = 64, y = 8, z = 1" in said
     assert main(["emit", str(source), "--model", "neighbours", "-q", *QUICK]) == 0
     text = source.with_name("add.tuned.cu").read_text()
-    assert "cutune_select_add,cutune_select_add_arguments,nullptr,false,true,3u" in text.replace(
+    assert "cutune_select_add,cutune_select_add_arguments,nullptr,false,0u,true,3u" in text.replace(
         "\n", ""
     )
     assert "cutune_decide_add" in text

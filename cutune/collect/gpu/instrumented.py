@@ -99,7 +99,7 @@ def site_candidates(
     kernel = program.kernel(site.kernel)
     assert kernel is not None, "a tunable launch has a kernel"
     # If the program's own thread block is not known, the launch itself skips illegal candidates.
-    needs_warps = kernel.needs_warps and own_block != NO_BLOCK
+    needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
     return candidate_blocks(
         kernel.free, own_block, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
     )

@@ -227,7 +227,7 @@ def _describe(
         asserted=bool(kernel.asserted) or any(kept),
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
-        needs_warps=kernel.needs_warps,
+        needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
         recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),

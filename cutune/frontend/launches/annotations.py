@@ -135,19 +135,22 @@ class _Application:
             self._dimension(kernel, axis, d in named, grid.get(d))
             for axis, d in enumerate(DIMENSIONS)
         ]
+        asserted = tuple(
+            d
+            for d, new, proven in zip(DIMENSIONS, dimensions, kernel.dimensions, strict=True)
+            if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
+        )
+        # What is proven of blocks with one thread in a dimension holds as long as it stays.
+        is_wider = not {*kernel.single_thread}.isdisjoint(asserted)
         changed = replace(
             kernel,
             impurity=None,
             dimensions=(dimensions[0], dimensions[1], dimensions[2]),
-            asserted=tuple(
-                d
-                for d, new, proven in zip(DIMENSIONS, dimensions, kernel.dimensions, strict=True)
-                if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
-            ),
+            asserted=asserted,
             allowed=self._allowed(),
             shared=self._shared(),
             keeps_shared=self.said.shared is not None and self.said.shared.data == "keep",
-            needs_warps=kernel.needs_warps or kernel.warp_level,
+            needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,
         )
         if not changed.pure_dimensions:
             self._refuse(Code.NO_ANNOTATED_DIMENSION, kernel=kernel.name)

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cutune.frontend.deduced import Deduced
 from cutune.frontend.function.parameters import parameter_of
 from cutune.frontend.launches.deduction import Deduction
 from cutune.frontend.launches.shown import enclosing_brackets
-from cutune.frontend.program import Deduced, Kernel
+from cutune.frontend.program import Kernel
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.scope import namespace

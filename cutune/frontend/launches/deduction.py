@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cutune.frontend.program import Deduced, DeducedFrom
+from cutune.frontend.deduced import Deduced, DeducedFrom
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import FunctionText

@@ -394,7 +394,7 @@ def _same_proof(first: Kernel, second: Kernel) -> bool:
         and first.members == second.members
         and first.inner_pointers == second.inner_pointers
         and first.shared == second.shared
-        and first.needs_warps == second.needs_warps
+        and (first.needs_warps, first.single_thread) == (second.needs_warps, second.single_thread)
         and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
         and first.proven_for == second.proven_for
         and first.unproven == second.unproven

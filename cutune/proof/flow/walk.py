@@ -20,7 +20,11 @@ from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
+    IDENTITY,
+    ONE,
+    STRIDE,
     THREAD,
+    ZERO,
     IntegerPolynomial,
     TooLarge,
 )
@@ -82,6 +86,8 @@ class Walk:
     effects: Effects
     #: The dimension whose grid is kept, if one is: blocks share rows among their threads.
     kept_grid: KeptGrid | None = None
+    #: Dimensions in which blocks are taken to have one thread.
+    single_thread: frozenset[str] = frozenset()
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
@@ -394,7 +400,10 @@ class Walk:
         if self.kept_grid is not None and name in _SPECIAL and dimension in _EVERY:
             return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
         if name in _SPECIAL and dimension in _EVERY:
-            return IntegerPolynomial.atom(_SPECIAL[name], dimension)
+            kind = _SPECIAL[name]
+            if dimension in self.single_thread:
+                return _of_one_thread(kind, dimension)
+            return IntegerPolynomial.atom(kind, dimension)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
             return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))
@@ -412,3 +421,10 @@ def _literal(text: str) -> IntegerPolynomial:
     if text.lower().startswith(("0f", "0d")):
         return IntegerPolynomial.constant(int(text[2:], 16))
     return IntegerPolynomial.constant(integer(text))
+
+
+def _of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
+    """A built-in of a dimension in which each block has one thread."""
+    if kind in (THREAD, BLOCK_SIZE):
+        return ZERO if kind == THREAD else ONE
+    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)

@@ -15,18 +15,18 @@ static inline long long cutune_guard_11_x(const long long *argument_) { const cu
 static inline long long cutune_guard_12_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_13_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {5, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {6, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {7, "shifted", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_7_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {9, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_9_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {10, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_10_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {11, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_11_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {12, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_12_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {13, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_13_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {1, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {5, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {6, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {7, "shifted", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_7_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {9, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_9_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {10, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_10_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {11, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_11_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {12, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_12_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {13, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_13_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"
