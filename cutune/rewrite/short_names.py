@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from string import ascii_letters, ascii_lowercase
 
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 from cutune.rewrite.packed import Token
 
 _OWN = re.compile(r"(?!cutune_|cuda)(?:[a-z][a-z0-9_]*|[A-Z][a-z]+)")

@@ -105,7 +105,9 @@ class _Restricted:
         unrestricted = {i for i in pointers if not _is_restricted(self.kernel.parameters[i])}
         if not unrestricted:
             raise Illegal(Code.VARIANT_USELESS, "its pointers are __restrict__")
-        number = self.text.texts.pointer_numbers.reason(self.text.syntax, self.text.function)
+        entries = {proof.name for proof in self.proofs}
+        numbers = self.text.texts.pointer_numbers
+        number = numbers.reason(self.text.syntax, self.text.function, entries)
         if number is not None:
             raise not_repeated(number)
         changes = self._changes(unrestricted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from cutune.core.source import Source
@@ -14,6 +16,7 @@ HEAD = """
 #define AGAIN(p) NUMBER(p)
 typedef unsigned long long word;
 typedef float *alias;
+typedef float alias_of_float;
 struct Pair { float *first; int nx; };
 """
 HARMLESS = [
@@ -30,6 +33,7 @@ HARMLESS = [
     'asm("fma.rn.f32 %0, %1, %1, %1;" : "=f"(a[i]) : "f"(b[i]));',
     "float x = 1, y = 2; both(a[i], &x, &y); a[i] = x - y;",
     "a[i - 1] = *b - *a - b[i - 1] - n; float *p = a + n; p[-1] = *p - 1;",
+    "a[i] = (alias_of_float)((float)*b + (float)*a);",
     "for (float *p = a; p != a + n; p++) *p = (n - i) * 2 - p[0];",
 ]
 NUMBERS = [
@@ -73,10 +77,10 @@ __device__ float *moved(float *p, int i) { return p + i; }
 """
 
 
-def reason(body: str, functions: str = FUNCTIONS) -> str | None:
+def reason(body: str, functions: str = FUNCTIONS, entries: Sequence[str] = ()) -> str | None:
     kernel = f"__global__ void k(int n, float *a, float *b) {{ int i = threadIdx.x; {body} }}\n"
     syntax = parse(Source("test.cu", HEAD + functions + kernel))
-    return PointerNumbers([syntax]).reason(syntax, syntax.kernels[-1])
+    return PointerNumbers([syntax]).reason(syntax, syntax.kernels[-1], entries)
 
 
 @pytest.mark.parametrize("body", HARMLESS)
@@ -90,19 +94,63 @@ def test_numbers_of_pointers(body: str, words: str) -> None:
     assert found is not None and found.startswith("in 'k' ") and words in found
 
 
+APART = "__device__ long apart(const float *x, const float *y) { return x - y; } "
+NUMBER = "size_t number(const float *p) { return (size_t)p; }"
+S = "struct S { float *p; __device__ size_t number() const { return (size_t)p; } }; "
+PLAIN = "struct S { float *p; __device__ S(float *q); }; "
+CALLED = [
+    ("a[i] = apart(a, b);", APART),
+    ("a[i] = apart(a, b);", "template <class T> __device__ long apart(T x, T y) { return x - y; }"),
+    ("a[i] = number(a);", f"__device__ {NUMBER}"),
+    ("a[i] = number(a);", f"constexpr {NUMBER}"),
+    ("a[i] = S{a}.number();", S),
+    ("S s(a);", "struct S { size_t x; __device__ S(float *q) : x((size_t)q) {} };"),
+    # By way of other names.
+    ("Other s{a};", f"{S} using Other = S;"),
+    ("Other s{a};", f"{S} typedef S Other;"),
+    ("a[i] = +one;", f"{PLAIN} S one; __device__ size_t operator+(S s) {{ return (size_t)s.p; }}"),
+    ("a[i] = between(a);", f"{APART} __device__ long between(float *x) {{ return apart(x, x); }}"),
+    ("a[i] = DISTANCE(a, b);", f"{APART}\n#define DISTANCE(x, y) apart(x, y)\n"),
+    ("a[i] = CALL(ap, art)(a, b);", f"{APART}\n#define CALL(x, y) x##y\n"),
+    ("auto s = made(a);", f"{S} __device__ S made(float *p);"),
+    ("auto s = made(a);", f"{S} struct T : S {{ }}; __device__ T made(float *p);"),
+    ("S s(a);", f"{PLAIN} __device__ S::S(float *q) : p((float *)((size_t)q + 1)) {{}}"),
+    ("S s(a);", f"{PLAIN} __device__ S::~S() {{ size_t x = (size_t)p; }}"),
+]
+UNNAMED = [
+    ("for (float x : S{a}) a[i] = x;", "__device__ size_t begin(alias p) { return (size_t)p; }"),
+    ("a[i] = 3_w;", '__device__ long operator"" _w(unsigned long long n) { return (long)&n; }'),
+    # Which function it is shows only when the program runs.
+    ("base->call();", f"{APART} struct Base {{ virtual __device__ void call(); }};"),
+]
+
+
+@pytest.mark.parametrize(("body", "function"), CALLED)
+def test_functions_that_a_kernel_calls(body: str, function: str) -> None:
+    found = reason(body, function)
+    assert found is not None and not found.startswith("in 'k' ")
+    assert reason("", function) is None
+
+
+@pytest.mark.parametrize(("body", "function"), UNNAMED)
+def test_functions_that_a_kernel_may_call_without_a_name(body: str, function: str) -> None:
+    found = reason(body, function)
+    assert found is not None and not found.startswith("in 'k' ")
+
+
 @pytest.mark.parametrize(
-    "function",
-    [
-        "__device__ long apart(const float *x, const float *y) { return x - y; }",
-        "template <class T> __device__ long apart(T x, T y) { return x - y; }",
-        "__device__ size_t number(alias p) { return (size_t)p; }",
-        "struct S { float *p; __device__ size_t number() const { return (size_t)p; } };",
-        "struct S { float *p; size_t x; __device__ S(float *q) : x((size_t)q) {} };",
-        "constexpr size_t number(const float *p) { return (size_t)p; }",
-    ],
+    "entry", ["_Z1kI1SEviPfS1_", "_Z1kIN2in1SEEviPfS1_", "_Z1kIZ4mainEUlfE_EvT_", "_Z1kILi16E1SEvv"]
 )
-def test_functions_that_a_kernel_may_call(function: str) -> None:
-    assert reason("", function) is not None
+def test_instances_call_what_their_types_have(entry: str) -> None:
+    assert reason("", S, [entry]) is not None
+
+
+@pytest.mark.parametrize("entry", ["_Z1kiPfS_", "_Z1kI3WowEviPf", "_Z1kP13__nv_bfloat16"])
+def test_other_classes_do_not_matter(entry: str) -> None:
+    assert (
+        reason("float S_x = 1; a[i] = S_x;", f"{S} using Other = S; S *made(float *q);", [entry])
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
 from cutune.frontend.syntax.parse import Range
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.unit import split_commas
-from cutune.frontend.unit.words import word_set
 
 #: Operators that change what stands to their left.
 ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")

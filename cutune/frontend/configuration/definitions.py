@@ -26,9 +26,9 @@ from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit import library as known
 from cutune.frontend.unit.unit import Unit, split_commas
-from cutune.frontend.unit.words import word_set
 
 #: Their constructors take sizes by value.
 _CONTAINERS = frozenset({"vector", "device_vector", "host_vector", "string"})

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from cutune.frontend import host_formula as tree
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.integers import integer_type, literal_value
 from cutune.frontend.unit.unit import split_commas
-from cutune.frontend.unit.words import word_set
 
 SizeOfType = Callable[[Sequence[str]], int | None]
 """Bytes of a type, given its words; None where it is no type or its size is not known."""

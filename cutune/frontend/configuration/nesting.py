@@ -15,7 +15,7 @@ from functools import cached_property
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
 from cutune.frontend.syntax.tokens import Token
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 
 _LOOPS = frozenset({"for", "while", "do"})
 #: Words before the parenthesis of a statement.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cutune.frontend.function.variable_names import variable_names
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.integers import ALIASES
 from cutune.frontend.unit.names import (
     BUILTIN_TYPES,
@@ -24,7 +25,6 @@ from cutune.frontend.unit.names import (
     types_by_use,
     word,
 )
-from cutune.frontend.unit.words import word_set
 
 _DROPPED = word_set(
     """

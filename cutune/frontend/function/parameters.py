@@ -9,9 +9,9 @@ from cutune.frontend.function.bindings import ParameterType
 from cutune.frontend.program import KernelParameter
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.integers import QUALIFIERS, IntegerType, integer_type
 from cutune.frontend.unit.unit import FunctionText, UnitPart, split_commas
-from cutune.frontend.unit.words import word_set
 
 #: Words before a function's name that say nothing about the type.
 _SPECIFIERS = word_set("__host__ __forceinline__ __inline__ __noinline__ __inline friend virtual")

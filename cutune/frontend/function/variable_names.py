@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.names import BUILTIN_TYPES, C_KEYWORDS, partners
-from cutune.frontend.unit.words import word_set
 
 #: What cannot follow a type.
 _AFTER_VALUE = word_set(

@@ -16,9 +16,9 @@ from cutune.frontend.launches.host_types import HostTypes
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit, split_commas
-from cutune.frontend.unit.words import word_set
 
 _OPERATORS = word_set(
     """

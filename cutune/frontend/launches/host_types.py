@@ -12,10 +12,10 @@ from functools import cached_property
 from cutune.frontend.launches.callees import Callees
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.integers import QUALIFIERS, integer_type
 from cutune.frontend.unit.structures import Structures
 from cutune.frontend.unit.unit import Unit, outside_bodies, split_commas
-from cutune.frontend.unit.words import word_set
 
 #: Words of types that are neither integers nor structures of CUDA.
 _PLAIN = word_set("float double bool void cudaStream_t dim3 auto")

@@ -29,9 +29,9 @@ from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.tunable import HostTunable, Region, TunableConstant
 from cutune.frontend.unit.integers import integer_type
-from cutune.frontend.unit.words import word_set
 from cutune.space.parameter import Parameter, parameter_of
 
 _STATEMENT_ENDS = (";", "{", "}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 
 
 class IntegerType(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from cutune.core.codes import Code
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 
 _DOUBLE_MATH = word_set(
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import Token
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 
 #: Stands for `::` in a name.
 SCOPE = "$"

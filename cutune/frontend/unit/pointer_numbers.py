@@ -15,6 +15,7 @@ from functools import cached_property
 from cutune.frontend.syntax.directives import Macro
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
+from cutune.frontend.syntax.reach import Reach
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import split_commas, template_parameters
 
@@ -55,25 +56,20 @@ class PointerNumbers:
 
     files: Sequence[Syntax]
 
-    def reason(self, syntax: Syntax, kernel: SourceFunction) -> str | None:
-        """What a kernel, or a function, does that may make a number of a pointer; None: nothing."""
-        return self._made_in(syntax, kernel) or self._in_functions
+    def reason(
+        self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
+    ) -> str | None:
+        """What a kernel, or a function, does that may make a number of a pointer; None: nothing.
 
-    @cached_property
-    def _in_functions(self) -> str | None:
-        found = (self._made_in(syntax, one) for syntax, one in self._functions)
+        `entries`: mangled names of the kernel's instances.
+        """
+        called = self._reach.called(syntax, kernel, entries)
+        found = (self._made_in(syntax, one) for syntax, one in [(syntax, kernel), *called])
         return next(filter(None, found), None)
 
     @cached_property
-    def _functions(self) -> list[tuple[Syntax, SourceFunction]]:
-        """Those that a kernel may call."""
-        return [
-            (syntax, one)
-            for syntax in self.files
-            for one in syntax.functions
-            if one.body is not None and not one.is_kernel
-            if one.is_device_code or "constexpr" in one.qualifiers
-        ]
+    def _reach(self) -> Reach:
+        return Reach(self.files)
 
     @cached_property
     def _macros(self) -> dict[str, list[Macro]]:
@@ -359,9 +355,8 @@ class _Reader:
             return name in self.names.members and following != "[" and not is_index
         if name in self.names.arrays:
             return True
-        is_read = following in ("[", "->", ".") or (
-            index > 0 and self.texts[index - 1] == "*" and not self._ends_operand(index - 2)
-        )
+        # No pointer is multiplied: `(float)*p` reads what is there.
+        is_read = following in ("[", "->", ".") or (index > 0 and self.texts[index - 1] == "*")
         return name in self.names.pointers and not is_read
 
     def arguments(self, index: int) -> Sequence[Token]:

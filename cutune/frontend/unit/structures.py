@@ -14,11 +14,11 @@ from functools import cached_property
 from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.integers import QUALIFIERS, IntegerType, integer_type
 from cutune.frontend.unit.names import SCOPE
 from cutune.frontend.unit.scope import defined_types
 from cutune.frontend.unit.unit import Unit, split_commas
-from cutune.frontend.unit.words import word_set
 
 _REFUSED = word_set("union class enum struct private protected volatile")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")

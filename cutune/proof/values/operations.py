@@ -11,7 +11,7 @@ from functools import reduce
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
-from cutune.frontend.unit.words import word_set
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.values.polynomial import (
     BLOCK,
     IDENTITY,

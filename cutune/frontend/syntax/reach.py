@@ -1,0 +1,236 @@
+"""Functions that a kernel may call. Takes files and a kernel, follows the names in its text.
+
+A name leads to everything that is declared under it: functions and variables, macros, other names
+of types, and classes as a whole, since constructors and operators are called without being named.
+An operator outside of its class is reached by any name in its parameters. What instances of a
+template are made of is told by their mangled names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.frontend.syntax.functions import SourceFunction
+from cutune.frontend.syntax.parse import Syntax
+from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
+
+_CLASSES = frozenset({"struct", "class", "union", "enum"})
+#: They tell nothing: words of the language, and of types that are no classes.
+_WORDS = _CLASSES | word_set("""
+    alignas asm auto bool break case char const constexpr continue default delete do double else
+    explicit extern false float for friend goto if inline int long mutable namespace new noexcept
+    nullptr operator private protected public register return short signed sizeof static
+    static_assert static_cast switch template this true typedef typename unsigned using void
+    volatile while __device__ __host__ __global__ __constant__ __shared__ __forceinline__
+    __restrict__ __inline__ __noinline__ __align__ std size_t threadIdx blockIdx blockDim gridDim
+""")
+#: Called by `for (x : all)`, by `auto [a, b] = …`, and by the library.
+_UNNAMED = frozenset({"begin", "end", "get", "tuple_size", "tuple_element", "swap"})
+#: Which function is called shows only when the program runs.
+_VIRTUAL = frozenset({"virtual", "override"})
+_DIGITS = re.compile(r"\d+")
+_UNNAMED_TYPE = re.compile(r"U[lt]|__nv_h?dl_")
+Function = tuple[Syntax, SourceFunction]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """A piece of text. `names`: any of them leads here; `words`: it leads to them."""
+
+    names: frozenset[str]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the text of these files may call."""
+
+    files: Sequence[Syntax]
+
+    def called(
+        self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
+    ) -> Collection[Function]:
+        """The functions that a kernel may call; `entries`: mangled names of its instances."""
+        if self._is_open or any(_UNNAMED_TYPE.search(entry) for entry in entries):
+            return self._functions
+        names = self._reached(_words(_text(syntax, kernel)), entries)
+        if names & self._pasting:
+            return self._functions
+        return [one for one in self._functions if self._leads_to(one, names)]
+
+    def _reached(self, words: frozenset[str], entries: Iterable[str]) -> frozenset[str]:
+        found = words | _UNNAMED | {name for entry in entries for name in _in_mangled(entry)}
+        left = list(self._regions)
+        while True:
+            reached = [region for region in left if region.names & found]
+            if not reached:
+                return found
+            left = [region for region in left if not region.names & found]
+            found = found.union(*(region.words for region in reached))
+
+    def _leads_to(self, function: Function, names: frozenset[str]) -> bool:
+        syntax, one = function
+        is_member = any(
+            first <= one.parameters[0] <= last and heads & names
+            for first, last, heads in self._classes[id(syntax)]
+        )
+        return is_member or bool(_names_of(syntax, one) & names)
+
+    @cached_property
+    def _functions(self) -> list[Function]:
+        """All that a kernel might call."""
+        return [
+            (syntax, one)
+            for syntax in self.files
+            for one in syntax.functions
+            if one.body is not None and not one.is_kernel
+            if one.is_device_code or "constexpr" in one.qualifiers
+        ]
+
+    @cached_property
+    def _is_open(self) -> bool:
+        """Do names not tell what is called?"""
+        tokens = (token.text for syntax in self.files for token in syntax.tokens)
+        return not _VIRTUAL.isdisjoint(tokens)
+
+    @cached_property
+    def _pasting(self) -> frozenset[str]:
+        """Macros that make names of parts."""
+        macros = (macro for syntax in self.files for macro in syntax.macros)
+        return frozenset(macro.name for macro in macros if "##" in macro.body_text)
+
+    @cached_property
+    def _classes(self) -> dict[int, list[tuple[int, int, frozenset[str]]]]:
+        """Per file the classes: first and last token, and the names that they go by."""
+        return {id(syntax): list(_classes(syntax)) for syntax in self.files}
+
+    @cached_property
+    def _regions(self) -> list[_Region]:
+        return [region for syntax in self.files for region in self._regions_of(syntax)]
+
+    def _regions_of(self, syntax: Syntax) -> Iterator[_Region]:
+        for macro in syntax.macros:
+            yield _Region(frozenset({macro.name}), _words(macro.body))
+        spans = []
+        for first, last, names in self._classes[id(syntax)]:
+            spans.append((first, last))
+            yield _Region(names, _words(syntax.tokens[first : last + 1]))
+        for one in syntax.functions:
+            last = one.body[1] if one.body is not None else one.parameters[1]
+            spans.append((one.first, last))
+            if not one.is_kernel:
+                yield _Region(_names_of(syntax, one), _words(_text(syntax, one)))
+        for statement in _others(syntax, spans):
+            yield _Region(_declared(statement), _words(statement))
+
+
+def _text(syntax: Syntax, function: SourceFunction) -> Sequence[Token]:
+    last = function.body[1] if function.body is not None else function.parameters[1]
+    return syntax.tokens[function.first : last + 1]
+
+
+def _words(tokens: Iterable[Token]) -> frozenset[str]:
+    return frozenset(t.text for t in tokens if t.kind == "IDENTIFIER" and t.text not in _WORDS)
+
+
+def _names_of(syntax: Syntax, function: SourceFunction) -> frozenset[str]:
+    """The names that lead to a function: its own, and that of its class; of operators all names."""
+    opener, closer = function.parameters
+    head = syntax.tokens[function.first : opener]
+    if function.name == "operator":
+        types = _types(syntax.tokens[opener + 1 : closer])
+        # A literal has parameters of no class.
+        return _words(head) | types if types else _UNNAMED
+    scopes = (token for token, behind in pairwise(head) if behind.text in ("::", "<"))
+    return _words(scopes) | {function.name}
+
+
+def _types(parameters: Sequence[Token]) -> frozenset[str]:
+    """The names in the types of parameters: what stands before the last name of each."""
+    found: set[str] = set()
+    named: list[Token] = []
+    for token in [*parameters, None]:
+        if token is not None and token.text != ",":
+            named += [token] if token.kind == "IDENTIFIER" else []
+            continue
+        found |= _words(named[:-1] or named)
+        named = []
+    return frozenset(found)
+
+
+def _classes(syntax: Syntax) -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Definitions of classes and enumerations, from the word to the semicolon."""
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for first, token in enumerate(tokens):
+        if token.text not in _CLASSES:
+            continue
+        brace = first + 1
+        while brace < len(tokens) and tokens[brace].text not in ("{", ";", "(", ")", "="):
+            brace += 1
+        if brace >= len(tokens) or tokens[brace].text != "{" or partner[brace] < brace:
+            continue
+        last = partner[brace]
+        while last + 1 < len(tokens) and tokens[last].text != ";":
+            last += 1
+        head = next((i for i in range(first, brace) if tokens[i].text == ":"), brace)
+        names = _words(tokens[first:head]) | _words(tokens[partner[brace] : last])
+        if token.text == "enum" or not names:
+            names = _words(tokens[first:last])
+        yield _begin(tokens, first), last, names
+
+
+def _begin(tokens: Sequence[Token], index: int) -> int:
+    """Where the declaration begins that a word is in, with its template head."""
+    while index > 0 and tokens[index - 1].text not in (";", "{", "}"):
+        index -= 1
+    return index
+
+
+def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[Token]]:
+    """Statements outside of functions and classes."""
+    statement: list[Token] = []
+    index = 0
+    ends = dict[int, int]()
+    for first, last in spans:
+        ends[first] = max(last, ends.get(first, last))
+    while index < len(syntax.tokens):
+        token = syntax.tokens[index]
+        if index in ends or token.text == ";":
+            yield statement
+            statement = []
+        else:
+            statement.append(token)
+        index = ends.get(index, index) + 1
+    yield statement
+
+
+def _declared(statement: Sequence[Token]) -> frozenset[str]:
+    """What a statement may declare; of another name of a type only that."""
+    texts = [token.text for token in statement]
+    if "using" in texts and "=" in texts:
+        return _words(statement[: texts.index("=")])
+    if "typedef" in texts and "(" not in texts and "[" not in texts:
+        return _words(statement[-1:])
+    return _words(_outside_brackets(statement))
+
+
+def _outside_brackets(tokens: Iterable[Token]) -> Iterator[Token]:
+    depth = 0
+    for token in tokens:
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if depth == 0:
+            yield token
+
+
+def _in_mangled(name: str) -> Iterator[str]:
+    """Names within a mangled one: each is preceded by its length, and perhaps by other digits."""
+    for digits in _DIGITS.finditer(name):
+        for begin in range(digits.start(), digits.end()):
+            size = int(name[begin : digits.end()])
+            if 0 < size <= len(name) - digits.end():
+                yield name[digits.end() : digits.end() + size]
