@@ -104,7 +104,10 @@ def analyze(
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
-        kernels = _varied(kernels, own, (syntax.source, *headers), compiled)
+        files = (syntax.source, *headers)
+        seen = tuple(part.syntax for part in unit.parts) if unit.is_expanded else ()
+        texts = KernelTexts(files, {file.source.path: file for file in own}, seen)
+        kernels = varied(kernels, compiled.proofs, texts)
     diagnostics = (*syntax.diagnostics, *ignored, *remarks)
     if not kernels and not launches and not diagnostics:
         diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
@@ -156,14 +159,6 @@ def _annotated(
         by_name, ignored = annotated(file, by_name, unit.typedefs)
         diagnostics += ignored
     return by_name, diagnostics
-
-
-def _varied(
-    kernels: Iterable[Kernel], own: Iterable[Syntax], files: tuple[Source, ...], compiled: Compiled
-) -> tuple[Kernel, ...]:
-    """The kernels with their variants."""
-    texts = KernelTexts(files, {file.source.path: file for file in own})
-    return varied(kernels, compiled.proofs, texts)
 
 
 def _launches(

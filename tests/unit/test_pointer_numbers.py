@@ -120,6 +120,11 @@ CALLED = [
 UNNAMED = [
     ("for (float x : S{a}) a[i] = x;", "__device__ size_t begin(alias p) { return (size_t)p; }"),
     ("a[i] = 3_w;", '__device__ long operator"" _w(unsigned long long n) { return (long)&n; }'),
+    (
+        "a[i] = one + 1;",
+        f"{PLAIN} S one; template <class T> __device__ long operator+(T s, int) "
+        "{ return (long)s.p; }",
+    ),
     # Which function it is shows only when the program runs.
     ("base->call();", f"{APART} struct Base {{ virtual __device__ void call(); }};"),
 ]
@@ -130,6 +135,30 @@ def test_functions_that_a_kernel_calls(body: str, function: str) -> None:
     found = reason(body, function)
     assert found is not None and not found.startswith("in 'k' ")
     assert reason("", function) is None
+
+
+def test_macros_of_the_command_line_are_those_of_the_text_that_the_compiler_sees() -> None:
+    written, expanded = (
+        parse(Source("test.cu", f"{APART}__global__ void k(float *a) {{ a[0] = {call}(a, a); }}"))
+        for call in ("CALL", "apart")
+    )
+    kernel = written.kernels[-1]
+    assert PointerNumbers([written]).reason(written, kernel, ()) is None
+    assert PointerNumbers([written], [expanded]).reason(written, kernel, ()) is not None
+
+
+def test_functions_that_macros_define() -> None:
+    kernel = "__global__ void k(float *a) { a[0] = number(a); }"
+    macro = f"#define MAKE(name) __device__ {NUMBER.replace('number', 'name')}\n"
+    written = parse(Source("test.cu", f"{macro}MAKE(number)\n{kernel}"))
+    expanded = parse(Source("test.cu", f"__device__ {NUMBER}\n{kernel}"))
+    assert PointerNumbers([written], [expanded]).reason(written, written.kernels[0], ()) is not None
+
+
+def test_functions_in_pieces_may_call_anything() -> None:
+    pieces = f'{APART}__device__ int f(int i) {{\n#include "f.h"\nreturn i; }}\n'
+    assert reason("", pieces) is not None
+    assert reason("", f'{APART}\n#include "f.h"\n') is None
 
 
 @pytest.mark.parametrize(("body", "function"), UNNAMED)

@@ -22,10 +22,14 @@ _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 
 @dataclass(frozen=True)
 class KernelTexts:
-    """The user's files, each read once whatever is looked for. `parsed`: by path, if it was."""
+    """The user's files, each read once whatever is looked for. `parsed`: by path, if it was.
+
+    `expanded`: the same as the compiler sees them, where it was asked.
+    """
 
     files: tuple[Source, ...]
     parsed: dict[str, Syntax] = field(default_factory=dict)
+    expanded: tuple[Syntax, ...] = ()
 
     def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
         """Where kernels of a name are defined."""
@@ -43,7 +47,7 @@ class KernelTexts:
     @cached_property
     def pointer_numbers(self) -> PointerNumbers:
         """What device code of the files makes numbers of pointers."""
-        return PointerNumbers([self._syntax(file) for file in self.files])
+        return PointerNumbers([self._syntax(file) for file in self.files], self.expanded)
 
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """May its text be repeated, without changing the meaning of what follows?"""

@@ -36,6 +36,8 @@ _VIRTUAL = frozenset({"virtual", "override"})
 _DIGITS = re.compile(r"\d+")
 _UNNAMED_TYPE = re.compile(r"U[lt]|__nv_h?dl_")
 Function = tuple[Syntax, SourceFunction]
+_Class = tuple[int, int, frozenset[str]]
+"""First and last token of a class, and the names that it goes by."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,15 @@ class _Region:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the text of these files may call."""
+    """What the text of these files may call.
+
+    Attributes:
+        files: as they are written.
+        expanded: as the compiler sees them, where it was asked: macros may come from anywhere.
+    """
 
     files: Sequence[Syntax]
+    expanded: Sequence[Syntax] = ()
 
     def called(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
@@ -58,7 +66,9 @@ class Reach:
         """The functions that a kernel may call; `entries`: mangled names of its instances."""
         if self._is_open or any(_UNNAMED_TYPE.search(entry) for entry in entries):
             return self._functions
-        names = self._reached(_words(_text(syntax, kernel)), entries)
+        same = [k for one in self.expanded for k in _kernels_named(one, kernel.name)]
+        texts = [_text(syntax, kernel), *same]
+        names = self._reached(frozenset().union(*map(_words, texts)), entries)
         if names & self._pasting:
             return self._functions
         return [one for one in self._functions if self._leads_to(one, names)]
@@ -75,28 +85,29 @@ class Reach:
 
     def _leads_to(self, function: Function, names: frozenset[str]) -> bool:
         syntax, one = function
-        is_member = any(
-            first <= one.parameters[0] <= last and heads & names
-            for first, last, heads in self._classes[id(syntax)]
-        )
-        return is_member or bool(_names_of(syntax, one) & names)
+        around = [
+            heads
+            for first, last, heads in self._classes(syntax)
+            if first <= one.parameters[0] <= last
+        ]
+        if any(heads & names for heads in around):
+            return True
+        is_member_operator = bool(around) and one.name == "operator"
+        return not is_member_operator and bool(_names_of(syntax, one) & names)
 
     @cached_property
     def _functions(self) -> list[Function]:
-        """All that a kernel might call."""
-        return [
-            (syntax, one)
-            for syntax in self.files
-            for one in syntax.functions
-            if one.body is not None and not one.is_kernel
-            if one.is_device_code or "constexpr" in one.qualifiers
-        ]
+        """All that a kernel might call; those that macros define are in the expanded text alone."""
+        written = [(syntax, one) for syntax in self.files for one in _device_functions(syntax)]
+        known = {one.name for _, one in written}
+        made = [(syntax, one) for syntax in self.expanded for one in _device_functions(syntax)]
+        return [*written, *((syntax, one) for syntax, one in made if one.name not in known)]
 
     @cached_property
     def _is_open(self) -> bool:
         """Do names not tell what is called?"""
         tokens = (token.text for syntax in self.files for token in syntax.tokens)
-        return not _VIRTUAL.isdisjoint(tokens)
+        return not _VIRTUAL.isdisjoint(tokens) or any(map(_is_in_pieces, self.files))
 
     @cached_property
     def _pasting(self) -> frozenset[str]:
@@ -104,26 +115,32 @@ class Reach:
         macros = (macro for syntax in self.files for macro in syntax.macros)
         return frozenset(macro.name for macro in macros if "##" in macro.body_text)
 
+    def _classes(self, syntax: Syntax) -> list[_Class]:
+        if id(syntax) not in self._known_classes:
+            self._known_classes[id(syntax)] = list(_classes(syntax))
+        return self._known_classes[id(syntax)]
+
     @cached_property
-    def _classes(self) -> dict[int, list[tuple[int, int, frozenset[str]]]]:
-        """Per file the classes: first and last token, and the names that they go by."""
-        return {id(syntax): list(_classes(syntax)) for syntax in self.files}
+    def _known_classes(self) -> dict[int, list[_Class]]:
+        return {}
 
     @cached_property
     def _regions(self) -> list[_Region]:
-        return [region for syntax in self.files for region in self._regions_of(syntax)]
+        every = (*self.files, *self.expanded)
+        return [region for syntax in every for region in self._regions_of(syntax)]
 
     def _regions_of(self, syntax: Syntax) -> Iterator[_Region]:
         for macro in syntax.macros:
             yield _Region(frozenset({macro.name}), _words(macro.body))
-        spans = []
-        for first, last, names in self._classes[id(syntax)]:
+        classes, spans = self._classes(syntax), []
+        for first, last, names in classes:
             spans.append((first, last))
             yield _Region(names, _words(syntax.tokens[first : last + 1]))
         for one in syntax.functions:
             last = one.body[1] if one.body is not None else one.parameters[1]
+            is_member = any(begin <= one.first and last <= end for begin, end, _ in classes)
             spans.append((one.first, last))
-            if not one.is_kernel:
+            if not one.is_kernel and not (is_member and one.name == "operator"):
                 yield _Region(_names_of(syntax, one), _words(_text(syntax, one)))
         for statement in _others(syntax, spans):
             yield _Region(_declared(statement), _words(statement))
@@ -139,15 +156,16 @@ def _words(tokens: Iterable[Token]) -> frozenset[str]:
 
 
 def _names_of(syntax: Syntax, function: SourceFunction) -> frozenset[str]:
-    """The names that lead to a function: its own, and that of its class; of operators all names."""
+    """The names that lead to a function: its own, and that of its class; of operators all types."""
     opener, closer = function.parameters
     head = syntax.tokens[function.first : opener]
-    if function.name == "operator":
-        types = _types(syntax.tokens[opener + 1 : closer])
-        # A literal has parameters of no class.
-        return _words(head) | types if types else _UNNAMED
-    scopes = (token for token, behind in pairwise(head) if behind.text in ("::", "<"))
-    return _words(scopes) | {function.name}
+    scopes = _words(t for t, behind in pairwise(head) if behind.text in ("::", "<"))
+    if function.name != "operator":
+        return scopes | {function.name}
+    # One of a literal, or of any type, is called whatever the names are.
+    if head[0].text == "template" or any(token.kind == "STRING" for token in head):
+        return _UNNAMED
+    return scopes | _types(syntax.tokens[opener + 1 : closer])
 
 
 def _types(parameters: Sequence[Token]) -> frozenset[str]:
@@ -163,7 +181,26 @@ def _types(parameters: Sequence[Token]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _classes(syntax: Syntax) -> Iterator[tuple[int, int, frozenset[str]]]:
+def _device_functions(syntax: Syntax) -> Iterator[SourceFunction]:
+    for one in syntax.functions:
+        is_callable = one.is_device_code or "constexpr" in one.qualifiers
+        if one.body is not None and not one.is_kernel and is_callable:
+            yield one
+
+
+def _kernels_named(syntax: Syntax, name: str) -> Iterator[Sequence[Token]]:
+    return (_text(syntax, one) for one in syntax.kernels if one.name == name)
+
+
+def _is_in_pieces(syntax: Syntax) -> bool:
+    """Are files included within the definition of a function or class?"""
+    places = [d.index for d in syntax.directives if d.name == "include"]
+    spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
+    spans += [(first, last) for first, last, _ in _classes(syntax)]
+    return any(first < place <= last for place in places for first, last in spans)
+
+
+def _classes(syntax: Syntax) -> Iterator[_Class]:
     """Definitions of classes and enumerations, from the word to the semicolon."""
     tokens, partner = syntax.tokens, syntax.brackets.partner
     for first, token in enumerate(tokens):

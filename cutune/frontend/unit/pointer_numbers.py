@@ -52,9 +52,10 @@ _QUALIFIERS = frozenset({"const", "volatile", "__restrict__", "__restrict", "res
 
 @dataclass(frozen=True)
 class PointerNumbers:
-    """Device code of these files."""
+    """Device code of these files; `expanded`: as the compiler sees them, where it was asked."""
 
     files: Sequence[Syntax]
+    expanded: Sequence[Syntax] = ()
 
     def reason(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
@@ -69,7 +70,7 @@ class PointerNumbers:
 
     @cached_property
     def _reach(self) -> Reach:
-        return Reach(self.files)
+        return Reach(self.files, self.expanded)
 
     @cached_property
     def _macros(self) -> dict[str, list[Macro]]:
