@@ -1019,6 +1019,39 @@ class Code(Enum):
         "{values} is left out: {reason}; sizes for which it was chosen run the program's own "
         "values, cutune emit --as flags gives one set for all",
     )
+    EXECUTOR_NEEDS = (
+        837,
+        ERROR,
+        "--executor {name} is that of {package}; run: pip install 'cutune[cluster]'",
+    )
+    NO_SUCH_GPU = (
+        838,
+        ERROR,
+        "--gpus names GPU {number}, and there is none of that number; there are: {known}",
+    )
+    NO_WORKER_LEFT = (
+        839,
+        ERROR,
+        "no worker is left to run trials (the last one was {reason}); what has ended is kept: once "
+        "there are workers, the same command goes on",
+    )
+    DIFFERENT_GPUS = (
+        840,
+        ERROR,
+        "the workers have different GPUs ({names}), whose times cannot be compared; let all have "
+        "the same kind, here by --gpus 0,1",
+    )
+    WORKER_LOST = (
+        841,
+        WARNING,
+        "a worker was lost ({name}); another takes its place, and its trial is tried once more",
+    )
+    ONE_AT_A_TIME = (
+        842,
+        WARNING,
+        "the technique '{name}' asks for one configuration at a time, so that one of {count} "
+        "workers is at work; those that use all are: {known}",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

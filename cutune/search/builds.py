@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
@@ -55,6 +56,7 @@ class Builds:
     target: Sequence[str] | None
     pool: ThreadPoolExecutor
     _known: dict[ValueSet, Future[Built]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
         """The program of a configuration, compiled now unless it is known."""
@@ -76,9 +78,10 @@ class Builds:
 
     def _asked(self, configuration: Configuration) -> Future[Built]:
         values = tuple(self.space.values(configuration, *COMPILED).items())
-        if values not in self._known:
-            self._known[values] = self.pool.submit(self._built, dict(values))
-        return self._known[values]
+        with self._lock:
+            if values not in self._known:
+                self._known[values] = self.pool.submit(self._built, dict(values))
+            return self._known[values]
 
     def _built(self, values: Mapping[str, Value]) -> Built:
         flagged = self.session.at(self.space.values(values, Setting.FLAG))
