@@ -1052,6 +1052,22 @@ class Code(Enum):
         "the technique '{name}' asks for one configuration at a time, so that one of {count} "
         "workers is at work; those that use all are: {known}",
     )
+    WORKER_WITHOUT = (
+        843,
+        ERROR,
+        "the worker {name} has no cutune, or another version of it ({reason}); install this one "
+        "where the worker runs",
+    )
+    NO_SCHEDULER = (
+        844,
+        ERROR,
+        "no scheduler of dask answers at '{address}' ({reason}); start one: dask scheduler",
+    )
+    NO_SLURM = (
+        845,
+        ERROR,
+        "Slurm takes no job ({reason}); give what it asks for as --sbatch=--partition=NAME",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

@@ -73,6 +73,11 @@ MEANINGS: dict[Code, str] = {
     "is measured by a search of its own.",
     Code.WORKER_LOST: "What ended it may have been the trial that it ran. A trial in which two are "
     "lost is left out (`quarantine`).",
+    Code.WORKER_WITHOUT: "Workers of dask run cutune's own code, and see the same files as the "
+    "machine where cutune is called.",
+    Code.NO_SCHEDULER: "The address is that which `dask scheduler` shows, as `tcp://host:8786`.",
+    Code.NO_SLURM: "The message of `sbatch` is quoted. Without `sbatch`, call cutune where jobs "
+    "are submitted, or take `--executor local` within a job.",
     Code.ONE_AT_A_TIME: "What a technique asks for next depends on the time of what it asked for "
     "before. Where all configurations are run, all workers are at work.",
     Code.TECHNIQUE_NEEDS: "cutune's own technique, `local`, and those of scipy need nothing more.",
