@@ -74,8 +74,9 @@ import sys
 from pathlib import Path
 from cutune.cli.main import main
 from cutune.search.builds import Builds, Built
-Builds._built = lambda self, values: Built(Path(sys.argv[1]))
-sys.exit(main(sys.argv[2:]))
+if __name__ == "__main__":  # processes of dask read this file, too
+    Builds._built = lambda self, values: Built(Path(sys.argv[1]))
+    sys.exit(main(sys.argv[2:]))
 """
 DRIVER_KILLED, WORKER_KILLED, PROGRAM_KILLED = "cutune", "worker", "program"
 #: Seconds that a search may take until something ends.

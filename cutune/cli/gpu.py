@@ -120,7 +120,8 @@ def collect_tunables(
     names = _names(options)
     how = Measuring(on, options.repetitions, options.timeout, _rules(options))
     search, statuses = _search(options, on), statuses_of(options)
-    workers = workers_of(options, on == GPU, parser().error)
+    folder = workspace_of(options).folder
+    workers = workers_of(options, on == GPU, folder, parser().error)
     sweep = HostSweep(names, how, search, options.jobs, statuses, workers)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)

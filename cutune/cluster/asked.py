@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 from cutune.cluster.executor_options import DASK, LOCAL, SLURM
@@ -23,10 +24,13 @@ _GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z/-]{1,80}")
 Refuse = Callable[[str], NoReturn]
 
 
-def workers_of(options: argparse.Namespace, is_on_gpu: bool, refuse: Refuse) -> Workers:
+def workers_of(
+    options: argparse.Namespace, is_on_gpu: bool, folder: Path, refuse: Refuse
+) -> Workers:
     """The workers that are asked for; without any option one for this machine.
 
     Args:
+        folder: for what workers print elsewhere.
         refuse: ends with a message about wrong usage.
 
     Raises:
@@ -46,17 +50,17 @@ def workers_of(options: argparse.Namespace, is_on_gpu: bool, refuse: Refuse) -> 
         check_gpus(gpus)
     if executor == LOCAL:
         return LocalWorkers(gpus)
-    return _elsewhere(executor, options, gpus, is_on_gpu)
+    return _elsewhere(executor, options, gpus, is_on_gpu, folder)
 
 
 def _elsewhere(
-    executor: str, options: argparse.Namespace, gpus: tuple[str, ...], is_on_gpu: bool
+    executor: str, options: argparse.Namespace, gpus: tuple[str, ...], is_on_gpu: bool, folder: Path
 ) -> Workers:
     try:
         if executor == SLURM:
             from cutune.cluster.slurm_jobs import slurm_workers
 
-            return slurm_workers(options.workers, options.sbatch, is_on_gpu)
+            return slurm_workers(options.workers, options.sbatch, is_on_gpu, folder / SLURM)
         from cutune.cluster.dask_workers import connected, own_workers
 
         return connected(options.scheduler) if options.scheduler else own_workers(gpus)

@@ -6,13 +6,14 @@ worker for its death. In the worker a process of its own runs the program, as on
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import distributed
@@ -123,13 +124,13 @@ class DaskWorker:
             raise WorkerLostError(self.name) from error
 
     def _result(self, future: Any) -> Any:
-        while True:
-            try:
-                return future.result(timeout=_LOOK_SECONDS)
-            except TimeoutError:
-                if self._is_closed or self.address not in self.workers.present():
-                    future.cancel()
-                    raise WorkerLostError(self.name) from None
+        ended = Event()
+        future.add_done_callback(lambda _: ended.set())
+        while not ended.wait(_LOOK_SECONDS):
+            if self._is_closed or self.address not in self.workers.present():
+                future.cancel()
+                raise WorkerLostError(self.name)
+        return future.result()
 
 
 @dataclass
@@ -215,10 +216,14 @@ def connected(address: str) -> DaskWorkers:
 
 def own_workers(gpus: Sequence[str]) -> DaskWorkers:
     """A scheduler on this machine, with a worker for each GPU."""
+    # Whoever reaches a scheduler may run anything: nobody does from another machine.
+    here = {"host": "127.0.0.1"}
+    usual = {**here, "nthreads": 1, "silence_logs": logging.ERROR, "memory_limit": 0}
     own = {
-        number: {"cls": distributed.Nanny, "options": {"nthreads": 1, "env": one_gpu(gpu)}}
+        number: {"cls": distributed.Nanny, "options": {**usual, "env": one_gpu(gpu)}}
         for number, gpu in enumerate(gpus)
     }
-    scheduler = {"cls": distributed.Scheduler, "options": {"dashboard": False}}
-    cluster = distributed.SpecCluster(workers=own, scheduler=scheduler)
+    scheduler = {"cls": distributed.Scheduler, "options": {**here, "dashboard": False}}
+    quiet = {"silence_logs": logging.ERROR}
+    cluster = distributed.SpecCluster(workers=own, scheduler=scheduler, **quiet)
     return DaskWorkers(distributed.Client(cluster, set_as_default=False), len(gpus), cluster)

@@ -8,6 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import NoReturn, TypeVar
@@ -20,7 +21,7 @@ from cutune.cluster.crew import MOST_LOST, Crew
 from cutune.cluster.executor_options import NAMES
 from cutune.cluster.local import LocalWorker, LocalWorkers
 from cutune.cluster.task import Outcome, Task, perform
-from cutune.cluster.workers import StoppedError, WorkerLostError
+from cutune.cluster.workers import StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import Ended
@@ -74,7 +75,7 @@ def test_with_a_worker_ends_what_it_runs(tmp_path: Path) -> None:
             program = int(wait_for(lambda: text_of(tmp_path / "pid")))
             (tmp_path / "pid").unlink()
             os.kill(worker_of(own).process.pid, signal.SIGKILL)
-            wait_for(lambda program=program: not is_running(program))
+            wait_for(partial(has_ended, program))
         assert running.result(60) == "lost"
         assert [one.code for one in said] == [Code.WORKER_LOST] * 2
 
@@ -89,7 +90,7 @@ def test_with_whoever_gives_tasks_all_ends(tmp_path: Path) -> None:
     program = int(wait_for(lambda: text_of(tmp_path / "pid")))
     worker.process.stdin.close()
     assert worker.process.wait(60) == -signal.SIGKILL
-    wait_for(lambda: not is_running(program))
+    wait_for(partial(has_ended, program))
     worker.close()
 
 
@@ -168,7 +169,10 @@ def test_workers_of_different_gpus_are_refused(
     with crew(LocalWorkers(("0", "2"))) as (own, _):
         wait_for(lambda: [own.submit(lambda: own.gpus, lost).result(60) for _ in range(4)])
         assert own.gpus == ["NVIDIA H100"]
-    with crew(LocalWorkers(("0", "1"))) as (own, _), pytest.raises(CutuneError, match="H100.*H200"):
+    with (
+        crew(LocalWorkers(("0", "1"))) as (own, _),
+        pytest.raises(CutuneError, match=r"H100.*H200"),
+    ):
         for _ in range(50):
             own.submit(lambda: time.sleep(0.1), lost).result(60)
 
@@ -211,7 +215,7 @@ def test_visible_gpus(
 )
 def test_wrong_usage_is_said(options: dict[str, object], said: str) -> None:
     with pytest.raises(SystemExit, match=said):
-        asked(**options)
+        asked(True, **options)
 
 
 def test_gpus_have_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,11 +239,11 @@ def asked(is_on_gpu: bool = True, **options: object) -> object:
     def refuse(message: str) -> NoReturn:
         raise SystemExit(message)
 
-    usual = {**dict.fromkeys(NAMES), "sbatch": []}
-    return workers_of(Namespace(**{**usual, **options}), is_on_gpu, refuse)
+    usual: dict[str, object] = {**dict.fromkeys(NAMES), "sbatch": []}
+    return workers_of(Namespace(**{**usual, **options}), is_on_gpu, Path("logs"), refuse)
 
 
-class crew:  # noqa: N801
+class crew:
     """A crew, and what it warns of."""
 
     def __init__(self, workers: LocalWorkers) -> None:
@@ -275,12 +279,12 @@ def text_of(path: Path) -> str:
     return text if text.endswith("\n") else ""
 
 
-def is_running(pid: int) -> bool:
-    """A process that has ended may stay in the table until someone asks for its status."""
+def has_ended(pid: int) -> bool:
+    """It may stay in the table until someone asks for its status."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
-        return False
+        return True
 
 
 T = TypeVar("T")

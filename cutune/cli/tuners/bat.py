@@ -106,7 +106,9 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
         (program,) = session.load_all(options.files, require_nvcc=True)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
         vary = {"size": [str(options.size)]}
-        sweep = HostSweep([], how, workers=workers_of(options, True, parser().error))
+        sweep = HostSweep(
+            [], how, workers=workers_of(options, True, workspace.folder, parser().error)
+        )
         collect_host(session, program, options.run, vary, workspace, sweep, device)
         trials = workspace.trials
         for one in compare(session, program, options.run, trials, [], techniques, device):
