@@ -24,7 +24,7 @@ echo "Submitted batch job $id"
 SQUEUE = """\
 #!/bin/bash
 for job in {jobs}/job.*; do
-    kill -0 "$(cat "$job/pid")" 2> /dev/null && echo "${{job##*.}}"
+    grep -qs '^State:.[^Z]' "/proc/$(cat "$job/pid")/status" && echo "${{job##*.}}"
 done
 exit 0
 """

@@ -5,6 +5,7 @@ Takes an instrumented source and configurations, gives programs, or why they do 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from threading import Lock
 
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
 from cutune.passes import InstrumentTunables
@@ -91,11 +93,17 @@ class Builds:
         step = InstrumentTunables(with_regions=True)
         text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
         binary = text.with_suffix("")
+        # Where cutune is killed, its compiler goes on, and ends while the program is built again.
+        for left in text.parent.glob(f"{binary.name}.of-*"):
+            left.unlink()
+        own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
             options = [*flags, *session.build_options(flags, self.target), *self._verbose]
             done = session.nvcc.check(
-                [*options, *session.nvcc.source_words(text, flags), "-o", str(binary)]
+                [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
             )
+            with writing(binary):
+                os.replace(own, binary)
         except CutuneError as error:
             return Built(binary, first_line(error.diagnostic.message))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))

@@ -103,7 +103,7 @@ def test_an_interrupted_search_leaves_nothing_behind(tmp_path: Path) -> None:
         running = searches.start("own")
         wait_for_ends(searches, count)
         running.send_signal(signal.SIGINT)
-        output, errors = running.communicate(timeout=60)
+        errors = running.communicate(timeout=60)[1]
         assert running.returncode == 130 and "Traceback" not in errors, errors
         events = Counter(one["event"] for one in searches.trials("own"))
         assert events["begin"] == events["end"] + events["stop"]
