@@ -14,8 +14,8 @@ if grep -q -- '--partition=none' "$script"; then
     echo 'sbatch: error: invalid partition specified: none' >&2; exit 1
 fi
 case "$1" in --test-only) exit 0;; esac
-id=$(( $(ls -d "$jobs"/job.* 2> /dev/null | wc -l) + 17 ))
-mkdir "$jobs/job.$id"
+id=17
+until mkdir "$jobs/job.$id" 2> /dev/null; do id=$(( id + 1 )); done
 cp "$script" "$jobs/job.$id/script"
 setsid bash "$jobs/job.$id/script" < /dev/null > "$jobs/job.$id/output" 2>&1 &
 echo $! > "$jobs/job.$id/pid"

@@ -84,7 +84,7 @@ class Crew:
                 job.future.set_exception(self._error or StoppedError())
             else:
                 self._waiting.append(job)
-                self._changed.notify()
+                self._changed.notify_all()
         return job.future
 
     def perform(self, task: Task) -> Outcome:
@@ -116,34 +116,45 @@ class Crew:
     def _work(self, place: int) -> None:
         """Do jobs until there is an end, an error, or no worker at this place."""
         lost = 0
-        while (job := self._next()) is not None:
+        while self._is_needed():
+            job = None
             try:
+                # First of all: a worker may be long in coming, and others have theirs.
                 self._here.worker = self._worker(place)
-                job.attempts += 1
-                job.future.set_result(job.run())
-                lost = 0
+                job = self._next()
+                if job is not None:
+                    job.attempts += 1
+                    job.future.set_result(job.run())
+                    lost = 0
             except WorkerLostError as error:
                 lost += 1
                 if not self.is_ending:
                     self.warn(Diagnostic.at(Code.WORKER_LOST, None, name=error))
                 self._drop(place)
-                self._again(job)
+                if job is not None:
+                    self._again(job)
                 if lost >= MOST_LOST:
                     self._give_up(error)
                     return
             except BaseException as error:
-                job.future.set_exception(error)
+                if job is not None:
+                    job.future.set_exception(error)
                 self._end(error)
                 return
 
-    def _next(self) -> _Job | None:
+    def _is_needed(self) -> bool:
+        """Waits until there is something to do; untrue at the end."""
         with self._changed:
-            while not self.is_ending:
-                while self._waiting:
-                    job = self._waiting.popleft()
-                    if job.future.running() or job.future.set_running_or_notify_cancel():
-                        return job
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._waiting or self.is_ending)
+            return not self.is_ending
+
+    def _next(self) -> _Job | None:
+        """What has waited longest; None where others were quicker."""
+        with self._changed:
+            while self._waiting and not self.is_ending:
+                job = self._waiting.popleft()
+                if job.future.running() or job.future.set_running_or_notify_cancel():
+                    return job
         return None
 
     def _worker(self, place: int) -> Worker:
@@ -176,7 +187,7 @@ class Crew:
             is_dropped = self.is_ending
             if not is_dropped and job.attempts < ATTEMPTS:
                 self._waiting.appendleft(job)
-                self._changed.notify()
+                self._changed.notify_all()
                 return
         if is_dropped:
             job.future.set_exception(self._error or StoppedError())

@@ -23,6 +23,7 @@ from cutune.collect.gpu.instrumented import gpu_target
 from cutune.collect.run import WELL, Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.processes import ending_in_order
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
@@ -145,7 +146,8 @@ def collect_host(
     pool = ThreadPoolExecutor(sweep.jobs)
     crew = Crew(sweep.workers, session.warn).start()
     try:
-        with workspace.claimed([Path(program.source.path).stem], session.warn):
+        claim = workspace.claimed([Path(program.source.path).stem], session.warn)
+        with ending_in_order(), claim:
             trials = TrialRuns(
                 session,
                 program,

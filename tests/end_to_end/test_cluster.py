@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -96,13 +97,14 @@ def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Ctrl-C: what was in flight is stopped, no fault of its own, and tried when it goes on."""
+    """Ctrl-C, kill, a closed terminal: what was in flight is stopped, no fault of its own."""
     searches = Searches(tmp_path, BUDGET, 0.5)
     searches.prepare()
-    for count in (1, 2):
+    for told in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        before = ends(searches)
         running = searches.start("own")
-        wait_for_ends(searches, count)
-        running.send_signal(signal.SIGINT)
+        wait_for_ends(searches, before + 1)
+        running.send_signal(told)
         errors = running.communicate(timeout=60)[1]
         assert running.returncode == 130 and "Traceback" not in errors, errors
         events = Counter(one["event"] for one in searches.trials("own"))
@@ -111,20 +113,24 @@ def test_an_interrupted_search_leaves_nothing_behind(tmp_path: Path) -> None:
     assert repeated(searches.trials("own")) == []
 
 
+def ends(searches: Searches) -> int:
+    return sum(one["event"] == "end" for one in searches.trials("own"))
+
+
 def wait_for_ends(searches: Searches, count: int) -> None:
-    last = time.monotonic() + 120
-    while sum(one["event"] == "end" for one in searches.trials("own")) < count:
+    last = time.monotonic() + 300
+    while ends(searches) < count:
         assert time.monotonic() < last
         time.sleep(0.02)
 
 
-@pytest.fixture
-def with_dask() -> None:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed")
-    pytest.importorskip("dask_jobqueue", reason="the extra cluster is not installed")
+with_dask = pytest.mark.skipif(
+    find_spec("distributed") is None or find_spec("dask_jobqueue") is None,
+    reason="the extra cluster is not installed",
+)
 
 
-@pytest.mark.usefixtures("with_dask")
+@with_dask
 def test_dask_finds_what_one_worker_does(alone: Searches, tmp_path: Path) -> None:
     two = searched(tmp_path, ("--executor", "dask", "--gpus", "0,1"))
     assert outcomes(two) == outcomes(alone) and {*gpus_of(two)} == {"0", "1"}
@@ -161,7 +167,7 @@ def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess
             one.wait()
 
 
-@pytest.mark.usefixtures("with_dask")
+@with_dask
 def test_a_worker_of_someone_elses_scheduler_is_lost(alone: Searches, tmp_path: Path) -> None:
     """The other one goes on; what the lost one ran is tried once more."""
     Searches(tmp_path, BUDGET, PAUSE).prepare()
@@ -174,7 +180,7 @@ def test_a_worker_of_someone_elses_scheduler_is_lost(alone: Searches, tmp_path: 
     assert outcomes(searches) == outcomes(alone) and repeated(searches.trials("own")) == []
 
 
-@pytest.mark.usefixtures("with_dask")
+@with_dask
 def test_jobs_of_slurm_are_submitted_again(
     alone: Searches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,7 +201,7 @@ def test_jobs_of_slurm_are_submitted_again(
     assert still.stdout == "", "no job is left behind"
 
 
-@pytest.mark.usefixtures("with_dask")
+@with_dask
 def test_what_slurm_refuses_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,7 +218,7 @@ def test_what_slurm_refuses_is_said(
     assert "invalid partition specified: none" in said and "[CT845]" in said
 
 
-@pytest.mark.usefixtures("with_dask")
+@with_dask
 def test_no_scheduler_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     searches = Searches(tmp_path, BUDGET, PAUSE)
     searches.prepare()

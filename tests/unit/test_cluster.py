@@ -132,6 +132,30 @@ def test_a_place_without_a_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         assert len(said) == 2 * MOST_LOST
 
 
+class Late(LocalWorkers):
+    """The second worker does not come, as a job that waits for Slurm."""
+
+    ended = Event()
+
+    def start(self, place: int) -> LocalWorker:
+        if place == 0:
+            return super().start(0)
+        self.ended.wait()
+        raise StoppedError
+
+    def close(self) -> None:
+        self.ended.set()
+
+
+def test_nothing_waits_for_a_worker_that_does_not_come(tmp_path: Path) -> None:
+    path = script(tmp_path / "program", "echo fine")
+    with crew(Late(("0", "1"))) as (own, said):
+        for _ in range(3):
+            jobs = [own.submit(lambda: own.perform(task(path)), lost) for _ in range(3)]
+            assert {one.result(60).ended.output for one in jobs} == {b"fine\n"}
+    assert said == []
+
+
 def test_an_error_in_a_job_ends_all(tmp_path: Path) -> None:
     with crew(LocalWorkers()) as (own, _):
         begun = Event()
