@@ -14,7 +14,7 @@ from threading import Condition, Thread, local
 from typing import Any, TypeVar
 
 from cutune.cluster.task import Outcome, Task
-from cutune.cluster.workers import StoppedError, Worker, WorkerLostError, Workers
+from cutune.cluster.workers import NoWorkerError, StoppedError, Worker, WorkerLostError, Workers
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 
@@ -128,14 +128,14 @@ class Crew:
                     lost = 0
             except WorkerLostError as error:
                 lost += 1
-                if not self.is_ending:
-                    self.warn(Diagnostic.at(Code.WORKER_LOST, None, name=error))
                 self._drop(place)
                 if job is not None:
                     self._again(job)
-                if lost >= MOST_LOST:
+                if lost >= MOST_LOST or isinstance(error, NoWorkerError):
                     self._give_up(error)
                     return
+                if not self.is_ending:
+                    self.warn(Diagnostic.at(Code.WORKER_LOST, None, name=error))
             except BaseException as error:
                 if job is not None:
                     job.future.set_exception(error)
@@ -198,10 +198,11 @@ class Crew:
         """Go on without this place; the last one ends everything."""
         with self._changed:
             self._places -= 1
-            is_last = self._places == 0
-        if is_last:
-            none = Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=error)
-            self._end(CutuneError(none))
+            left = self._places
+        if left == 0:
+            self._end(CutuneError(Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=error)))
+        elif not self.is_ending:
+            self.warn(Diagnostic.at(Code.FEWER_WORKERS, None, reason=error, count=left))
 
     def _end(self, error: BaseException) -> None:
         """Nothing more is done."""

@@ -20,7 +20,7 @@ import distributed
 
 from cutune.cluster.local import LocalWorker, one_gpu
 from cutune.cluster.task import Outcome, Task
-from cutune.cluster.workers import StoppedError, WorkerLostError
+from cutune.cluster.workers import NoWorkerError, StoppedError, WorkerLostError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
@@ -166,7 +166,7 @@ class DaskWorkers:
                 worker.gpus = worker.asked(gpus_seen)
                 return worker
             if time.monotonic() > last:
-                raise WorkerLostError(f"none that is idle came within {self.patience:g} s")
+                raise NoWorkerError(f"none that is idle came within {self.patience:g} s")
             self.wait()
             time.sleep(_WAIT_SECONDS)
 

@@ -12,6 +12,10 @@ class WorkerLostError(Exception):
     """A worker has ended, or does not answer, and with it what it ran."""
 
 
+class NoWorkerError(WorkerLostError):
+    """None comes to a place, and none will."""
+
+
 class StoppedError(Exception):
     """A worker was closed while it ran something."""
 
@@ -54,7 +58,7 @@ class Workers(Protocol):
         """A new worker at a place, from 0 on.
 
         Raises:
-            WorkerLostError: there is none.
+            WorkerLostError: it ends at once; NoWorkerError: there is none.
             StoppedError: all was closed meanwhile.
         """
 

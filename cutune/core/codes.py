@@ -1032,8 +1032,8 @@ class Code(Enum):
     NO_WORKER_LEFT = (
         839,
         ERROR,
-        "no worker is left to run trials (the last one was {reason}); what has ended is kept: once "
-        "there are workers, the same command goes on",
+        "no worker is left to run trials (the last: {reason}); what has ended is kept: once there "
+        "are workers, the same command goes on",
     )
     DIFFERENT_GPUS = (
         840,
@@ -1051,6 +1051,11 @@ class Code(Enum):
         WARNING,
         "the technique '{name}' asks for one configuration at a time, so that one of {count} "
         "workers is at work; those that use all are: {known}",
+    )
+    FEWER_WORKERS = (
+        846,
+        WARNING,
+        "no worker comes in place of one that was lost ({reason}); {count} are left",
     )
     WORKER_WITHOUT = (
         843,

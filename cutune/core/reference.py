@@ -78,6 +78,7 @@ MEANINGS: dict[Code, str] = {
     Code.NO_SCHEDULER: "The address is that which `dask scheduler` shows, as `tcp://host:8786`.",
     Code.NO_SLURM: "The message of `sbatch` is quoted. Without `sbatch`, call cutune where jobs "
     "are submitted, or take `--executor local` within a job.",
+    Code.FEWER_WORKERS: "The search goes on with those that are left.",
     Code.ONE_AT_A_TIME: "What a technique asks for next depends on the time of what it asked for "
     "before. Where all configurations are run, all workers are at work.",
     Code.TECHNIQUE_NEEDS: "cutune's own technique, `local`, and those of scipy need nothing more.",

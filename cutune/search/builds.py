@@ -6,6 +6,7 @@ Takes an instrumented source and configurations, gives programs, or why they do 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +26,10 @@ from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
+#: How nvcc says that itself, or one of its programs, was told to end.
+_INTERRUPTED = re.compile(
+    r"died due to signal (?:1|2|15)\b|^nvcc: (?:Terminated|Interrupt|Hangup)", re.MULTILINE
+)
 ValueSet = tuple[tuple[str, Value], ...]
 
 
@@ -105,7 +110,10 @@ class Builds:
             with writing(binary):
                 os.replace(own, binary)
         except CutuneError as error:
-            return Built(binary, first_line(error.diagnostic.message))
+            said = error.diagnostic.message
+            if was_interrupted(said):
+                raise KeyboardInterrupt from error
+            return Built(binary, first_line(said))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
 
     @property
@@ -143,6 +151,11 @@ def first_line(message: str) -> str:
     """The first line with an error, of what a compiler says."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
+
+
+def was_interrupted(message: str) -> bool:
+    """Was the compiler told to end, as by Ctrl-C? That says nothing of what it compiled."""
+    return _INTERRUPTED.search(message) is not None
 
 
 def _name(values: Mapping[str, Value]) -> str:

@@ -6,12 +6,13 @@ import os
 import signal
 import time
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
-from typing import NoReturn, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
 import pytest
 
@@ -21,7 +22,7 @@ from cutune.cluster.crew import MOST_LOST, Crew
 from cutune.cluster.executor_options import NAMES
 from cutune.cluster.local import LocalWorker, LocalWorkers
 from cutune.cluster.task import Outcome, Task, perform
-from cutune.cluster.workers import StoppedError
+from cutune.cluster.workers import NoWorkerError, StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import Ended
@@ -129,19 +130,25 @@ def test_a_place_without_a_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -
                 one.result(60)
         with pytest.raises(CutuneError, match="no worker is left"):
             own.submit(lambda: None, lost).result(60)
-        assert len(said) == 2 * MOST_LOST
+        codes = Counter(one.code for one in said)
+        assert codes == {Code.WORKER_LOST: 2 * (MOST_LOST - 1), Code.FEWER_WORKERS: 1}
 
 
 class Late(LocalWorkers):
     """The second worker does not come, as a job that waits for Slurm."""
 
-    ended = Event()
+    reason: ClassVar[Exception] = StoppedError()
+
+    @cached_property
+    def ended(self) -> Event:
+        """The end of all workers."""
+        return Event()
 
     def start(self, place: int) -> LocalWorker:
         if place == 0:
             return super().start(0)
         self.ended.wait()
-        raise StoppedError
+        raise self.reason
 
     def close(self) -> None:
         self.ended.set()
@@ -154,6 +161,22 @@ def test_nothing_waits_for_a_worker_that_does_not_come(tmp_path: Path) -> None:
             jobs = [own.submit(lambda: own.perform(task(path)), lost) for _ in range(3)]
             assert {one.result(60).ended.output for one in jobs} == {b"fine\n"}
     assert said == []
+
+
+class Never(Late):
+    """None comes to the second place, which is said at once."""
+
+    reason: ClassVar[Exception] = NoWorkerError("none came")
+
+    def start(self, place: int) -> LocalWorker:
+        self.ended.set()
+        return super().start(place)
+
+
+def test_the_others_go_on_where_none_comes() -> None:
+    with crew(Never(("0", "1"))) as (own, said):
+        wait_for(lambda: [own.submit(lambda: 1, lost).result(60) for _ in range(3)] and said)
+    assert [one.code for one in said] == [Code.FEWER_WORKERS] and "1 are left" in said[0].message
 
 
 def test_an_error_in_a_job_ends_all(tmp_path: Path) -> None:
