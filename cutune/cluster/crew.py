@@ -71,11 +71,6 @@ class Crew:
             thread.start()
         return self
 
-    @property
-    def size(self) -> int:
-        """How many jobs are done at once, at most."""
-        return self.workers.size
-
     def submit(self, run: Callable[[], T], otherwise: Callable[[], T]) -> Future[T]:
         """Have something done by the next worker that is idle."""
         job = _Job(run, otherwise, Future())

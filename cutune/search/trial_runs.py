@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -104,7 +103,8 @@ class TrialRuns:
     #: What was asked for ahead of its turn, by trial.
     _ahead: dict[str, Future[Ended]] = field(default_factory=dict)
     #: What is done once, by what it is: others wait for it.
-    _locks: defaultdict[object, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    _locks: dict[object, Lock] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> Ended:
         """How a configuration ended at a size; it is run unless that is known.
@@ -179,17 +179,23 @@ class TrialRuns:
         """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
-        with self._locks[ran]:
+        with self._once(ran):
             ended = self._same(run, configuration)
             ended = ended or self.measured(run, configuration, self.how.repetitions, is_search)
             self._note(run, configuration, ended)
             return ended
 
+    def _once(self, what: object) -> Lock:
+        """The lock of something that one thread does, and others wait for."""
+        with self._lock:
+            return self._locks.setdefault(what, Lock())
+
     def _note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         found = ended.milliseconds(self.program.tunables)
         if found is not None:
-            self._least[id(run)] = min(self._least.get(id(run), found), found)
+            with self._lock:
+                self._least[id(run)] = min(self._least.get(id(run), found), found)
 
     def _lost(self, trial: Trial) -> Ended:
         """Of a trial that has cost two workers."""
@@ -227,7 +233,7 @@ class TrialRuns:
 
     def own_result(self, run: Run) -> OwnResult:
         """What the program does in its own configuration at a size; run when first asked for."""
-        with self._locks[id(run)]:
+        with self._once(id(run)):
             if id(run) not in self._own:
                 space = self.builds.space
                 own = {name: space.own[name] for name in space.settings if name in space.own}
