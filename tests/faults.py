@@ -183,7 +183,7 @@ class Fault:
         if victim == DRIVER_KILLED:
             own.wait()
             last = time.monotonic() + 30
-            while any(map(_is_running, [*workers, *programs])):
+            while any(map(is_running, [*workers, *programs])):
                 assert time.monotonic() < last, "something goes on running"
                 time.sleep(0.02)
         return True
@@ -248,7 +248,8 @@ def _command(pid: int) -> bytes:
     return b""
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """One that has ended may stay in the table until someone asks for its status."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
     return False

@@ -18,7 +18,7 @@ import pytest
 
 from cutune.cli.main import main
 from tests.end_to_end.tuning import QUICK
-from tests.faults import Searches, check, outcome, repeated
+from tests.faults import Searches, check, is_running, outcome, repeated
 from tests.slurm import stand_in
 
 pytestmark = pytest.mark.nvcc
@@ -178,6 +178,32 @@ def test_a_worker_of_someone_elses_scheduler_is_lost(alone: Searches, tmp_path: 
         workers[0].kill()
         assert end_of(running)
     assert outcomes(searches) == outcomes(alone) and repeated(searches.trials("own")) == []
+
+
+@with_dask
+def test_what_a_worker_elsewhere_runs_ends_with_the_search(tmp_path: Path) -> None:
+    """Ctrl-C in a run that would take minutes; the worker is there for the next search."""
+    Searches(tmp_path, BUDGET, 0.0).prepare()
+    pids = tmp_path / "pids"
+    slow = f"open({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n'); time.sleep(mode and 600)"
+    timed = tmp_path / "timed"
+    timed.write_text(timed.read_text().replace("time.sleep(0.0)", slow))
+    with scheduler(tmp_path, 1) as (address, _):
+        searches = Searches(tmp_path, BUDGET, 0.0, ("--scheduler", address))
+        for count in (1, 2):
+            running = searches.start("own")
+            last = time.monotonic() + 300
+            while sum(one["event"] == "begin" for one in searches.trials("own")) < count:
+                assert time.monotonic() < last
+                time.sleep(0.05)
+            time.sleep(1.0)
+            running.send_signal(signal.SIGINT)
+            assert running.communicate(timeout=60) and running.returncode == 130
+            *_, program = pids.read_text().split()
+            while is_running(int(program)):
+                assert time.monotonic() < last
+                time.sleep(0.05)
+    assert Counter(one["event"] for one in searches.trials("own")) == {"begin": 2, "stop": 2}
 
 
 @with_dask

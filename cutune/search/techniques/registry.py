@@ -127,11 +127,19 @@ def _brute_force(tries: Tries, start: Rows, generator: random.Random) -> None:
 
 def _in_turn(tries: Tries, numbers: Iterable[int]) -> None:
     rest = iter(numbers)
-    while some := [tries.space.rows(number) for number in islice(rest, TOGETHER)]:
-        new = [rows for rows in some if rows not in tries.known]
-        tries.expect(new)
-        for rows in new:
-            tries.at(rows)
+    some = _next(tries, rest)
+    while some:
+        # So that no worker waits while the last of these is measured.
+        following = _next(tries, rest)
+        tries.expect([*some, *following])
+        for rows in some:
+            if rows not in tries.known:
+                tries.at(rows)
+        some = following
+
+
+def _next(tries: Tries, numbers: Iterator[int]) -> list[Rows]:
+    return [tries.space.rows(number) for number in islice(numbers, TOGETHER)]
 
 
 TECHNIQUES = (
