@@ -30,6 +30,8 @@ EXTRAS = {
     "pycuda": "gpu",
     "scikit-learn": "neighbours",
     "optuna": "search",
+    "distributed": "cluster",
+    "dask-jobqueue": "cluster",
     "jinja2": "report",
     "matplotlib": "report",
     "mkdocs-material": "docs",

@@ -15,6 +15,7 @@ from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, save
 from cutune.cli.report.training import print_training
+from cutune.cluster.asked import workers_of
 from cutune.collect.agreement import Agreement
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
@@ -118,7 +119,10 @@ def collect_tunables(
         parser().error(f"{options.verb}: --timeout takes seconds, more than none")
     names = _names(options)
     how = Measuring(on, options.repetitions, options.timeout, _rules(options))
-    sweep = HostSweep(names, how, _search(options, on), options.jobs, statuses_of(options))
+    search, statuses = _search(options, on), statuses_of(options)
+    folder = workspace_of(options).folder
+    workers = workers_of(options, on == GPU, folder, parser().error)
+    sweep = HostSweep(names, how, search, options.jobs, statuses, workers)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"

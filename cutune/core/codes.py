@@ -1019,6 +1019,60 @@ class Code(Enum):
         "{values} is left out: {reason}; sizes for which it was chosen run the program's own "
         "values, cutune emit --as flags gives one set for all",
     )
+    EXECUTOR_NEEDS = (
+        837,
+        ERROR,
+        "--executor {name} is that of {package}; run: pip install 'cutune[cluster]'",
+    )
+    NO_SUCH_GPU = (
+        838,
+        ERROR,
+        "--gpus names GPU {number}, and there is none of that number; there are: {known}",
+    )
+    NO_WORKER_LEFT = (
+        839,
+        ERROR,
+        "no worker is left to run trials (the last: {reason}); what has ended is kept: once there "
+        "are workers, the same command goes on",
+    )
+    DIFFERENT_GPUS = (
+        840,
+        ERROR,
+        "the workers have different GPUs ({names}), whose times cannot be compared; let all have "
+        "the same kind, here by --gpus 0,1",
+    )
+    WORKER_LOST = (
+        841,
+        WARNING,
+        "a worker was lost ({name}); another takes its place, and its trial is tried once more",
+    )
+    ONE_AT_A_TIME = (
+        842,
+        WARNING,
+        "the technique '{name}' asks for one configuration at a time, so that one of {count} "
+        "workers is at work; those that use all are: {known}",
+    )
+    FEWER_WORKERS = (
+        846,
+        WARNING,
+        "no worker comes in place of one that was lost ({reason}); {count} are left",
+    )
+    WORKER_WITHOUT = (
+        843,
+        ERROR,
+        "the worker {name} has no cutune, or another version of it ({reason}); install this one "
+        "where the worker runs",
+    )
+    NO_SCHEDULER = (
+        844,
+        ERROR,
+        "no scheduler of dask answers at '{address}' ({reason}); start one: dask scheduler",
+    )
+    NO_SLURM = (
+        845,
+        ERROR,
+        "Slurm takes no job ({reason}); give what it asks for as --sbatch=--partition=NAME",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

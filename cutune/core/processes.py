@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -19,6 +20,7 @@ from typing import IO
 #: A program may leave others behind that hold its output open; so long is more of it awaited.
 GRACE_SECONDS = 2.0
 _CHUNK_BYTES = 1 << 16
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,29 @@ def signal_name(status: int) -> str:
         return signal.Signals(-status).name
     except ValueError:
         return f"signal {-status}"
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Where this process is told to end (`kill`, a closed terminal), it does as after Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: then.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    # What is ignored (nohup), or is someone else's, stays so.
+    plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
+    for one in plain:
+        signal.signal(one, interrupt)
+    try:
+        yield
+    finally:
+        for one in plain:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:

@@ -64,6 +64,23 @@ MEANINGS: dict[Code, str] = {
     Code.BAD_BUDGET: "A search counts configurations that ran, each once; a time is that of all "
     "sizes together.",
     Code.UNKNOWN_TECHNIQUE: "Names of other tuners are understood where the technique is the same.",
+    Code.EXECUTOR_NEEDS: "`--executor local` needs nothing more: a worker per GPU of this machine.",
+    Code.NO_SUCH_GPU: "GPUs have the numbers that `nvidia-smi -L` shows, from 0 on.",
+    Code.NO_WORKER_LEFT: "A worker is replaced when it is lost, but not where one after the other "
+    "is: the GPU may be gone, or the machine. Of dask, workers that run elsewhere are waited for "
+    "for a minute.",
+    Code.DIFFERENT_GPUS: "What is fastest on one kind of GPU need not be so on another. Each kind "
+    "is measured by a search of its own.",
+    Code.WORKER_LOST: "What ended it may have been the trial that it ran. A trial in which two are "
+    "lost is left out (`quarantine`).",
+    Code.WORKER_WITHOUT: "Workers of dask run cutune's own code, and see the same files as the "
+    "machine where cutune is called.",
+    Code.NO_SCHEDULER: "The address is that which `dask scheduler` shows, as `tcp://host:8786`.",
+    Code.NO_SLURM: "The message of `sbatch` is quoted. Without `sbatch`, call cutune where jobs "
+    "are submitted, or take `--executor local` within a job.",
+    Code.FEWER_WORKERS: "The search goes on with those that are left.",
+    Code.ONE_AT_A_TIME: "What a technique asks for next depends on the time of what it asked for "
+    "before. Where all configurations are run, all workers are at work.",
     Code.TECHNIQUE_NEEDS: "cutune's own technique, `local`, and those of scipy need nothing more.",
     Code.WRONG_RESULT: "The fastest configuration may be one that computes nothing. Not compared "
     "are numbers beside units and words of time, those that vary from run to run, and values of "

@@ -5,14 +5,18 @@ Takes an instrumented source and configurations, gives programs, or why they do 
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
 from cutune.passes import InstrumentTunables
@@ -22,6 +26,10 @@ from cutune.space.parameter import shown
 from cutune.space.space import Configuration
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
+#: How nvcc says that itself, or one of its programs, was told to end.
+_INTERRUPTED = re.compile(
+    r"died due to signal (?:1|2|15)\b|^nvcc: (?:Terminated|Interrupt|Hangup)", re.MULTILINE
+)
 ValueSet = tuple[tuple[str, Value], ...]
 
 
@@ -55,6 +63,7 @@ class Builds:
     target: Sequence[str] | None
     pool: ThreadPoolExecutor
     _known: dict[ValueSet, Future[Built]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
         """The program of a configuration, compiled now unless it is known."""
@@ -76,9 +85,10 @@ class Builds:
 
     def _asked(self, configuration: Configuration) -> Future[Built]:
         values = tuple(self.space.values(configuration, *COMPILED).items())
-        if values not in self._known:
-            self._known[values] = self.pool.submit(self._built, dict(values))
-        return self._known[values]
+        with self._lock:
+            if values not in self._known:
+                self._known[values] = self.pool.submit(self._built, dict(values))
+            return self._known[values]
 
     def _built(self, values: Mapping[str, Value]) -> Built:
         flagged = self.session.at(self.space.values(values, Setting.FLAG))
@@ -88,13 +98,22 @@ class Builds:
         step = InstrumentTunables(with_regions=True)
         text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
         binary = text.with_suffix("")
+        # Where cutune is killed, its compiler goes on, and ends while the program is built again.
+        for left in text.parent.glob(f"{binary.name}.of-*"):
+            left.unlink()
+        own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
             options = [*flags, *session.build_options(flags, self.target), *self._verbose]
             done = session.nvcc.check(
-                [*options, *session.nvcc.source_words(text, flags), "-o", str(binary)]
+                [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
             )
+            with writing(binary):
+                os.replace(own, binary)
         except CutuneError as error:
-            return Built(binary, first_line(error.diagnostic.message))
+            said = error.diagnostic.message
+            if was_interrupted(said):
+                raise KeyboardInterrupt from error
+            return Built(binary, first_line(said))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
 
     @property
@@ -132,6 +151,11 @@ def first_line(message: str) -> str:
     """The first line with an error, of what a compiler says."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
+
+
+def was_interrupted(message: str) -> bool:
+    """Was the compiler told to end, as by Ctrl-C? That says nothing of what it compiled."""
+    return _INTERRUPTED.search(message) is not None
 
 
 def _name(values: Mapping[str, Value]) -> str:

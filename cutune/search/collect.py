@@ -5,8 +5,6 @@ Takes a session and a program, gives measurements, and keeps trials on a GPU in 
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import time
 from collections import Counter
@@ -14,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.cluster.crew import Crew
+from cutune.cluster.gpus import gpu_names
+from cutune.cluster.local import LocalWorkers
+from cutune.cluster.workers import Workers
 from cutune.collect.gpu.instrumented import gpu_target
 from cutune.collect.run import WELL, Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
-from cutune.core.processes import run_to_end
+from cutune.core.processes import ending_in_order
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
@@ -39,7 +40,7 @@ from cutune.search.program_space import (
 )
 from cutune.search.regions import Failure, HostMeasurement
 from cutune.search.techniques.budget import Allowance, Budget
-from cutune.search.techniques.registry import Technique, search
+from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials
@@ -49,10 +50,6 @@ from cutune.space.space import Configuration, Space
 
 #: A sweep of more runs is refused: it is probably a mistake.
 MOST_RUNS = 100_000
-#: So long the driver is asked for its GPUs.
-_ASKED_SECONDS = 60.0
-#: `GPU 0: NVIDIA H200 (UUID: …)`.
-_LISTED = re.compile(r"GPU \d+: (.*?)(?: \(UUID.*)?$")
 #: Otherwise the first launch of a kernel, within a region, would load it (CUDA guide, lazy
 #: loading). That takes longer than a small problem.
 _READY = {"CUDA_MODULE_LOADING": "EAGER"}
@@ -80,6 +77,7 @@ class HostSweep:
         search: None: all configurations are run.
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
+        workers: that run trials.
     """
 
     names: Sequence[str]
@@ -87,6 +85,7 @@ class HostSweep:
     search: Search | None = None
     jobs: int = 1
     statuses: frozenset[int] | None = WELL
+    workers: Workers = field(default_factory=LocalWorkers)
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,8 @@ def collect_host(
             ends well, CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
-    gpus = _gpu_names() if on == GPU else []
+    # Who runs trials elsewhere, or on one GPU each, says so itself.
+    gpus = gpu_names() if on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, session.asked, template, vary, known)
     if not whole.space.parameters or not program.regions:
@@ -130,7 +130,9 @@ def collect_host(
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
-    _require_gpu(on)
+        _check_technique(session, sweep.search.technique, sweep.workers.size)
+    if sweep.workers == LocalWorkers():
+        _require_gpu(on)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     values, binary = {**vary, **holes}, Path(program.source.path).with_suffix("")
     runs = plan_runs(template, values, binary, statuses=sweep.statuses)
@@ -142,23 +144,30 @@ def collect_host(
     origin = Origin.of(program.source, program.tunable_headers)
     path = workspace.trials if on == GPU else None
     pool = ThreadPoolExecutor(sweep.jobs)
-    trials = TrialRuns(
-        session,
-        program,
-        Builds(session, program, space, workspace.folder, target, pool),
-        Trials(path, origin, session.warn).load(),
-        sweep.how,
-        LaunchLimits(program, device.limits),
-        environment,
-        tuple(vary),
-        tuple(gpus),
-    )
-    trials.progress = lambda: session.progress("running", min(len(trials.tried), total - 1), total)
+    crew = Crew(sweep.workers, session.warn).start()
     try:
-        with workspace.claimed([Path(program.source.path).stem], session.warn):
+        claim = workspace.claimed([Path(program.source.path).stem], session.warn)
+        with ending_in_order(), claim:
+            trials = TrialRuns(
+                session,
+                program,
+                Builds(session, program, space, workspace.folder, target, pool),
+                Trials(path, origin, session.warn).load(),
+                sweep.how,
+                LaunchLimits(program, device.limits),
+                environment,
+                tuple(vary),
+                crew,
+                _gpus_of(crew, sweep.workers) if on == GPU else (),
+            )
+            trials.progress = lambda: session.progress(
+                "running", min(len(trials.tried), total - 1), total
+            )
             ties = _run(trials, places, sweep.search)
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        crew.close()
+        pool.shutdown()
     session.progress("running", 1, 1)
     return CollectedTrials(_report(trials), trials.builds.effects(), ties)
 
@@ -190,13 +199,24 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
 
 
-def _gpu_names() -> list[str]:
-    """The GPUs of this machine; none where that is not known."""
-    if shutil.which("nvidia-smi") is None:
-        return []
-    ended = run_to_end(["nvidia-smi", "-L"], os.environ, _ASKED_SECONDS)
-    found = (_LISTED.match(line) for line in ended.output_text.splitlines())
-    return [listed[1] for listed in found if listed is not None]
+def _check_technique(session: Session, technique: Technique, workers: int) -> None:
+    """Several workers are of use where a technique says what it asks for next."""
+    if workers > 1 and not technique.is_ahead:
+        known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
+        code, name = Code.ONE_AT_A_TIME, technique.name
+        session.warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
+
+
+def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
+    """The names of the GPUs that a worker sees; all workers see the like.
+
+    Raises:
+        CutuneError: CT421 where a worker that was asked for has none, CT839 without a worker.
+    """
+    found = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
+    if not found and workers != LocalWorkers():
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+    return found
 
 
 def _require_gpu(on: str) -> None:
@@ -210,28 +230,29 @@ Place = tuple[Run, Space]
 def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> list[str]:
     """Everything that is asked for, from the first size to the last; ties."""
     if asked is None:
-        for run, space in places:
-            _sweep(trials, run, space)
+        _sweep(trials, places)
     else:
         _search(trials, places, asked)
-    ties = (finals(trials, run) for run, _ in places)
-    return [tie for tie in ties if tie is not None]
+    return finals(trials, [run for run, _ in places])
 
 
-def _sweep(trials: TrialRuns, run: Run, space: Space) -> None:
+def _sweep(trials: TrialRuns, places: Sequence[Place]) -> None:
     """Run every configuration, those of one program together, while others are compiled."""
     names = trials.builds.space.compiled_names
-    every = sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names])
-    trials.prepare(every)
-    for configuration in every:
-        trials.timed(run, configuration, None)
+    asked = []
+    for run, space in places:
+        every = sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names])
+        trials.expect(run, every)
+        asked += [(run, one) for one in every]
+    for run, configuration in asked:
+        trials.timed(run, configuration)
 
 
 def _search(trials: TrialRuns, places: Sequence[Place], asked: Search) -> None:
     """Search at each size, from what was best at the one before."""
     began, found = time.monotonic(), list[Configuration]()
     for index, (run, space) in enumerate(places):
-        own = trials.own_result(run).values
+        own = trials.own_values(run)
         start = {**own, **asked.start} if not found else {**own, **found[-1]}
         spent = time.monotonic() - began
         allowance = asked.budget.at(space.size, spent, len(places) - index)
@@ -240,9 +261,11 @@ def _search(trials: TrialRuns, places: Sequence[Place], asked: Search) -> None:
             found.append(best)
     if trials.builds.space.compiled_names:
         # What is compiled in has one value for all sizes: the best of each are compared at all.
-        for (run, space), best in product(places, found):
-            if best in space:
-                trials.timed(run, best, None)
+        crossed = [(run, best) for (run, space), best in product(places, found) if best in space]
+        for run, best in crossed:
+            trials.expect(run, [best])
+        for run, best in crossed:
+            trials.timed(run, best)
 
 
 def _searched(
@@ -256,11 +279,12 @@ def _searched(
     run, space = place
 
     def timed(configuration: Configuration) -> Timed:
-        ended = trials.timed(run, configuration, tries.least if tries.least < inf else None)
+        ended = trials.timed(run, configuration, is_search=True)
         return Timed(ended.milliseconds(trials.program.tunables), ended.has_run)
 
-    tries = Tries(space, timed, allowance, trials.prepare)
+    tries = Tries(space, timed, allowance, lambda some: trials.expect(run, some, is_search=True))
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
+    trials.forget()
     return tries.best
 
 

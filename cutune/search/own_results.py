@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from cutune.collect.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying
 from cutune.search.regions import Failure, Ran
@@ -66,6 +67,8 @@ class OwnResult:
     _varying: Varying = NOTHING
     _runs: int = 0
     _is_compared: bool = True
+    #: Several trials are compared with it at once.
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def values(self) -> dict[str, Value]:
@@ -81,10 +84,14 @@ class OwnResult:
         """The first difference of an output in another configuration; empty if there is none."""
         if isinstance(self.ran, Failure):
             return ""
-        found = self._difference(self.ran.output, output, values)
+        with self._lock:
+            return self._confirmed(self.ran, output, values)
+
+    def _confirmed(self, ran: Ran, output: bytes, values: Mapping[str, Value]) -> str:
+        found = self._difference(ran.output, output, values)
         while found is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
-            self._run_again(self.ran.output)
-            found = self._difference(self.ran.output, output, values)
+            self._run_again(ran.output)
+            found = self._difference(ran.output, output, values)
         return found or "" if self._is_compared else ""
 
     def _difference(self, own: bytes, output: bytes, values: Mapping[str, Value]) -> str | None:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from cutune.cluster.task import Outcome, Task, perform
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import Ended, run_to_end
-from cutune.core.temporary import temporary_folder
+from cutune.core.processes import Ended
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
@@ -27,6 +26,8 @@ from cutune.space.condition import holds
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
+#: How a shell says that signal 9 ended what it ran.
+_KILLED_IN_SHELL = 128 + signal.SIGKILL
 
 Values = Mapping[MemberName, Integer]
 #: Of parameters, which may be words.
@@ -78,10 +79,15 @@ class Ran:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run gave no times."""
+    """Why a run gave no times.
+
+    Attributes:
+        was_killed: did someone else end it (signal 9)?
+    """
 
     reason: str
     timed_out: bool = False
+    was_killed: bool = False
 
 
 def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
@@ -104,27 +110,27 @@ def measure(
     origin: Origin,
     environment: Mapping[str, str],
     seconds: float = RUN_SECONDS,
+    performed: Callable[[Task], Outcome] = perform,
 ) -> Ran | Failure:
     """Run the program once with some values of its host integers, or say why it fails.
+
+    Args:
+        performed: runs it, here or elsewhere.
 
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
     """
-    with temporary_folder() as folder:
-        log = Path(folder) / "regions.jsonl"
-        setting = ",".join(f"{name}={value}" for name, value in values.items())
-        settings = {**environment, "CUTUNE_SET": setting, "CUTUNE_OUTPUT": str(log)}
-        began = time.monotonic()
-        ended = run_to_end(run.command, {**os.environ, **settings}, seconds)
-        took = time.monotonic() - began
-        failure = _failure(run, ended, seconds)
-        if failure is not None:
-            return failure
-        text = log.read_text() if log.exists() else ""
-    lines = [json.loads(line) for line in text.splitlines()]
+    setting = ",".join(f"{name}={value}" for name, value in values.items())
+    settings = {**environment, "CUTUNE_SET": setting}
+    outcome = performed(Task(run.command, settings, seconds, os.getcwd()))
+    failure = _failure(run, outcome.ended, seconds)
+    if failure is not None:
+        return failure
+    lines = [json.loads(line) for line in outcome.log.splitlines()]
     error = next((line["error"] for line in lines if "error" in line), "")
     own = {n: one["original"] for line in lines for n, one in line["tunables"].items()}
-    return Ran(tuple(_measurements(origin, lines)), ended.output, own, took, error)
+    measured = tuple(_measurements(origin, lines))
+    return Ran(measured, outcome.ended.output, own, outcome.seconds, error)
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
@@ -146,7 +152,9 @@ def _failure(run: Run, ended: Ended, seconds: float) -> Failure | None:
     if run.statuses is None or ended.status in run.statuses:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
-    return Failure(f"status {ended.status}" + (f": {said[-1]}" if said else ""))
+    killed = (-signal.SIGKILL, *([_KILLED_IN_SHELL] if run.shell else []))
+    reason = f"status {ended.status}" + (f": {said[-1]}" if said else "")
+    return Failure(reason, was_killed=ended.status in killed)
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:

@@ -9,9 +9,15 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from threading import Lock
 
 from cutune.analysis.session import Session
+from cutune.cluster.crew import Crew
+from cutune.cluster.workers import StoppedError, WorkerLostError
 from cutune.collect.agreement import Agreement
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.frontend.program import Program
@@ -66,7 +72,9 @@ class Tried:
 
 @dataclass
 class TrialRuns:
-    """Trials of one program.
+    """Trials of one program, several at once where there are several workers.
+
+    What is public is called by one thread; a trial is run in that of its worker.
 
     Attributes:
         vary: the names of sizes.
@@ -84,45 +92,119 @@ class TrialRuns:
     limits: LaunchLimits
     environment: Mapping[str, str]
     vary: tuple[str, ...]
+    crew: Crew
     gpus: tuple[str, ...] = ()
     progress: Callable[[], None] = lambda: None
     tried: list[Tried] = field(default_factory=list)
     same: dict[tuple[object, ...], Ended] = field(default_factory=dict)
     _own: dict[int, OwnResult] = field(default_factory=dict)
+    #: The least time at each size.
+    _least: dict[int, float] = field(default_factory=dict)
+    #: What was asked for ahead of its turn, by trial.
+    _ahead: dict[str, Future[Ended]] = field(default_factory=dict)
+    #: What is done once, by what it is: others wait for it.
+    _locks: dict[object, Lock] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
-    def timed(self, run: Run, configuration: Configuration, best: float | None) -> Ended:
+    def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> Ended:
         """How a configuration ended at a size; it is run unless that is known.
 
         Args:
-            best: the least time at this size so far.
+            is_search: is only the best wanted? Then what is far from it is run once.
         """
         self.progress()
-        sizes = {name: run.values[name] for name in self.vary}
-        trial = Trial(self.trials.origin, self._circumstances(run), sizes, configuration)
-        ended = self.trials.known(trial)
-        if ended is None or self._is_judged_otherwise(ended):
-            self.trials.begin(trial)
-            began = time.monotonic()
-            try:
-                ended = self._refused(configuration) or self._same(run, configuration)
-                ended = ended or self.measured(run, configuration, best, self.how.repetitions)
-            except BaseException:  # Ctrl-C, or a region that cannot be timed
-                self.trials.stop(trial)
-                raise
-            ended = replace(ended, seconds=round(time.monotonic() - began, 3))
-            self.trials.end(trial, ended)
+        trial = self._trial(run, configuration)
+        ended = self._ended(run, configuration, is_search).result()
+        self._ahead.pop(trial.id, None)
         self.tried.append(Tried(run, configuration, trial, ended))
-        self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         return ended
 
-    def prepare(self, configurations: Iterable[Configuration]) -> None:
-        """Compile their programs while others run."""
-        self.builds.prepare(one for one in configurations if self._refused(one) is None)
+    def expect(
+        self, run: Run, configurations: Iterable[Configuration], is_search: bool = False
+    ) -> None:
+        """Compile and run what will be asked for, as far as workers are idle."""
+        some = list(configurations)
+        self.builds.prepare(one for one in some if self._refused(one) is None)
+        for one in some:
+            self._ended(run, one, is_search)
+
+    def forget(self) -> None:
+        """What was expected and has not begun will not be asked for."""
+        self.crew.forget()
+        self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
+
+    def own_values(self, run: Run) -> Mapping[str, Value]:
+        """The program's own values at a size, as far as they are known."""
+        return self.crew.submit(lambda: self.own_result(run), self._lost_own).result().values
+
+    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[Ended]:
+        trial = self._trial(run, configuration)
+        if trial.id not in self._ahead:
+            known = self._known(trial)
+            if known is not None:
+                self._note(run, configuration, known)
+                self._ahead[trial.id] = Future()
+                self._ahead[trial.id].set_result(known)
+            else:
+                tried = partial(self._tried, run, configuration, trial, is_search)
+                self._ahead[trial.id] = self.crew.submit(tried, partial(self._lost, trial))
+        return self._ahead[trial.id]
+
+    def _tried(
+        self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
+    ) -> Ended:
+        """Try it, on a worker. Where that is lost, the trial has a beginning and no end."""
+        known = self._known(trial)
+        if known is not None:
+            return known
+        refused = self._refused(configuration)
+        if refused is None:
+            self.own_result(run)
+        self.trials.begin(trial)
+        began = time.monotonic()
+        try:
+            ended = refused or self._alone(run, configuration, is_search)
+            if self.crew.is_ending:  # What it waited for may have been ended, too: the compiler.
+                raise StoppedError
+        except WorkerLostError:
+            raise
+        except BaseException:  # Ctrl-C, or a region that cannot be timed
+            self.trials.stop(trial)
+            raise
+        ended = replace(ended, seconds=round(time.monotonic() - began, 3))
+        self.trials.end(trial, ended)
+        return ended
+
+    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> Ended:
+        """Measure it, unless a program of the same code has been, or is being, measured."""
+        built = self.builds.of(configuration)
+        ran = self.what_ran(run, configuration, built.code or str(built.path))
+        with self._once(ran):
+            ended = self._same(run, configuration)
+            ended = ended or self.measured(run, configuration, self.how.repetitions, is_search)
+            self._note(run, configuration, ended)
+            return ended
+
+    def _once(self, what: object) -> Lock:
+        """The lock of something that one thread does, and others wait for."""
+        with self._lock:
+            return self._locks.setdefault(what, Lock())
+
+    def _note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
+        self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
+        found = ended.milliseconds(self.program.tunables)
+        if found is not None:
+            with self._lock:
+                self._least[id(run)] = min(self._least.get(id(run), found), found)
+
+    def _lost(self, trial: Trial) -> Ended:
+        """Of a trial that has cost two workers."""
+        return self.trials.known(trial) or Ended(Status.QUARANTINE, "its worker was lost, twice")
 
     def measured(
-        self, run: Run, configuration: Configuration, best: float | None, repetitions: int
+        self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
     ) -> Ended:
-        """Build and run it."""
+        """Build and run it, on the worker of this thread."""
         space, built = self.builds.space, self.builds.of(configuration)
         failure = self._not_run(configuration, built)
         if failure is not None:
@@ -145,25 +227,30 @@ class TrialRuns:
                     return Ended(Status.WRONG, reason, code=built.code, rules=rules)
             measured.append(completed)
             times.append(sum(one.milliseconds or 0.0 for one in completed))
-            if best is not None and times[-1] > HOPELESS * best:
+            if is_search and times[-1] > HOPELESS * self._least.get(id(run), inf):
                 break
         return Ended(Status.OK, "", tuple(merged(measured)), tuple(times), built.code)
 
     def own_result(self, run: Run) -> OwnResult:
         """What the program does in its own configuration at a size; run when first asked for."""
-        if id(run) not in self._own:
-            space = self.builds.space
-            own = {name: space.own[name] for name in space.settings if name in space.own}
-            compiled = space.values(own, *COMPILED)
+        with self._once(id(run)):
+            if id(run) not in self._own:
+                space = self.builds.space
+                own = {name: space.own[name] for name in space.settings if name in space.own}
+                compiled = space.values(own, *COMPILED)
 
-            def again() -> Ran | Failure:
-                built = self.builds.of(compiled)
-                if built.failure:
-                    return Failure(built.failure)
-                return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
+                def again() -> Ran | Failure:
+                    built = self.builds.of(compiled)
+                    if built.failure:
+                        return Failure(built.failure)
+                    return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
 
-            self._own[id(run)] = OwnResult(again(), again, own, self.how.rules)
-        return self._own[id(run)]
+                self._own[id(run)] = OwnResult(again(), again, own, self.how.rules)
+            return self._own[id(run)]
+
+    def _lost_own(self) -> OwnResult:
+        lost = Failure("its worker was lost, twice")
+        return OwnResult(lost, lambda: lost, {}, self.how.rules)
 
     @property
     def own_results(self) -> Sequence[OwnResult]:
@@ -191,7 +278,11 @@ class TrialRuns:
         holes = {n: shown(v) for n, v in space.values(configuration, Setting.RUN).items()}
         own = replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
         values = {name: plain(value) for name, value in host.items()}
-        return measure(own, values, self.trials.origin, self.environment, seconds)
+        asked = (own, values, self.trials.origin, self.environment, seconds, self.crew.perform)
+        found = measure(*asked)
+        # Someone has ended it, or the system was short of memory: that may have been an accident.
+        was_killed = isinstance(found, Failure) and found.was_killed
+        return measure(*asked) if was_killed else found
 
     def _seconds(self, run: Run) -> float:
         """How long a run may take at a size."""
@@ -216,6 +307,14 @@ class TrialRuns:
     def _written(self, configuration: Configuration) -> dict[str, Value]:
         """The values of what is named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
+
+    def _known(self, trial: Trial) -> Ended | None:
+        known = self.trials.known(trial)
+        return None if known is None or self._is_judged_otherwise(known) else known
+
+    def _trial(self, run: Run, configuration: Configuration) -> Trial:
+        sizes = {name: run.values[name] for name in self.vary}
+        return Trial(self.trials.origin, self._circumstances(run), sizes, configuration)
 
     def _is_judged_otherwise(self, ended: Ended) -> bool:
         return ended.status is Status.WRONG and ended.rules != str(self.how.rules)

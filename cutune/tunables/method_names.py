@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from cutune.cluster.executor_options import add_cluster_options
 from cutune.core.options import add_list
 
 #: Not a model: the best measured block at the nearest sizes.
@@ -77,6 +78,7 @@ def add_host_options(verb: argparse.ArgumentParser) -> None:
         "configuration, relative or absolute (default: 1e-5, and 0 for integers)",
     )
     host.add_argument("--ignore", metavar="REGEX", help="lines of the output that are no result")
+    add_cluster_options(verb)
 
 
 def add_table_options(fit: argparse.ArgumentParser) -> None:

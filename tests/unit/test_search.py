@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -18,7 +18,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.search.techniques import registry
 from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, shuffled, technique_named
-from cutune.search.techniques.tries import Timed, Tries
+from cutune.search.techniques.tries import SearchEnd, Timed, Tries
 from cutune.space import space as spaces
 from cutune.space.condition import Condition
 from cutune.space.parameter import Parameter
@@ -283,6 +283,21 @@ def test_what_comes_next_is_said_before() -> None:
         tries = Tries(space, timed, Allowance(37), said.extend)
         registry.search(named(technique), tries, (16, 16))
         assert len(asked) == 37 and len({space.number(one) for one in said}) <= 36
+
+
+@pytest.mark.parametrize("technique", [one.name for one in TECHNIQUES])
+def test_it_is_known_which_techniques_keep_several_workers_busy(technique: str) -> None:
+    """Those that say more than one configuration ahead."""
+    together: list[int] = []
+
+    def expected(some: Iterable[spaces.Configuration]) -> None:
+        together.append(len(list(some)))
+
+    space = spaces.Space.of([Parameter(n, tuple(range(32))) for n in "ab"])
+    tries = Tries(space, lambda one: Timed(1.0 + int(one["a"])), Allowance(60), expected)
+    with suppress(SearchEnd):
+        named(technique).run(tries, (16, 16), random.Random(1))
+    assert (max(together, default=0) > 1) == named(technique).is_ahead
 
 
 def test_numbers_are_shuffled_without_a_list_of_all() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.builds import Builds, Built, Effects
+from cutune.search.builds import Builds, Built, Effects, was_interrupted
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Ended, Status, Trial, Trials, read_measured, read_trials
 from cutune.toolchain.nvcc import host_compiler
@@ -141,6 +141,19 @@ def test_parameters_without_effect_are_told() -> None:
         for built in builds._known.values():
             built.result()
     assert builds.effects() == Effects(5, 3, ("B",))
+
+
+def test_a_compiler_that_is_told_to_end_has_not_failed() -> None:
+    """As nvcc 13.0 says it."""
+    told = ("nvcc error   : 'gcc' died due to signal 2 \n", "nvcc: Terminated\n\nCompilation ter")
+    own = (
+        "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)",
+        "a.cu: error: 2",
+    )
+    memory = "nvcc error   : 'cicc' died due to signal 9 (Kill signal)"
+    missing = "a.cu:1:10: fatal error: b.h: No such file\ncompilation terminated."
+    assert all(map(was_interrupted, told))
+    assert not any(map(was_interrupted, (*own, memory, missing)))
 
 
 def test_code_is_the_same_where_only_names_differ(tmp_path: Path) -> None:

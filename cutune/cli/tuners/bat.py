@@ -14,6 +14,8 @@ from cutune.cli.common import asked_of, device_of, session_of, show, workspace_o
 from cutune.cli.options import parser
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.tuners.convert import asked_of as reading_of
+from cutune.cluster.asked import workers_of
+from cutune.cluster.executor_options import NAMES as OF_WORKERS
 from cutune.contest.examples import Ran, examples_in, run_examples
 from cutune.contest.plot import write_plot
 from cutune.contest.tables import recorded_tables
@@ -51,6 +53,8 @@ def bat(options: argparse.Namespace) -> int:
         if options.json or options.plot or options.replay:
             parser().error("bat: --examples runs other tuners; no --replay, --json and --plot")
         return _run_examples(options)
+    if options.replay and any(getattr(options, name) for name in OF_WORKERS):
+        parser().error("bat: with --replay nothing is run; leave out the options for several GPUs")
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
     found = []
@@ -102,7 +106,10 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
         (program,) = session.load_all(options.files, require_nvcc=True)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
         vary = {"size": [str(options.size)]}
-        collect_host(session, program, options.run, vary, workspace, HostSweep([], how), device)
+        sweep = HostSweep(
+            [], how, workers=workers_of(options, True, workspace.folder, parser().error)
+        )
+        collect_host(session, program, options.run, vary, workspace, sweep, device)
         trials = workspace.trials
         for one in compare(session, program, options.run, trials, [], techniques, device):
             yield Compared(name, one)

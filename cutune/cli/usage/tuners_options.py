@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cutune.cli.usage.source_options import add_json
+from cutune.cluster.executor_options import add_cluster_options
 from cutune.core.options import add_list
 from cutune.interchange.format_names import FORMAT_NAMES
 
@@ -87,6 +88,7 @@ def add_bat(bat: argparse.ArgumentParser) -> None:
         default="results",
         help="where files of --examples are copied to (default: results)",
     )
+    add_cluster_options(bat)
     _add_reading(bat)
     output = bat.add_argument_group("output")
     add_json(output)

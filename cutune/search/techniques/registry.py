@@ -47,12 +47,14 @@ class Technique:
     Attributes:
         others: what other tuners call it.
         package: that it needs besides what cutune always needs; empty: none.
+        is_ahead: does it say what it will ask for, so that several can be measured at once?
     """
 
     name: str
     run: Run
     others: tuple[str, ...] = ()
     package: str = ""
+    is_ahead: bool = False
 
     @property
     def is_installed(self) -> bool:
@@ -125,17 +127,32 @@ def _brute_force(tries: Tries, start: Rows, generator: random.Random) -> None:
 
 def _in_turn(tries: Tries, numbers: Iterable[int]) -> None:
     rest = iter(numbers)
-    while some := [tries.space.rows(number) for number in islice(rest, TOGETHER)]:
-        new = [rows for rows in some if rows not in tries.known]
-        tries.expect(new)
-        for rows in new:
-            tries.at(rows)
+    some = _next(tries, rest)
+    while some:
+        # So that no worker waits while the last of these is measured.
+        following = _next(tries, rest)
+        tries.expect([*some, *following])
+        for rows in some:
+            if rows not in tries.known:
+                tries.at(rows)
+        some = following
+
+
+def _next(tries: Tries, numbers: Iterator[int]) -> list[Rows]:
+    return [tries.space.rows(number) for number in islice(numbers, TOGETHER)]
 
 
 TECHNIQUES = (
-    Technique(DEFAULT, local_search),
-    Technique("random", random_search, ("random_sample", "random_sampling", "pure_random")),
-    Technique("brute_force", _brute_force, ("exhaustive", "grid", "grid_search", "full_search")),
+    Technique(DEFAULT, local_search, is_ahead=True),
+    Technique(
+        "random", random_search, ("random_sample", "random_sampling", "pure_random"), is_ahead=True
+    ),
+    Technique(
+        "brute_force",
+        _brute_force,
+        ("exhaustive", "grid", "grid_search", "full_search"),
+        is_ahead=True,
+    ),
     Technique("annealing", annealing, ("simulated_annealing", "pseudo_annealing_search")),
     Technique("dual_annealing", dual_annealing),
     Technique("mcmc", mcmc, ("metropolis",)),

@@ -1,0 +1,86 @@
+"""One run of a program, for a worker. Takes a `Task`, gives its `Outcome`; both travel as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cutune.core.processes import Ended, run_to_end
+from cutune.core.temporary import temporary_folder
+
+#: The variable that names the file to which an instrumented program writes its regions.
+OUTPUT = "CUTUNE_OUTPUT"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is run.
+
+    Attributes:
+        environment: variables that are added to the worker's own.
+        folder: where it is run, and to which relative paths refer.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    seconds: float
+    folder: str
+
+    def to_json(self) -> str:
+        """In one line."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(line: str | bytes) -> Task:
+        """As `to_json` has written it."""
+        entry = json.loads(line)
+        return Task(
+            tuple(entry["command"]), *(entry[n] for n in ("environment", "seconds", "folder"))
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it ended.
+
+    Attributes:
+        log: what it wrote of its regions.
+        seconds: how long it took.
+    """
+
+    ended: Ended
+    log: str
+    seconds: float
+
+    def to_json(self) -> str:
+        """In one line."""
+        # A character for each byte.
+        streams = {n: getattr(self.ended, n).decode("latin-1") for n in ("output", "errors")}
+        ended = {**asdict(self.ended), **streams}
+        return json.dumps({"ended": ended, "log": self.log, "seconds": self.seconds})
+
+    @staticmethod
+    def from_json(line: str | bytes) -> Outcome:
+        """As `to_json` has written it."""
+        entry = json.loads(line)
+        streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
+        return Outcome(Ended(**{**entry["ended"], **streams}), entry["log"], entry["seconds"])
+
+
+def perform(task: Task) -> Outcome:
+    """Run it in a process of its own, until it ends or its time is over."""
+    try:
+        os.chdir(task.folder)
+    except OSError as error:
+        return Outcome(Ended(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
+    with temporary_folder() as folder:
+        log = Path(folder) / "regions.jsonl"
+        began = time.monotonic()
+        environment = {**os.environ, **task.environment, OUTPUT: str(log)}
+        ended = run_to_end(task.command, environment, task.seconds)
+        took = time.monotonic() - began
+        return Outcome(ended, log.read_text() if log.exists() else "", took)

@@ -1,0 +1,66 @@
+"""What runs tasks. `Workers` starts a `Worker` for each of its places, again where one is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from cutune.cluster.task import Outcome, Task
+
+
+class WorkerLostError(Exception):
+    """A worker has ended, or does not answer, and with it what it ran."""
+
+
+class NoWorkerError(WorkerLostError):
+    """None comes to a place, and none will."""
+
+
+class StoppedError(Exception):
+    """A worker was closed while it ran something."""
+
+
+class Worker(Protocol):
+    """Runs one task at a time."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def gpus(self) -> Sequence[str]:
+        """The names of the GPUs that its programs may use."""
+
+    @property
+    def is_alive(self) -> bool:
+        """May it be given a task?"""
+
+    def run(self, task: Task) -> Outcome:
+        """Run it to its end.
+
+        Raises:
+            WorkerLostError: the worker has ended.
+            StoppedError: the worker was closed meanwhile.
+        """
+
+    def close(self) -> None:
+        """End it, and what it runs."""
+
+
+class Workers(Protocol):
+    """Where workers come from."""
+
+    @property
+    def size(self) -> int:
+        """How many there are at once."""
+
+    def start(self, place: int) -> Worker:
+        """A new worker at a place, from 0 on.
+
+        Raises:
+            WorkerLostError: it ends at once; NoWorkerError: there is none.
+            StoppedError: all was closed meanwhile.
+        """
+
+    def close(self) -> None:
+        """End all of them."""
