@@ -130,6 +130,12 @@ class Code(Enum):
         "the launch stands in the argument of a macro, or is compiled as something else; write it"
         " out as a statement",
     )
+    UNCOMPILED_LAUNCH = (
+        277,
+        WARNING,
+        "an #if leaves the launch out of what is compiled; where it should be tuned, give the "
+        "options that compile it, such as -D",
+    )
     EARLY_HEADER = (
         224,
         WARNING,

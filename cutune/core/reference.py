@@ -214,6 +214,8 @@ MEANINGS: dict[Code, str] = {
     "write the kernel's template arguments out.",
     Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its "
     "commas. After `#line` it is not certain what is compiled.",
+    Code.UNCOMPILED_LAUNCH: "Its kernel is not compiled either, perhaps. Nothing is lost where the "
+    "program is built with the options that cutune was given.",
     Code.EARLY_HEADER: "The selection code is inserted before the first line of the source. A "
     "header that nvcc reads even earlier cannot see it.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
@@ -523,6 +525,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
         Code.UNRESOLVED_NAME,
         Code.CONDITIONAL_CODE,
         Code.NOT_COMPILED,
+        Code.UNCOMPILED_LAUNCH,
     ),
     "Write the launch more plainly": (
         Code.DIRECTIVE_IN_LAUNCH,
