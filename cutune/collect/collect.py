@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
-from cutune.collect.effort import affordable, effort, experiments
-from cutune.collect.executed_kernel import counted_on_data
+from cutune.collect.effort import affordable, effort, experiments, with_fewer_trials
+from cutune.collect.executed_kernel import counted_on_data, fewer
 from cutune.collect.own_races import own_races
 from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
@@ -23,6 +23,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit.measurement.measurement import (
     KERNEL_SCHEMA,
@@ -35,8 +36,8 @@ from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
-#: Seconds in which candidates are tried that are proven.
-TRIAL_SECONDS = 30
+#: Seconds in which candidates are tried that are proven, and those that an annotation asserts.
+TRIAL_SECONDS, ASSERTED_SECONDS = 30, 120
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ def _tried(
     annotation asserts.
     """
     run, device = recording.runs[0], recording.device
+    found = [with_fewer_trials(subject, run, recording.launches[0]) for subject in found]
     tried, untried = affordable(found, run, recording.launches[0])
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
@@ -237,15 +239,23 @@ def _tried(
         return list(found)
     session.progress("trying candidates", 0, 1)
     launches = recording.launches[0]
-    # What an annotation asserts has to be tried, however long that takes.
-    seconds = 0 if any(kernel.asserted for kernel in chosen) else TRIAL_SECONDS
+    # What an annotation asserts is used only if it was tried.
+    is_asserted = any(kernel.asserted for kernel in chosen)
+    seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
     sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
-        if trials[kernel.entry].untried and not kernel.variant:
-            session.warn(_untried(kernel, trials[kernel.entry]))
-        if trials[kernel.entry].is_unfinished and not (kernel.variant or run.is_cut):
+        trial = trials[kernel.entry]
+        if kernel.variant:
+            continue
+        if trial.refusal and trial.untried:
+            session.warn(_untried(kernel, trial))
+        elif kernel.asserted and (kernel.rejected or trial.untried):
+            count = len(kernel.candidates())
+            kept = count - len({*kernel.rejected, *trial.rejected})
+            session.warn(fewer(kernel.name, kept, count, "tried"))
+        elif trial.is_unfinished and not (kernel.asserted or run.is_cut):
             session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name))
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
@@ -264,13 +274,16 @@ def _tried(
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
     rejected = {entry: trial.rejected for entry, trial in trials.items()}
-    judged = [
-        replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
-        for s in found
-    ]
+    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
     # A variant may go wrong where the kernel itself does, and nowhere else.
     wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
     return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
+
+
+def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
+    """The same with fewer candidates."""
+    left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
+    return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
 
 
 def _difference(trial: Trial) -> str:

@@ -16,6 +16,8 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 
 #: Warp instructions that trying all candidates of all kernels may take: some ten seconds.
 TRIAL_BUDGET = 2_000_000_000
+#: The same of one kernel that has to be tried, since only an annotation allows its candidates.
+ASSERTED_BUDGET = 3_000_000_000
 
 #: Candidates among which a choice is made at least.
 FEWEST_CANDIDATES = 6
@@ -49,7 +51,10 @@ def affordable(
 
 def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord]) -> int:
     """Warp instructions of launches with each candidate, of as many as are tried."""
-    return sum(LAUNCHES * one_of_each(subject, launches) for subject in found)
+    return sum(
+        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches)
+        for subject in found
+    )
 
 
 def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
@@ -73,6 +78,20 @@ def with_fewer_candidates(
     """
     works = [work for launches in recorded if (work := _most_work(subject, launches))]
     return thinned(subject, max(FEWEST_CANDIDATES, budget // min(works))) if works else subject
+
+
+def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
+    """The kernel with as many candidates as there is time to try, where an annotation asserts them.
+
+    A launch for which a run was too long has too much work.
+    """
+    own = [record for record in launches if subject.is_launch(record)]
+    if not subject.kernel.asserted or not own:
+        return subject
+    if run.is_cut and not all(record.is_executed for record in own):
+        return thinned(subject, FEWEST_CANDIDATES)
+    made = experiments([subject], launches, LAUNCHES)
+    return with_fewer_candidates(subject, [launches], ASSERTED_BUDGET // made)
 
 
 def thinned(subject: Subject, most: int) -> Subject:

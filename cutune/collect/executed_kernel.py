@@ -38,7 +38,9 @@ from cutune.fit.measurement.measurement import (
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
-#: The same, and seconds for that, in a run which itself takes too long to be executed.
+#: Seconds behind which what is not counted yet is left out: a machine may be slow, or busy.
+COUNTING_SECONDS = 90
+#: The same of both in a run which itself takes too long to be executed.
 CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
 SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
@@ -100,8 +102,7 @@ def counted_on_data(
             if subject is not before:
                 count = len(subject.kernel.candidates())
                 kept = count - len(subject.kernel.rejected)
-                said = Diagnostic.at(Code.FEWER_COUNTED, None, kernel=name, kept=kept, count=count)
-                warn(said)
+                warn(fewer(name, kept, count, "counted"))
             if _is_in(subject, sampled):
                 said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
                 warn(said)
@@ -109,6 +110,12 @@ def counted_on_data(
             if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
                 warn(remark)
             yield _measured(subject, largest)
+
+
+def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
+    """So many candidates of a kernel were tried, or counted, in the time that there is."""
+    code = Code.FEWER_COUNTED
+    return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
 
 
 def _unclear_growth(
@@ -155,7 +162,7 @@ def _planned(
         kernels = tuple(subject for subject, _ in chosen)
         effort = sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
-        seconds = CUT_SECONDS if run.is_cut else 0
+        seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 

@@ -560,7 +560,7 @@ class Code(Enum):
         404,
         NOTE,
         "kernel '{kernel}' takes long at these sizes: {kept} of its {count} candidate thread "
-        "blocks were counted, and the choice is among these",
+        "blocks were {done}, and the choice is among these",
     )
     SAMPLED = (
         405,

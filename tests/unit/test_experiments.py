@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.effort import thinned, with_fewer_candidates
+from cutune.collect.effort import (
+    ASSERTED_BUDGET,
+    FEWEST_CANDIDATES,
+    thinned,
+    with_fewer_candidates,
+    with_fewer_trials,
+)
 from cutune.collect.executed_kernel import (
     BUDGET,
     SAMPLED_CANDIDATES,
@@ -106,10 +112,17 @@ def test_each_launch_is_told_with_its_candidates(logs: Logs) -> None:
 def test_launches_of_other_sites_and_torn_ones_are_left_out(logs: Logs) -> None:
     other = [replace(record, site=2) for record in sweep(1000)]
     assert experiments(logs.run(1000, other)) == []
-    # The limit of the log was reached before the launch was made again.
-    assert experiments(logs.run(1000, sweep(1000)[:-1])) == []
+    # The time was over before the second launch was made again.
+    (first,) = experiments(logs.run(1000, [*sweep(1000), *sweep(2000)[:-1]]))
+    assert first.asked.working_threads == 1000
     # No candidate may be launched here.
     assert experiments(logs.run(1000, sweep(1000, ()))) == []
+
+
+def test_what_is_counted_of_a_launch_until_the_time_is_over_counts(logs: Logs) -> None:
+    (found,) = experiments(logs.run(1000, sweep(1000)[:4]))
+    assert {*found.by_block} == {OWN, *[block for block in BLOCKS if block != OWN][:3]}
+    assert experiments(logs.run(1000, sweep(1000)[:1])) == []
 
 
 def test_looking_at_addresses_takes_time_too(logs: Logs) -> None:
@@ -283,6 +296,23 @@ def test_as_many_candidates_are_counted_as_there_is_time_for(logs: Logs) -> None
     assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
     assert found.kernel == kept
     assert {m.block for m in measured} == {*blocks}
+
+
+def test_as_many_asserted_candidates_are_tried_as_there_is_time_for(logs: Logs) -> None:
+    asserted = replace(GATHER, kernel=replace(GATHER.kernel, asserted=True))
+    run = logs.run(1000, [])
+
+    def left(subject: Subject, run: Run, *works: int) -> int:
+        launches = [replace(recorded("gather"), warp_instructions=work) for work in works]
+        kernel = with_fewer_trials(subject, run, launches).kernel
+        return len(kernel.candidates()) - len(kernel.rejected)
+
+    work = ASSERTED_BUDGET // 8
+    assert [left(asserted, run, *[work] * count) for count in (1, 2, 3)] == [8, 6, 6]
+    assert left(asserted, run, work // 100) == left(GATHER, run, 100 * work) == len(BLOCKS)
+    # Not executed: the run was too long for it, or nothing had to be.
+    assert left(asserted, replace(run, is_cut=True), 0) == FEWEST_CANDIDATES
+    assert left(asserted, replace(run, launches_only=True), 0) == len(BLOCKS)
 
 
 def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:
