@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
-from cutune.collect.effort import affordable, effort, experiments, with_fewer_trials
+from cutune.collect.effort import (
+    INSTRUCTIONS_PER_SECOND,
+    affordable,
+    effort,
+    experiments,
+    with_fewer_trials,
+)
 from cutune.collect.executed_kernel import counted_on_data, fewer
 from cutune.collect.own_races import own_races
 from cutune.collect.record import Sweep, record_launches, try_candidates
@@ -242,21 +248,14 @@ def _tried(
     # What an annotation asserts is used only if it was tried.
     is_asserted = any(kernel.asserted for kernel in chosen)
     seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
-    sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES), seconds)
+    work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
+    sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
-        trial = trials[kernel.entry]
-        if kernel.variant:
-            continue
-        if trial.refusal and trial.untried:
-            session.warn(_untried(kernel, trial))
-        elif kernel.asserted and (kernel.rejected or trial.untried):
-            count = len(kernel.candidates())
-            kept = count - len({*kernel.rejected, *trial.rejected})
-            session.warn(fewer(kernel.name, kept, count, "tried"))
-        elif trial.is_unfinished and not (kernel.asserted or run.is_cut):
-            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name))
+        if not kernel.variant:
+            for said in _remarks(kernel, trials[kernel.entry], run):
+                session.warn(said)
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
@@ -293,13 +292,22 @@ def _difference(trial: Trial) -> str:
     return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
 
 
-def _untried(kernel: MeasuredKernel, trial: Trial) -> Diagnostic:
-    """Which candidates of an annotated kernel were not tried, and why."""
-    count, reason = len(trial.untried), trial.refusal
-    if reason == OTHER_SHARED:
+def _remarks(kernel: MeasuredKernel, trial: Trial, run: Run) -> Iterator[Diagnostic]:
+    """What was not tried, and why."""
+    if not kernel.asserted:
+        if trial.unreached and not run.is_cut:
+            yield Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name)
+        return
+    late = {*kernel.rejected, *trial.unreached} - {kernel.original}
+    refused = {*trial.untried} - late
+    if refused and trial.refusal == OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
-        return Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
-    return Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=count)
+        yield Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
+    elif refused:
+        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
+    if late:
+        count = len(kernel.candidates())
+        yield fewer(kernel.name, count - len(late), count, "tried")
 
 
 def measurements(

@@ -18,6 +18,8 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 TRIAL_BUDGET = 2_000_000_000
 #: The same of one kernel that has to be tried, since only an annotation allows its candidates.
 ASSERTED_BUDGET = 3_000_000_000
+#: As many as the emulated device executes in a second, or more.
+INSTRUCTIONS_PER_SECOND = 400_000_000
 
 #: Candidates among which a choice is made at least.
 FEWEST_CANDIDATES = 6
@@ -49,10 +51,13 @@ def affordable(
     )
 
 
-def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord]) -> int:
-    """Warp instructions of launches with each candidate, of as many as are tried."""
+def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
+    """Warp instructions of launches with each candidate, of as many as are tried.
+
+    `unknown`: what counts for a kernel whose launches were not executed.
+    """
     return sum(
-        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches)
+        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
         for subject in found
     )
 

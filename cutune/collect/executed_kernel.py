@@ -239,6 +239,8 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     if not of_runs:
         kernel = subject.kernel
         count = len(kernel.candidates()) - len(kernel.rejected)
+        if count < 2:
+            return "none of its candidate thread blocks could be tried or counted at these sizes"
         return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
         work: dict[object, list[int]] = {}

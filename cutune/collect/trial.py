@@ -43,7 +43,7 @@ class Trial:
         untried: candidates that only an annotation allows, and that were not tried, for instance
             because they do not divide the number of threads at this size, or for want of time.
         refusal: what the launch said of the first of these.
-        is_unfinished: there was no time for some candidate.
+        unreached: candidates for which there was no time.
     """
 
     differing: tuple[Block, ...]
@@ -51,7 +51,7 @@ class Trial:
     error: str = ""
     untried: tuple[Block, ...] = ()
     refusal: str = ""
-    is_unfinished: bool = False
+    unreached: tuple[Block, ...] = ()
 
     @property
     def rejected(self) -> tuple[Block, ...]:
@@ -126,7 +126,7 @@ class TrialRun:
                 next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
                 tuple(sorted(untried)),
                 next((e["error"] for e in own if _is_not_allowed(e)), ""),
-                bool(_missing(kernel, own) - differing),
+                tuple(sorted(_missing(kernel, own) - differing)),
             )
         return found
 
