@@ -24,7 +24,7 @@ from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel,
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
-from cutune.collect.trial import LAUNCHES, OTHER_SHARED, Trial
+from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, Trial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -287,6 +287,8 @@ def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
 
 def _difference(trial: Trial) -> str:
     """How results differ; a block that was not launched has none."""
+    if trial.largest_difference >= NOTHING_IN_COMMON:
+        return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:
         return f"by up to {trial.largest_difference:.3g}"
     return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"

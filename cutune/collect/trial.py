@@ -31,6 +31,8 @@ OTHER_SHARED = "the annotation gives the program's own block other shared memory
 LAUNCHES = 2
 #: Largest relative difference of results: floating-point atomics depend on the order of threads.
 TOLERANCE = 1e-5
+#: What the sweep writes where there is no such difference.
+NOTHING_IN_COMMON = 2
 
 
 @dataclass(frozen=True)
