@@ -17,8 +17,9 @@ from cutune.collect.effort import (
     experiments,
     with_fewer_trials,
 )
-from cutune.collect.executed_kernel import counted_on_data, fewer
+from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
 from cutune.collect.own_races import own_races
+from cutune.collect.own_sizes import at_own_sizes
 from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
@@ -109,7 +110,7 @@ def measure(
             may_execute=any(run.is_cut for run in recording.runs),
         )
         tried = _tried(session, part, recording, seen) if seen else []
-        measured, left = _replay(session, part, tried, known, training)
+        measured, left = _replay(session, part, recording, tried, known, training)
         found.append(measured + _count_on_data(session, part, recording, left, known))
     return found
 
@@ -122,6 +123,7 @@ def _known(session: Session, workspace: Workspace) -> list[Measurement]:
 def _replay(
     session: Session,
     part: Part,
+    recording: Recording,
     found: Sequence[Subject],
     known: Sequence[Measurement],
     training: bool,
@@ -135,6 +137,10 @@ def _replay(
         try:
             counted = _counted(described, known, session)
             if counted.problem and described.kernel.variant:
+                continue
+            own = _at_own_sizes(session, part, recording, described, counted.problem)
+            if own is not None:
+                done.append(replace(own, measurements=[*known, *own.measurements]))
                 continue
             if counted.problem and (described.record.is_executed or counted.functions is None):
                 left.append(_on_data(session, part, described, counted.problem))
@@ -158,10 +164,34 @@ def _replay(
                 sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
                 why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
                 left.append(_on_data(session, part, described, why))
-            else:
-                name = described.kernel.name
-                session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+                continue
+            own = _at_own_sizes(session, part, recording, described, reason)
+            if own is not None:
+                done.append(replace(own, measurements=[*known, *own.measurements]))
+                continue
+            name = described.kernel.name
+            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
+
+
+def _at_own_sizes(
+    session: Session, part: Part, recording: Recording, subject: Subject, problem: str
+) -> Collected | None:
+    """A kernel whose launches nobody had time to execute, at their own sizes.
+
+    None: there is no problem with others, it is executed anyway, or these tell nothing either.
+    """
+    if not problem or subject.record.is_executed:
+        return None
+    found = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
+    if found is None:
+        return None
+    subject = _on_data(session, part, found.subject, problem)
+    run, launches = recording.runs[0], recording.launches[0]
+    if remark := unclear_growth(subject, found.launches, run, launches):
+        session.warn(remark)
+    part.append(subject.kernel, found.measured)
+    return Collected(subject.kernel, found.measured)
 
 
 def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from cutune.collect.effort import experiments, one_of_each, thinned, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
@@ -107,7 +108,8 @@ def counted_on_data(
                 said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
                 warn(said)
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
-            if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
+            asked_for = [one.asked for one in largest]
+            if remark := unclear_growth(subject, asked_for, runs[0], recorded[0]):
                 warn(remark)
             yield _measured(subject, largest)
 
@@ -118,11 +120,11 @@ def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
     return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
 
 
-def _unclear_growth(
-    subject: Subject, largest: Sequence[Experiment], run: Run, launches: Sequence[LaunchRecord]
+def unclear_growth(
+    subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
     """What the sizes of the runs leave open; None: nothing. `run`: one of them, `launches`: its."""
-    seen = [dict(_sizes(subject, one.asked)) for one in largest]
+    seen = [dict(recorded_sizes(subject, one)) for one in largest]
     name = subject.kernel.name
     if not seen[0]:
         return None
@@ -219,7 +221,7 @@ def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
     kernel = subject.kernel
-    smaller, most = _smaller_and_largest(experiments)
+    smaller, most = smaller_and_largest(experiments)
     missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
     subject = replace(subject, kernel=kernel)
@@ -245,7 +247,9 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     for of_run in of_runs:
         work: dict[object, list[int]] = {}
         for one in of_run:
-            work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
+            work.setdefault((one.asked.grid, recorded_sizes(subject, one.asked)), []).append(
+                one.work
+            )
         if not all(_is_told(same) for same in work.values()):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
@@ -259,7 +263,15 @@ def _is_told(works: Sequence[int]) -> bool:
     return is_most or len(alike) == len(works)
 
 
-def _smaller_and_largest(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:
+class _Worked(Protocol):
+    @property
+    def work(self) -> int: ...
+
+
+_W = TypeVar("_W", bound=_Worked)
+
+
+def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
     """Two launches between which growth is measured: the largest, and one with less work.
 
     Of those with little enough work it is the largest: the smallest may fill hardly one block.
@@ -281,7 +293,7 @@ def _measurement(
         code=kernel.code,
         purpose=purpose,
         source=RUN,
-        sizes=_sizes(subject, experiment.asked),
+        sizes=recorded_sizes(subject, experiment.asked),
         grid=record.grid,
         block=block,
         executed_blocks=record.executed_blocks or 0,
@@ -293,7 +305,7 @@ def _measurement(
     )
 
 
-def _sizes(subject: Subject, asked: LaunchRecord) -> tuple[tuple[str, int], ...]:
+def recorded_sizes(subject: Subject, asked: LaunchRecord) -> tuple[tuple[str, int], ...]:
     """The values of the kernel's variables in the launch as the program asked for it."""
     kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
     values = {

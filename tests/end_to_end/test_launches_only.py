@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pytest import approx
 
 from cutune.collect import record
 from cutune.collect.replay import replay
-from tests.end_to_end.tuning import QUICK, cutune
+from tests.end_to_end.tuning import QUICK, cutune, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -120,12 +121,20 @@ int main(int argc, char **argv) {
 """
 
 
-def test_a_kernel_whose_work_no_function_gives_must_be_executed(tmp_path: Path) -> None:
+def test_a_kernel_whose_work_no_function_gives_is_counted_as_it_is_launched(
+    tmp_path: Path,
+) -> None:
     source = tmp_path / "steps.cu"
     source.write_text(STEPS)
     words = ("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300", *QUICK)
-    done = cutune(*words, "--launches-only")
-    assert done.returncode == 1
-    assert "no function of its sizes was found that gives its work [CT418]" in done.stderr
-    assert "[CT414]" in done.stderr
-    assert cutune(*words).returncode == 0
+    predicted = []
+    for number, options in enumerate([(), ("--launches-only",)]):
+        workspace = tmp_path / str(number)
+        done = cutune(*words, *options, "--workspace", workspace, "-o", tmp_path / "tuned.cu")
+        assert done.returncode == 0, done.stderr
+        assert "no function of its sizes was found that gives its work [CT418]" in done.stderr
+        ranked = select("steps", workspace, "n=250")["ranked"]
+        predicted.append({tuple(one["block"]): one["predicted_ms"] for one in ranked})
+    executed, recorded = predicted
+    assert recorded.keys() == executed.keys()
+    assert all(recorded[block] == approx(executed[block], rel=0.02) for block in executed)
