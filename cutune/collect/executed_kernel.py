@@ -100,18 +100,19 @@ def counted_on_data(
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
-            if subject is not before:
-                count = len(subject.kernel.candidates())
-                kept = count - len(subject.kernel.rejected)
-                warn(fewer(name, kept, count, "counted"))
+            largest = [max(one, key=lambda e: e.work) for one in of_runs]
+            measured = _measured(subject, largest)
+            is_cut = any(one.is_cut for of_run in of_runs for one in of_run)
+            if subject is not before or is_cut:
+                count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
+                warn(fewer(name, count - len(left_out), count, "counted"))
             if _is_in(subject, sampled):
                 said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
                 warn(said)
-            largest = [max(one, key=lambda e: e.work) for one in of_runs]
             asked_for = [one.asked for one in largest]
             if remark := unclear_growth(subject, asked_for, runs[0], recorded[0]):
                 warn(remark)
-            yield _measured(subject, largest)
+            yield measured
 
 
 def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:

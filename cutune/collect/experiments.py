@@ -34,10 +34,14 @@ EXTRA_SECONDS = 30
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, made with the program's own thread block and every candidate."""
+    """One launch of the program, made with the program's own thread block and every candidate.
+
+    `is_cut`: the time was over before the last of them.
+    """
 
     asked: LaunchRecord
     by_block: Mapping[Block, LaunchRecord]
+    is_cut: bool = False
 
     @property
     def work(self) -> int:
@@ -132,7 +136,7 @@ def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
                 found.append(Experiment(asked, by_block))
             asked = None
     if asked is not None and len(by_block) > 1 and not found:
-        found.append(Experiment(asked, by_block))
+        found.append(Experiment(asked, by_block, is_cut=True))
     return found
 
 

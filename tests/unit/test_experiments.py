@@ -123,6 +123,9 @@ def test_what_is_counted_of_a_launch_until_the_time_is_over_counts(logs: Logs) -
     (found,) = experiments(logs.run(1000, sweep(1000)[:4]))
     assert {*found.by_block} == {OWN, *[block for block in BLOCKS if block != OWN][:3]}
     assert experiments(logs.run(1000, sweep(1000)[:1])) == []
+    ((kept, _),), said = on_data([logs.run(1000, sweep(1000)[:4])], at(1000))
+    assert {*kept.kernel.candidates()} - {*kept.kernel.rejected} == {*found.by_block}
+    assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
 
 
 def test_looking_at_addresses_takes_time_too(logs: Logs) -> None:
