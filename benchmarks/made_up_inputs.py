@@ -80,7 +80,7 @@ def deck(folder: Path, poses: int) -> None:
 def sea(path: Path, side: int) -> None:
     """Depths in a square of the sea off Sumatra, as Surfer's binary grids hold them: easyWave."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    head = b"DSBB" + struct.pack("2H6d", side, side, 95.0, 107.0, -11.0, 1.0, -5000.0, -10.0)
+    head = b"DSBB" + struct.pack("<2H6d", side, side, 95.0, 107.0, -11.0, 1.0, -5000.0, -10.0)
     draw = random.Random(SEED)
     depths = array.array("f", (draw.uniform(-4000, -3000) for _ in range(DISTINCT)))
     path.write_bytes(head + (depths * (side * side // DISTINCT + 1))[: side * side].tobytes())

@@ -71,7 +71,7 @@ def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most
 
 def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    return _most_work(subject, launches) * len(_left(subject.kernel))
+    return _most_work(subject, launches) * len(fitting(subject.kernel))
 
 
 def with_fewer_candidates(
@@ -82,7 +82,8 @@ def with_fewer_candidates(
     At least `FEWEST_CANDIDATES`.
     """
     works = [work for launches in recorded if (work := _most_work(subject, launches))]
-    return thinned(subject, max(FEWEST_CANDIDATES, budget // min(works))) if works else subject
+    most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
+    return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
 
 
 def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
@@ -105,17 +106,23 @@ def thinned(subject: Subject, most: int) -> Subject:
     The program's own stays, then each time the one that lies farthest from those that do.
     """
     kernel = subject.kernel
-    left = _left(kernel)
-    if most >= len(left):
+    if most >= len(_left(kernel)):
         return subject
-    # Where no guard is known only those can be launched that divide the threads.
-    left = [block for block in left if _divides(kernel, block)]
+    left = fitting(kernel)
     # Counts of a kernel whose grid stays are taken with its smallest block.
     kept = [kernel.original, *([min(left)] if kernel.keeps_grid else [])]
     while len(kept) < min(most, len({*left, *kept})):
         kept.append(max(left, key=lambda block: min(_distance(block, one) for one in kept)))
     rejected = {*kernel.candidates(), *kernel.rejected} - {*kept}
     return replace(subject, kernel=replace(kernel, rejected=tuple(sorted(rejected))))
+
+
+def fitting(kernel: MeasuredKernel) -> list[Block]:
+    """The candidates with which its recorded launches can be made.
+
+    Where no guard is known these are the ones that divide the threads.
+    """
+    return [block for block in _left(kernel) if _divides(kernel, block)]
 
 
 def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:

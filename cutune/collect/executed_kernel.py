@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from cutune.collect.effort import experiments, one_of_each, thinned, with_fewer_candidates
+from cutune.collect.effort import (
+    experiments,
+    fitting,
+    one_of_each,
+    thinned,
+    with_fewer_candidates,
+)
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
@@ -240,10 +246,9 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     """Why no model can be made of these launches; empty if one can."""
     if not of_runs:
-        kernel = subject.kernel
-        count = len(kernel.candidates()) - len(kernel.rejected)
-        if count < 2:
-            return "none of its candidate thread blocks could be tried or counted at these sizes"
+        count = len({*fitting(subject.kernel), subject.kernel.original})
+        if count == 1:
+            return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
         work: dict[object, list[int]] = {}
