@@ -19,8 +19,8 @@ from cutune.collect.effort import (
 )
 from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
 from cutune.collect.own_races import own_races
-from cutune.collect.own_sizes import at_own_sizes
 from cutune.collect.record import Sweep, record_launches, try_candidates
+from cutune.collect.replay.own_sizes import at_own_sizes
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
 
 from cutune.collect.effort import (
     experiments,
@@ -21,10 +20,9 @@ from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
 from cutune.collect.record import RECORDED_LAUNCHES, Sweep
-from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
+from cutune.collect.replay.own_sizes import recorded_sizes, smaller_and_largest
 from cutune.collect.replay.plan import count_block
-from cutune.collect.replay.replay import recorded_extents
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
 from cutune.core.codes import Code
@@ -51,8 +49,6 @@ COUNTING_SECONDS = 90
 CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
 SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
-#: Growth is measured between two launches whose work differs by this factor at least.
-LEAST_GROWTH = 2
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it …
 LARGEST_SPREAD = 4
 #: … unless several come within it of the largest, and do so much of the work together.
@@ -269,25 +265,6 @@ def _is_told(works: Sequence[int]) -> bool:
     return is_most or len(alike) == len(works)
 
 
-class _Worked(Protocol):
-    @property
-    def work(self) -> int: ...
-
-
-_W = TypeVar("_W", bound=_Worked)
-
-
-def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
-    """Two launches between which growth is measured: the largest, and one with less work.
-
-    Of those with little enough work it is the largest: the smallest may fill hardly one block.
-    """
-    ordered = sorted(experiments, key=lambda experiment: experiment.work)
-    most = ordered[-1]
-    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
-    return (smaller or ordered)[-1 if smaller else 0], most
-
-
 def _measurement(
     subject: Subject, purpose: str, experiment: Experiment, block: Block
 ) -> Measurement:
@@ -309,17 +286,6 @@ def _measurement(
         sites=_sites(subject, record),
         setting=kernel.setting,
     )
-
-
-def recorded_sizes(subject: Subject, asked: LaunchRecord) -> tuple[tuple[str, int], ...]:
-    """The values of the kernel's variables in the launch as the program asked for it."""
-    kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
-    values = {
-        name: integer_argument(asked, subject.code, position)
-        for name, position in zip(kernel.parameters, kernel.positions, strict=True)
-    }
-    values |= {f"extent_{axis}": extent for axis, extent in zip("xyz", extents, strict=True)}
-    return tuple((name, values[name]) for name in kernel.variables)
 
 
 def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:

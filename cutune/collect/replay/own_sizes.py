@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Protocol, TypeVar
 
-from cutune.collect.executed_kernel import recorded_sizes, smaller_and_largest
+from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.plan import count_block
-from cutune.collect.replay.replay import Replayer
+from cutune.collect.replay.replay import Replayer, recorded_extents
 from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.device.thread_block import Block
@@ -35,6 +36,8 @@ MOST_LAUNCHES = 8
 TRACED_IN_FULL = 1_000_000
 
 Sizes = tuple[tuple[str, int], ...]
+#: Growth is measured between two launches whose work differs by this factor at least.
+LEAST_GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -141,3 +144,33 @@ def _fits(kernel: MeasuredKernel, block: Block, launches: Sequence[_Launch]) -> 
         for one in launches
         for axis in range(3)
     )
+
+
+def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:
+    """The values of the kernel's variables in the launch as the program asked for it."""
+    kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
+    values = {
+        name: integer_argument(asked, subject.code, position)
+        for name, position in zip(kernel.parameters, kernel.positions, strict=True)
+    }
+    values |= {f"extent_{axis}": extent for axis, extent in zip("xyz", extents, strict=True)}
+    return tuple((name, values[name]) for name in kernel.variables)
+
+
+class _Worked(Protocol):
+    @property
+    def work(self) -> int: ...
+
+
+_W = TypeVar("_W", bound=_Worked)
+
+
+def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
+    """Two launches between which growth is measured: the largest, and one with less work.
+
+    Of those with little enough work it is the largest: the smallest may fill hardly one block.
+    """
+    ordered = sorted(experiments, key=lambda experiment: experiment.work)
+    most = ordered[-1]
+    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
+    return (smaller or ordered)[-1 if smaller else 0], most
