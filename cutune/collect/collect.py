@@ -44,7 +44,7 @@ from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
 #: Seconds in which candidates are tried that are proven, and those that an annotation asserts.
-TRIAL_SECONDS, ASSERTED_SECONDS = 30, 120
+TRIAL_SECONDS, ASSERTED_SECONDS = 30, 60
 
 
 @dataclass(frozen=True)

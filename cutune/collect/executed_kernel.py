@@ -44,7 +44,7 @@ from cutune.fit.measurement.measurement import (
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
 #: Seconds behind which what is not counted yet is left out: a machine may be slow, or busy.
-COUNTING_SECONDS = 90
+COUNTING_SECONDS = 60
 #: The same of both in a run which itself takes too long to be executed.
 CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
