@@ -352,8 +352,8 @@ MEANINGS: dict[Code, str] = {
     Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
     "of `--vary`. With smaller sizes there would be time for that, too.",
     Code.FEWER_COUNTED: "Work that depends on data is counted while the program runs, once per "
-    "candidate; what an annotation asserts is used only where it was tried. With smaller sizes there "
-    "is time for all of them.",
+    "candidate; what an annotation asserts is used only where it was tried. With smaller sizes "
+    "there is time for all of them.",
     Code.SAMPLED: "With smaller sizes there is time for all of them.",
     Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
     "size it is taken to grow as the number of threads does.",
