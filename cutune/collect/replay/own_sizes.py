@@ -62,8 +62,9 @@ class _Launch:
         """The same with another block, its addresses traced; what is counted stands for all."""
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
-            return self.replayer.run(purpose, sizes, block, trace_every=1)
-        found = self.replayer.run(purpose, sizes, block, is_sampled=True)
+            found = self.replayer.run(purpose, sizes, block, trace_every=1)
+        else:
+            found = self.replayer.run(purpose, sizes, block, is_sampled=True)
         return replace(found, executed_blocks=prod(found.grid))
 
 
