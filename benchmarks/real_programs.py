@@ -147,7 +147,9 @@ def _usage(folder: Path) -> list[str]:
 def _template(words: Sequence[str], usage: Sequence[str]) -> tuple[str, list[str]]:
     numbers = [k for k, word in enumerate(words) if k and word.isdigit()]
     named = len(usage) == len(words) - 1
-    repeated = {k for k in numbers if named and _REPEATS.search(usage[k - 1])}
+    repeated = {
+        k for k in numbers if _REPEATS.search(usage[k - 1] if named else _option(words[k - 1]))
+    }
     changed = list(words)
     vary: list[str] = []
     for k in numbers:
@@ -163,6 +165,11 @@ def _template(words: Sequence[str], usage: Sequence[str]) -> tuple[str, list[str
             changed[k] = str(min(value, LARGE))
     quoted = (word if word == "{n}" else shlex.quote(word) for word in changed)
     return " ".join(quoted), vary
+
+
+def _option(word: str) -> str:
+    """The name of an option: `--iterations`."""
+    return word if word.startswith("-") else ""
 
 
 def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
