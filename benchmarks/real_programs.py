@@ -45,7 +45,7 @@ SECONDS = 150.0
 _CODE = re.compile(r"\[(CT\d+)\]")
 #: Lines of the summary of `tune`, and what it says where nothing can be tuned.
 _OUTCOME = re.compile(r"^  \S+:\d+ +(\S+) +(tuned|kept|refused|not modelled)\b", re.MULTILINE)
-_COMPILED = re.compile(r"compiled (\d+) launches through cutune")
+_COMPILED = re.compile(r"compiled (\d+) launch(?:es)? through cutune")
 _REPEATS = re.compile("repe|iter|times|runs|loop|trial", re.IGNORECASE)
 _ADVICE = re.compile(r"try: (--[^\[\n]+?)\s*(?:;|\[CT|$)", re.MULTILINE)
 

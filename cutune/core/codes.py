@@ -687,7 +687,7 @@ class Code(Enum):
     NOTHING_TUNABLE_BUILT = (
         447,
         ERROR,
-        "'{command}' compiled {count} launches through cutune, and none of them can be tuned{why}",
+        "'{command}' compiled {launches} through cutune; not one can be tuned{why}",
     )
 
     NOTHING_MODELLED = (
@@ -822,6 +822,12 @@ class Code(Enum):
         ERROR,
         "'{command}' compiled no tunable launch through cutune; if everything was up to date, add"
         " --clean 'make clean'; if the build names its nvcc, add NVCC='cutune nvcc'",
+    )
+    NO_LAUNCH_COMPILED = (
+        713,
+        ERROR,
+        "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
+        "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
     FRONT_END_FAILED = (
         708,

@@ -514,6 +514,8 @@ MEANINGS: dict[Code, str] = {
     "shell in the current folder.",
     Code.NOTHING_COMPILED: "While the build runs, the first nvcc on PATH is cutune. A build "
     "system that names its compiler by another path has to be given `cutune nvcc`.",
+    Code.NO_LAUNCH_COMPILED: "A launch is tuned where the program makes it. Sources that were up "
+    "to date, and those that another compiler read, are not among these: `--clean 'make clean'`.",
     Code.NOT_PREPROCESSED: "Code that depends on macros from unread headers is not proven.",
 }
 
