@@ -160,12 +160,12 @@ def _replay(
             reason = error.diagnostic.message
             if described.kernel.variant:
                 continue
+            sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
+            why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
             if described.record.is_executed:
-                sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
-                why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
                 left.append(_on_data(session, part, described, why))
                 continue
-            own = _at_own_sizes(session, part, recording, described, reason)
+            own = _at_own_sizes(session, part, recording, described, why)
             if own is not None:
                 done.append(replace(own, measurements=[*known, *own.measurements]))
                 continue
