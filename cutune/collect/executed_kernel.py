@@ -6,8 +6,9 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from cutune.collect.effort import (
     experiments,
@@ -49,6 +50,8 @@ COUNTING_SECONDS = 60
 CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
 SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
+#: At least so many of a launch that nobody had time to execute even once.
+FEWEST_THREADS = 2048
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it …
 LARGEST_SPREAD = 4
 #: … unless several come within it of the largest, and do so much of the work together.
@@ -108,9 +111,8 @@ def counted_on_data(
             if subject is not before or is_cut:
                 count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
                 warn(fewer(name, count - len(left_out), count, "counted"))
-            if _is_in(subject, sampled):
-                said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
-                warn(said)
+            if threads := [one.sampled_threads for one in sampled if _is_in(subject, one)]:
+                warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
             asked_for = [one.asked for one in largest]
             if remark := unclear_growth(subject, asked_for, runs[0], recorded[0]):
                 warn(remark)
@@ -172,8 +174,8 @@ def _planned(
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
-def _is_in(subject: Subject, planned: Iterable[CountedRun]) -> bool:
-    return any(subject is one for counted in planned for one in counted.subjects)
+def _is_in(subject: Subject, counted: CountedRun) -> bool:
+    return any(subject is one for one in counted.subjects)
 
 
 def _sampled(
@@ -193,7 +195,17 @@ def _sampled(
     for number, run, launches, kernels in made[:1] + made[1:][-1:]:
         sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
         executed = replace(run, launches_only=False)
-        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=SAMPLED_THREADS)
+        own = [r for r in launches if any(subject.is_launch(r) for subject in kernels)]
+        yield CountedRun(
+            number, executed, kernels, 1, sweep=sweep, sampled_threads=_sampled_threads(own)
+        )
+
+
+def _sampled_threads(launches: Sequence[LaunchRecord]) -> int:
+    """Threads that are counted of a launch: one that took too long even once has much to do."""
+    threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
+    share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
+    return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
 
 
 def _larger(

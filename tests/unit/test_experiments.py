@@ -269,7 +269,12 @@ def test_the_program_is_told_how_much_to_execute(logs: Logs) -> None:
     launches = [[replace(recorded("gather"), warp_instructions=work)] for work in (BUDGET, 1)]
     on_data([run], launches[:1])
     on_data([run], launches[1:])
-    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0"]
+    # Not even executed once: so much that there is time for a part of each of its 40 blocks.
+    cut = replace(recorded("gather", 40 * 1024, (1024, 1, 1)), warp_instructions=0)
+    on_data([replace(run, is_cut=True)], [[cut]])
+    on_data([replace(run, is_cut=True)], [[replace(cut, grid=(4000, 1, 1))]])
+    few = str(40 * 1024 // SAMPLED_CANDIDATES)
+    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0", few, str(SAMPLED_THREADS)]
 
 
 def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
