@@ -24,7 +24,7 @@ _UNIT = (
     rb"|[kmgt]?i?b(?:yte)?s?/s(?:ec)?|[kmgt]?flops?(?:/s)?|fps|[kmg]?hz|cycles?|x|times faster)"
 )
 _WORD = (
-    rb"(?:time[sd]?|elapsed|duration|took|bandwidth|throughput|speed-?up|performance|rate"
+    rb"(?:time[sd]?|elapsed|duration|took|bandwidth|bw|throughput|speed-?up|performance|rate"
     rb"|milliseconds|seconds|[mun]s|[mu]?secs?|[kmgt]?flops?(?:/s)?|[kmgt]?i?b/s)"
 )
 #: Characters before a number that are looked at.
@@ -32,7 +32,8 @@ _CONTEXT = 64
 #: What stands behind a time or a rate, and what stands before one.
 _BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
 _BEFORE = re.compile(
-    rb"(?<![a-z])" + _WORD + rb"\s*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z", re.IGNORECASE
+    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z",
+    re.IGNORECASE,
 )
 
 
