@@ -1,11 +1,13 @@
 """Do programs of a public collection end tuned? Draws, builds by their Makefiles, tunes, shakes.
 
-    python -m benchmarks.real_programs draw --collection DIR --names FILE WORK
+    python -m benchmarks.real_programs draw [--state N] [--count N] \
+        --collection DIR --names FILE WORK
     python -m benchmarks.real_programs tune [--limit S] WORK [NAME …]
     python -m benchmarks.real_programs shake [--limit S] WORK [NAME …]
     python -m benchmarks.real_programs table WORK
 
-COUNT names are drawn from FILE by random.Random(STATE). Per program: `tune --make` with the first
+COUNT names are drawn from FILE by random.Random(STATE); with another `--state` they are drawn
+from the rest, as many as `--count` says. Per program: `tune --make` with the first
 command of `make -n run`, and `shake` of the sources that its Makefile compiles. What is varied is
 what a user would: the first whole number that is larger than SMALL and is no number of repetitions
 by the program's own usage message. Repetitions become 1 (the last number, where the program says
@@ -43,7 +45,7 @@ SECONDS = 150.0
 _CODE = re.compile(r"\[(CT\d+)\]")
 #: Lines of the summary of `tune`, and what it says where nothing can be tuned.
 _OUTCOME = re.compile(r"^  \S+:\d+ +(\S+) +(tuned|kept|refused|not modelled)\b", re.MULTILINE)
-_COMPILED = re.compile(r"compiled (\d+) launches through cutune")
+_COMPILED = re.compile(r"compiled (\d+) launch(?:es)? through cutune")
 _REPEATS = re.compile("repe|iter|times|runs|loop|trial", re.IGNORECASE)
 _ADVICE = re.compile(r"try: (--[^\[\n]+?)\s*(?:;|\[CT|$)", re.MULTILINE)
 
@@ -85,10 +87,16 @@ class Found:
     command: str = ""
 
 
-def draw(collection: Path, names: Path, work: Path) -> None:
-    """Copy the drawn programs, beside links to all others: some include files of others."""
+def drawn(names: Path, state: int = STATE, count: int = COUNT) -> list[str]:
+    """The names that are drawn; with another state others than those of the first draw."""
     listed = sorted(names.read_text().split())
-    chosen = random.Random(STATE).sample(listed, COUNT)
+    first = random.Random(STATE).sample(listed, COUNT)
+    left = listed if state == STATE else [name for name in listed if name not in first]
+    return random.Random(state).sample(left, count)
+
+
+def draw(collection: Path, chosen: Sequence[str], work: Path) -> None:
+    """Copy the drawn programs, beside links to all others: some include files of others."""
     tree = work / "tree"
     tree.mkdir(parents=True)
     for path in collection.resolve().iterdir():
@@ -139,7 +147,9 @@ def _usage(folder: Path) -> list[str]:
 def _template(words: Sequence[str], usage: Sequence[str]) -> tuple[str, list[str]]:
     numbers = [k for k, word in enumerate(words) if k and word.isdigit()]
     named = len(usage) == len(words) - 1
-    repeated = {k for k in numbers if named and _REPEATS.search(usage[k - 1])}
+    repeated = {
+        k for k in numbers if _REPEATS.search(usage[k - 1] if named else _option(words[k - 1]))
+    }
     changed = list(words)
     vary: list[str] = []
     for k in numbers:
@@ -155,6 +165,11 @@ def _template(words: Sequence[str], usage: Sequence[str]) -> tuple[str, list[str
             changed[k] = str(min(value, LARGE))
     quoted = (word if word == "{n}" else shlex.quote(word) for word in changed)
     return " ".join(quoted), vary
+
+
+def _option(word: str) -> str:
+    """The name of an option: `--iterations`."""
+    return word if word.startswith("-") else ""
 
 
 def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
@@ -304,8 +319,8 @@ def _first(text: str, timed_out: bool = False) -> str:
 def tune_all(work: Path, names: Sequence[str], limit_s: float) -> None:
     """Tune the drawn programs that were not tuned yet, or those named."""
     known = {one.name for one in read(work)}
-    drawn = (work / "names.txt").read_text().split()
-    for name in names or [name for name in drawn if name not in known]:
+    asked = (work / "names.txt").read_text().split()
+    for name in names or [name for name in asked if name not in known]:
         try:
             found = tuned(work / "tree" / name, limit_s)
         except (OSError, ValueError) as error:
@@ -373,6 +388,8 @@ def main() -> int:
     drawing = verbs.add_parser("draw")
     drawing.add_argument("--collection", type=Path, required=True)
     drawing.add_argument("--names", type=Path, required=True)
+    drawing.add_argument("--state", type=int, default=STATE)
+    drawing.add_argument("--count", type=int, default=COUNT)
     drawing.add_argument("work", type=Path)
     for name in ("tune", "shake"):
         running = verbs.add_parser(name)
@@ -382,7 +399,8 @@ def main() -> int:
     verbs.add_parser("table").add_argument("work", type=Path)
     options = parser.parse_args()
     if options.verb == "draw":
-        draw(options.collection, options.names, options.work)
+        chosen = drawn(options.names, options.state, options.count)
+        draw(options.collection, chosen, options.work)
     elif options.verb == "table":
         print(*table(read(options.work)), sep="\n")
     else:

@@ -14,6 +14,7 @@ from math import prod
 
 from cutune.device.thread_block import LARGEST, LARGEST_Z, WARP
 from cutune.frontend.program import DIMENSIONS, Kernel
+from cutune.frontend.syntax.parse import parse
 
 #: A cast, and opening brackets.
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"
@@ -26,6 +27,8 @@ _FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;{)]*\)")
 _WARPS = r"(?:\s*/\s*\w+|\s*>>\s*5)?"
 #: Storage of a collective of cub, named by its type or by another name of that type.
 _STORAGE = re.compile(r"(\w+)\s*(?:<[^;]*>)?\s*::\s*TempStorage\b")
+#: A name behind which arguments stand, perhaps those of a template first.
+_CALL = re.compile(r"\b(\w+)\s*(?:<[^;<>()]*>\s*)?\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -102,7 +105,18 @@ def collective(kernel: Kernel) -> str | None:
 
 
 def _text(kernel: Kernel) -> str:
-    return _COMMENT.sub(" ", kernel.source[kernel.span])
+    """The kernel, and behind it the functions of its file that it calls, by their names."""
+    syntax = parse(kernel.source)
+    left = {
+        function.name: syntax.text((function.first, function.body[1]))
+        for function in syntax.functions
+        if function.is_device_code and not function.is_kernel and function.body is not None
+    }
+    texts = [_COMMENT.sub(" ", kernel.source[kernel.span])]
+    for text in texts:
+        called = [name for name in _CALL.findall(text) if name in left]
+        texts += [_COMMENT.sub(" ", left.pop(name)) for name in dict.fromkeys(called)]
+    return "\n".join(texts)
 
 
 def _has(pattern: str, text: str) -> bool:

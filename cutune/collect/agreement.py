@@ -19,6 +19,23 @@ NUMBER_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
 _HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
 _INTEGER = re.compile(rb"[-+]?\d+")
 _BLANKS = re.compile(rb"[ \t]+")
+_UNIT = (
+    rb"(?:(?:m|u|n|\xb5|\xc2\xb5)?s|(?:milli|micro|nano)?sec(?:ond)?s?|m[us]ecs?|usecs?|min(?:ute)?s?"
+    rb"|[kmgt]?i?b(?:yte)?s?/s(?:ec)?|[kmgt]?flops?(?:/s)?|fps|[kmg]?hz|cycles?|x|times faster)"
+)
+_WORD = (
+    rb"(?:time[sd]?|elapsed|duration|took|bandwidth|bw|throughput|speed-?up|performance|rate"
+    rb"|milliseconds|seconds|[mun]s|[mu]?secs?|[kmgt]?flops?(?:/s)?|[kmgt]?i?b/s)"
+)
+#: Characters before a number that are looked at.
+_CONTEXT = 64
+#: What stands behind a time or a rate, and what stands before one.
+_BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
+_BEFORE = re.compile(
+    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z",
+    re.IGNORECASE,
+)
+
 
 #: Characters of a line that messages show.
 _LONGEST = 60
@@ -106,12 +123,17 @@ class Agreement:
         pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
         return Varying(
             {
-                # If no number varies, only blanks do: then the line is left out.
-                number: _numbers_without_agreement(self, a, b) or None
+                number: self._varying_numbers(a, b)
                 for number, a, b in pairs
                 if self._differ(a, b, frozenset())
             }
         )
+
+    def _varying_numbers(self, a: bytes, b: bytes) -> frozenset[int] | None:
+        """The numbers that vary, and the times beside them, which rounding may have made equal."""
+        found = _numbers_without_agreement(self, a, b)
+        # If no number varies, only blanks do: then the line is left out.
+        return found | frozenset(times(a)) if found else None
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
         """The number of lines with a part that does not vary."""
@@ -203,3 +225,11 @@ def _listed(lines: list[int]) -> str:
         else:
             parts.append([line])
     return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def times(line: bytes) -> Iterator[int]:
+    """Which of its numbers are times or rates."""
+    for index, found in enumerate(NUMBER_TOKEN.finditer(line)):
+        before = line[max(0, found.start() - _CONTEXT) : found.start()]
+        if _BEHIND.match(line, found.end()) or _BEFORE.search(before):
+            yield index

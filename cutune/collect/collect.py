@@ -10,19 +10,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
-from cutune.collect.effort import affordable, effort, experiments
-from cutune.collect.executed_kernel import counted_on_data
+from cutune.collect.effort import (
+    INSTRUCTIONS_PER_SECOND,
+    affordable,
+    effort,
+    experiments,
+    with_fewer_trials,
+)
+from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
 from cutune.collect.own_races import own_races
 from cutune.collect.record import Sweep, record_launches, try_candidates
+from cutune.collect.replay.own_sizes import at_own_sizes
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
-from cutune.collect.trial import LAUNCHES, OTHER_SHARED, Trial
+from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, Trial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit.measurement.measurement import (
     KERNEL_SCHEMA,
@@ -35,8 +43,8 @@ from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
-#: Seconds in which candidates are tried that are proven.
-TRIAL_SECONDS = 30
+#: Seconds in which candidates are tried that are proven, and those that an annotation asserts.
+TRIAL_SECONDS, ASSERTED_SECONDS = 30, 60
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ def measure(
             may_execute=any(run.is_cut for run in recording.runs),
         )
         tried = _tried(session, part, recording, seen) if seen else []
-        measured, left = _replay(session, part, tried, known, training)
+        measured, left = _replay(session, part, recording, tried, known, training)
         found.append(measured + _count_on_data(session, part, recording, left, known))
     return found
 
@@ -115,6 +123,7 @@ def _known(session: Session, workspace: Workspace) -> list[Measurement]:
 def _replay(
     session: Session,
     part: Part,
+    recording: Recording,
     found: Sequence[Subject],
     known: Sequence[Measurement],
     training: bool,
@@ -128,6 +137,10 @@ def _replay(
         try:
             counted = _counted(described, known, session)
             if counted.problem and described.kernel.variant:
+                continue
+            own = _at_own_sizes(session, part, recording, described, counted.problem)
+            if own is not None:
+                done.append(replace(own, measurements=[*known, *own.measurements]))
                 continue
             if counted.problem and (described.record.is_executed or counted.functions is None):
                 left.append(_on_data(session, part, described, counted.problem))
@@ -147,14 +160,38 @@ def _replay(
             reason = error.diagnostic.message
             if described.kernel.variant:
                 continue
+            sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
+            why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
             if described.record.is_executed:
-                sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
-                why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
                 left.append(_on_data(session, part, described, why))
-            else:
-                name = described.kernel.name
-                session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+                continue
+            own = _at_own_sizes(session, part, recording, described, why)
+            if own is not None:
+                done.append(replace(own, measurements=[*known, *own.measurements]))
+                continue
+            name = described.kernel.name
+            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
+
+
+def _at_own_sizes(
+    session: Session, part: Part, recording: Recording, subject: Subject, problem: str
+) -> Collected | None:
+    """A kernel whose launches nobody had time to execute, at their own sizes.
+
+    None: there is no problem with others, it is executed anyway, or these tell nothing either.
+    """
+    if not problem or subject.record.is_executed:
+        return None
+    found = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
+    if found is None:
+        return None
+    subject = _on_data(session, part, found.subject, problem)
+    run, launches = recording.runs[0], recording.launches[0]
+    if remark := unclear_growth(subject, found.launches, run, launches):
+        session.warn(remark)
+    part.append(subject.kernel, found.measured)
+    return Collected(subject.kernel, found.measured)
 
 
 def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:
@@ -228,6 +265,7 @@ def _tried(
     annotation asserts.
     """
     run, device = recording.runs[0], recording.device
+    found = [with_fewer_trials(subject, run, recording.launches[0]) for subject in found]
     tried, untried = affordable(found, run, recording.launches[0])
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
@@ -237,16 +275,17 @@ def _tried(
         return list(found)
     session.progress("trying candidates", 0, 1)
     launches = recording.launches[0]
-    # What an annotation asserts has to be tried, however long that takes.
-    seconds = 0 if any(kernel.asserted for kernel in chosen) else TRIAL_SECONDS
-    sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES), seconds)
+    # What an annotation asserts is used only if it was tried.
+    is_asserted = any(kernel.asserted for kernel in chosen)
+    seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
+    work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
+    sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
-        if trials[kernel.entry].untried and not kernel.variant:
-            session.warn(_untried(kernel, trials[kernel.entry]))
-        if trials[kernel.entry].is_unfinished and not (kernel.variant or run.is_cut):
-            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name))
+        if not kernel.variant:
+            for said in _remarks(kernel, trials[kernel.entry], run):
+                session.warn(said)
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
@@ -264,29 +303,43 @@ def _tried(
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
     rejected = {entry: trial.rejected for entry, trial in trials.items()}
-    judged = [
-        replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
-        for s in found
-    ]
+    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
     # A variant may go wrong where the kernel itself does, and nowhere else.
     wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
     return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
 
+def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
+    """The same with fewer candidates."""
+    left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
+    return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
+
+
 def _difference(trial: Trial) -> str:
     """How results differ; a block that was not launched has none."""
+    if trial.largest_difference >= NOTHING_IN_COMMON:
+        return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:
         return f"by up to {trial.largest_difference:.3g}"
     return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
 
 
-def _untried(kernel: MeasuredKernel, trial: Trial) -> Diagnostic:
-    """Which candidates of an annotated kernel were not tried, and why."""
-    count, reason = len(trial.untried), trial.refusal
-    if reason == OTHER_SHARED:
+def _remarks(kernel: MeasuredKernel, trial: Trial, run: Run) -> Iterator[Diagnostic]:
+    """What was not tried, and why."""
+    if not kernel.asserted:
+        if trial.unreached and not run.is_cut:
+            yield Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name)
+        return
+    late = {*kernel.rejected, *trial.unreached} - {kernel.original}
+    refused = {*trial.untried} - late
+    if refused and trial.refusal == OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
-        return Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
-    return Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=count)
+        yield Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
+    elif refused:
+        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
+    if late:
+        count = len(kernel.candidates())
+        yield fewer(kernel.name, count - len(late), count, "tried")
 
 
 def measurements(

@@ -16,6 +16,10 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 
 #: Warp instructions that trying all candidates of all kernels may take: some ten seconds.
 TRIAL_BUDGET = 2_000_000_000
+#: The same of one kernel that has to be tried, since only an annotation allows its candidates.
+ASSERTED_BUDGET = 3_000_000_000
+#: As many as the emulated device executes in a second, or more.
+INSTRUCTIONS_PER_SECOND = 400_000_000
 
 #: Candidates among which a choice is made at least.
 FEWEST_CANDIDATES = 6
@@ -47,9 +51,15 @@ def affordable(
     )
 
 
-def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord]) -> int:
-    """Warp instructions of launches with each candidate, of as many as are tried."""
-    return sum(LAUNCHES * one_of_each(subject, launches) for subject in found)
+def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
+    """Warp instructions of launches with each candidate, of as many as are tried.
+
+    `unknown`: what counts for a kernel whose launches were not executed.
+    """
+    return sum(
+        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
+        for subject in found
+    )
 
 
 def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
@@ -61,7 +71,7 @@ def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most
 
 def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    return _most_work(subject, launches) * len(_left(subject.kernel))
+    return _most_work(subject, launches) * len(fitting(subject.kernel))
 
 
 def with_fewer_candidates(
@@ -72,7 +82,22 @@ def with_fewer_candidates(
     At least `FEWEST_CANDIDATES`.
     """
     works = [work for launches in recorded if (work := _most_work(subject, launches))]
-    return thinned(subject, max(FEWEST_CANDIDATES, budget // min(works))) if works else subject
+    most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
+    return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
+
+
+def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
+    """The kernel with as many candidates as there is time to try, where an annotation asserts them.
+
+    A launch for which a run was too long has too much work.
+    """
+    own = [record for record in launches if subject.is_launch(record)]
+    if not subject.kernel.asserted or not own:
+        return subject
+    if run.is_cut and not all(record.is_executed for record in own):
+        return thinned(subject, FEWEST_CANDIDATES)
+    made = experiments([subject], launches, LAUNCHES)
+    return with_fewer_candidates(subject, [launches], ASSERTED_BUDGET // made)
 
 
 def thinned(subject: Subject, most: int) -> Subject:
@@ -81,17 +106,23 @@ def thinned(subject: Subject, most: int) -> Subject:
     The program's own stays, then each time the one that lies farthest from those that do.
     """
     kernel = subject.kernel
-    left = _left(kernel)
-    if most >= len(left):
+    if most >= len(_left(kernel)):
         return subject
-    # Where no guard is known only those can be launched that divide the threads.
-    left = [block for block in left if _divides(kernel, block)]
+    left = fitting(kernel)
     # Counts of a kernel whose grid stays are taken with its smallest block.
     kept = [kernel.original, *([min(left)] if kernel.keeps_grid else [])]
     while len(kept) < min(most, len({*left, *kept})):
         kept.append(max(left, key=lambda block: min(_distance(block, one) for one in kept)))
     rejected = {*kernel.candidates(), *kernel.rejected} - {*kept}
     return replace(subject, kernel=replace(kernel, rejected=tuple(sorted(rejected))))
+
+
+def fitting(kernel: MeasuredKernel) -> list[Block]:
+    """The candidates with which its recorded launches can be made.
+
+    Where no guard is known these are the ones that divide the threads.
+    """
+    return [block for block in _left(kernel) if _divides(kernel, block)]
 
 
 def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:

@@ -6,18 +6,24 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
-from cutune.collect.effort import experiments, one_of_each, thinned, with_fewer_candidates
+from cutune.collect.effort import (
+    experiments,
+    fitting,
+    one_of_each,
+    thinned,
+    with_fewer_candidates,
+)
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
 from cutune.collect.record import RECORDED_LAUNCHES, Sweep
-from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
+from cutune.collect.replay.own_sizes import recorded_sizes, smaller_and_largest
 from cutune.collect.replay.plan import count_block
-from cutune.collect.replay.replay import recorded_extents
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
 from cutune.core.codes import Code
@@ -38,12 +44,14 @@ from cutune.fit.measurement.measurement import (
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
-#: The same, and seconds for that, in a run which itself takes too long to be executed.
+#: Seconds behind which what is not counted yet is left out: a machine may be slow, or busy.
+COUNTING_SECONDS = 60
+#: The same of both in a run which itself takes too long to be executed.
 CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
 #: Threads that are counted of a launch which takes longer, and candidates that it is made with.
 SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
-#: Growth is measured between two launches whose work differs by this factor at least.
-LEAST_GROWTH = 2
+#: At least so many of a launch that nobody had time to execute even once.
+FEWEST_THREADS = 2048
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it …
 LARGEST_SPREAD = 4
 #: … unless several come within it of the largest, and do so much of the work together.
@@ -97,25 +105,31 @@ def counted_on_data(
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
-            if subject is not before:
-                count = len(subject.kernel.candidates())
-                kept = count - len(subject.kernel.rejected)
-                said = Diagnostic.at(Code.FEWER_COUNTED, None, kernel=name, kept=kept, count=count)
-                warn(said)
-            if _is_in(subject, sampled):
-                said = Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=SAMPLED_THREADS)
-                warn(said)
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
-            if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
+            measured = _measured(subject, largest)
+            is_cut = any(one.is_cut for of_run in of_runs for one in of_run)
+            if subject is not before or is_cut:
+                count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
+                warn(fewer(name, count - len(left_out), count, "counted"))
+            if threads := [one.sampled_threads for one in sampled if _is_in(subject, one)]:
+                warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
+            asked_for = [one.asked for one in largest]
+            if remark := unclear_growth(subject, asked_for, runs[0], recorded[0]):
                 warn(remark)
-            yield _measured(subject, largest)
+            yield measured
 
 
-def _unclear_growth(
-    subject: Subject, largest: Sequence[Experiment], run: Run, launches: Sequence[LaunchRecord]
+def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
+    """So many candidates of a kernel were tried, or counted, in the time that there is."""
+    code = Code.FEWER_COUNTED
+    return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
+
+
+def unclear_growth(
+    subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
     """What the sizes of the runs leave open; None: nothing. `run`: one of them, `launches`: its."""
-    seen = [dict(_sizes(subject, one.asked)) for one in largest]
+    seen = [dict(recorded_sizes(subject, one)) for one in largest]
     name = subject.kernel.name
     if not seen[0]:
         return None
@@ -155,13 +169,13 @@ def _planned(
         kernels = tuple(subject for subject, _ in chosen)
         effort = sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
-        seconds = CUT_SECONDS if run.is_cut else 0
+        seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
-def _is_in(subject: Subject, planned: Iterable[CountedRun]) -> bool:
-    return any(subject is one for counted in planned for one in counted.subjects)
+def _is_in(subject: Subject, counted: CountedRun) -> bool:
+    return any(subject is one for one in counted.subjects)
 
 
 def _sampled(
@@ -181,7 +195,17 @@ def _sampled(
     for number, run, launches, kernels in made[:1] + made[1:][-1:]:
         sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
         executed = replace(run, launches_only=False)
-        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=SAMPLED_THREADS)
+        own = [r for r in launches if any(subject.is_launch(r) for subject in kernels)]
+        yield CountedRun(
+            number, executed, kernels, 1, sweep=sweep, sampled_threads=_sampled_threads(own)
+        )
+
+
+def _sampled_threads(launches: Sequence[LaunchRecord]) -> int:
+    """Threads that are counted of a launch: one that took too long even once has much to do."""
+    threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
+    share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
+    return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
 
 
 def _larger(
@@ -212,7 +236,7 @@ def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
     kernel = subject.kernel
-    smaller, most = _smaller_and_largest(experiments)
+    smaller, most = smaller_and_largest(experiments)
     missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
     subject = replace(subject, kernel=kernel)
@@ -230,13 +254,16 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     """Why no model can be made of these launches; empty if one can."""
     if not of_runs:
-        kernel = subject.kernel
-        count = len(kernel.candidates()) - len(kernel.rejected)
+        count = len({*fitting(subject.kernel), subject.kernel.original})
+        if count == 1:
+            return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
         work: dict[object, list[int]] = {}
         for one in of_run:
-            work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
+            work.setdefault((one.asked.grid, recorded_sizes(subject, one.asked)), []).append(
+                one.work
+            )
         if not all(_is_told(same) for same in work.values()):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
@@ -250,17 +277,6 @@ def _is_told(works: Sequence[int]) -> bool:
     return is_most or len(alike) == len(works)
 
 
-def _smaller_and_largest(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:
-    """Two launches between which growth is measured: the largest, and one with less work.
-
-    Of those with little enough work it is the largest: the smallest may fill hardly one block.
-    """
-    ordered = sorted(experiments, key=lambda experiment: experiment.work)
-    most = ordered[-1]
-    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
-    return (smaller or ordered)[-1 if smaller else 0], most
-
-
 def _measurement(
     subject: Subject, purpose: str, experiment: Experiment, block: Block
 ) -> Measurement:
@@ -272,7 +288,7 @@ def _measurement(
         code=kernel.code,
         purpose=purpose,
         source=RUN,
-        sizes=_sizes(subject, experiment.asked),
+        sizes=recorded_sizes(subject, experiment.asked),
         grid=record.grid,
         block=block,
         executed_blocks=record.executed_blocks or 0,
@@ -282,17 +298,6 @@ def _measurement(
         sites=_sites(subject, record),
         setting=kernel.setting,
     )
-
-
-def _sizes(subject: Subject, asked: LaunchRecord) -> tuple[tuple[str, int], ...]:
-    """The values of the kernel's variables in the launch as the program asked for it."""
-    kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
-    values = {
-        name: integer_argument(asked, subject.code, position)
-        for name, position in zip(kernel.parameters, kernel.positions, strict=True)
-    }
-    values |= {f"extent_{axis}": extent for axis, extent in zip("xyz", extents, strict=True)}
-    return tuple((name, values[name]) for name in kernel.variables)
 
 
 def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:

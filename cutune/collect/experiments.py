@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -34,10 +34,14 @@ EXTRA_SECONDS = 30
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, made with the program's own thread block and every candidate."""
+    """One launch of the program, made with the program's own thread block and every candidate.
+
+    `is_cut`: the time was over before the last of them.
+    """
 
     asked: LaunchRecord
     by_block: Mapping[Block, LaunchRecord]
+    is_cut: bool = False
 
     @property
     def work(self) -> int:
@@ -99,13 +103,12 @@ class CountedRun:
 
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
         kernels = [subject.kernel for subject in self.subjects]
-        left_out = {(s, k.variant, b) for k in kernels for s in k.sites for b in k.rejected}
         # A launch is made as asked for, then with each candidate, then as asked for again.
         lines = self.launches * (2 + max(len(kernel.candidates()) for kernel in kernels))
         return {
             **os.environ,
             **device_environment(device, log.parent),
-            **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(left_out),
+            **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(),
             **self.sweep.ending(self.run),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
@@ -115,8 +118,12 @@ class CountedRun:
         }
 
 
-def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
-    """Group the launches of one site: one as asked for, its candidates, the first one again."""
+def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
+    """Group the launches of one site: one as asked for, its candidates, the first one again.
+
+    Where the time was over in the first of them, what was counted until then is left.
+    """
+    found: list[Experiment] = []
     asked: LaunchRecord | None = None
     by_block: dict[Block, LaunchRecord] = {}
     for record in records:
@@ -126,8 +133,11 @@ def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
             by_block[record.block] = record
         else:
             if len(by_block) > 1:
-                yield Experiment(asked, by_block)
+                found.append(Experiment(asked, by_block))
             asked = None
+    if asked is not None and len(by_block) > 1 and not found:
+        found.append(Experiment(asked, by_block, is_cut=True))
+    return found
 
 
 def _whole(record: LaunchRecord) -> LaunchRecord:

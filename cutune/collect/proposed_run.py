@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cutune.collect.run import Run
 from cutune.emulator.launch_log import LaunchRecord
 
 #: Smaller numbers are seldom sizes: steps, radii, selectors.
 LEAST_SIZE = 8
+#: Work may double with each step of a number below, as with the depth of a search: it is reduced
+#: a little only.
+STEPWISE = 64
 #: Bytes of an integer argument; the lower half of a wider one holds its value, too.
 _WIDTH = 4
 _HOLE = "{n}"
@@ -25,15 +28,24 @@ _PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
 
 def try_smaller(run: Run, launches: Sequence[LaunchRecord]) -> str:
     """`; try: --run './app {n}' --vary n=128,256` for n = 1024; empty where no size is found."""
-    return _proposed(run, launches, (8, 4))
+
+    def smaller(size: int) -> tuple[int, int]:
+        return (size * 3 // 5, size * 4 // 5) if size < STEPWISE else (size // 8, size // 4)
+
+    return _proposed(run, launches, smaller)
 
 
 def try_two(run: Run, launches: Sequence[LaunchRecord]) -> str:
     """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
-    return _proposed(run, launches, (2, 1)) or ", such as --run './app {n}' --vary n=256,1024"
+    return (
+        _proposed(run, launches, lambda size: (size // 2, size))
+        or ", such as --run './app {n}' --vary n=256,1024"
+    )
 
 
-def _proposed(run: Run, launches: Sequence[LaunchRecord], divisors: tuple[int, int]) -> str:
+def _proposed(
+    run: Run, launches: Sequence[LaunchRecord], sizes: Callable[[int], tuple[int, int]]
+) -> str:
     if run.values or run.shell:
         return ""
     given = {number for launch in launches for number in _numbers(launch.parameters)}
@@ -43,7 +55,7 @@ def _proposed(run: Run, launches: Sequence[LaunchRecord], divisors: tuple[int, i
         if found is not None and size >= LEAST_SIZE and size in given:
             words = [*run.words]
             words[place] = f"{found[1] or ''}{_HOLE}"
-            values = ",".join(str(size // divisor) for divisor in divisors)
+            values = ",".join(map(str, sizes(size)))
             return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
     return ""
 

@@ -31,6 +31,8 @@ OTHER_SHARED = "the annotation gives the program's own block other shared memory
 LAUNCHES = 2
 #: Largest relative difference of results: floating-point atomics depend on the order of threads.
 TOLERANCE = 1e-5
+#: What the sweep writes where there is no such difference.
+NOTHING_IN_COMMON = 2
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,9 @@ class Trial:
         differing: those whose results differ, or that could not be launched.
         largest_difference: of their results. error: what CUDA said of the first that failed.
         untried: candidates that only an annotation allows, and that were not tried, for instance
-            because they do not divide the number of threads at this size.
+            because they do not divide the number of threads at this size, or for want of time.
         refusal: what the launch said of the first of these.
-        is_unfinished: there was no time for some candidate.
+        unreached: candidates for which there was no time.
     """
 
     differing: tuple[Block, ...]
@@ -51,7 +53,7 @@ class Trial:
     error: str = ""
     untried: tuple[Block, ...] = ()
     refusal: str = ""
-    is_unfinished: bool = False
+    unreached: tuple[Block, ...] = ()
 
     @property
     def rejected(self) -> tuple[Block, ...]:
@@ -79,7 +81,7 @@ class TrialRun:
             f"{number(site)} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
             for kernel in self.kernels
             for site in kernel.sites
-            for x, y, z in kernel.candidates()
+            for x, y, z in _chosen(kernel)
             if (site, kernel.variant, (x, y, z)) not in broken
         ]
         candidates = self.folder / "candidates"
@@ -106,7 +108,7 @@ class TrialRun:
             (s, kernel.variant, block)
             for kernel in self.kernels
             for s in kernel.sites
-            for block in kernel.candidates()
+            for block in _chosen(kernel)
         }
         return frozenset(failed) if wanted - seen else frozenset()
 
@@ -126,7 +128,7 @@ class TrialRun:
                 next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
                 tuple(sorted(untried)),
                 next((e["error"] for e in own if _is_not_allowed(e)), ""),
-                not kernel.asserted and bool(_missing(kernel, own) - differing),
+                tuple(sorted(_missing(kernel, own) - differing)),
             )
         return found
 
@@ -154,7 +156,7 @@ def _differing(
     found = {as_block(e["block"]) for e in judged if not _same(e)}
     found |= {
         block
-        for block in kernel.candidates()
+        for block in _chosen(kernel)
         for site in kernel.sites
         if (site, kernel.variant, block) in broken
     }
@@ -163,7 +165,7 @@ def _differing(
 
 def _missing(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
     """Candidates of which the run said nothing."""
-    return {*kernel.candidates()} - {as_block(e["block"]) for e in entries}
+    return {*_chosen(kernel)} - {as_block(e["block"]) for e in entries}
 
 
 def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
@@ -171,20 +173,25 @@ def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> se
     if not kernel.asserted:
         return set()
     tried = {as_block(e["block"]) for e in entries if not _is_not_allowed(e)}
-    return {block for block in kernel.candidates() if _may_differ(kernel, block)} - tried
+    return {block for block in _chosen(kernel) if _may_differ(kernel, block)} - tried
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
     """Broken attempts, and those with as many threads: an array may be too short for them."""
     found = set()
     for kernel in kernels:
-        blocks = [block for block in kernel.candidates() if _may_differ(kernel, block)]
+        blocks = [block for block in _chosen(kernel) if _may_differ(kernel, block)]
         for site in kernel.sites:
             tried = [(site, kernel.variant, block) for block in blocks]
             least = min((prod(a[2]) for a in tried if a in broken), default=None)
             if least is not None:
                 found |= {attempt for attempt in tried if prod(attempt[2]) >= least}
     return found
+
+
+def _chosen(kernel: MeasuredKernel) -> list[Block]:
+    """The candidates that were not left out before."""
+    return [block for block in kernel.candidates() if block not in kernel.rejected]
 
 
 def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:

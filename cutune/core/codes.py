@@ -130,6 +130,12 @@ class Code(Enum):
         "the launch stands in the argument of a macro, or is compiled as something else; write it"
         " out as a statement",
     )
+    UNCOMPILED_LAUNCH = (
+        277,
+        WARNING,
+        "an #if leaves the launch out of what is compiled; where it should be tuned, give the "
+        "options that compile it, such as -D",
+    )
     EARLY_HEADER = (
         224,
         WARNING,
@@ -554,7 +560,7 @@ class Code(Enum):
         404,
         NOTE,
         "kernel '{kernel}' takes long at these sizes: {kept} of its {count} candidate thread "
-        "blocks were counted, and the choice is among these",
+        "blocks were {done}, and the choice is among these",
     )
     SAMPLED = (
         405,
@@ -681,7 +687,7 @@ class Code(Enum):
     NOTHING_TUNABLE_BUILT = (
         447,
         ERROR,
-        "'{command}' compiled {count} launches through cutune, and none of them can be tuned{why}",
+        "'{command}' compiled {launches} through cutune; not one can be tuned{why}",
     )
 
     NOTHING_MODELLED = (
@@ -816,6 +822,12 @@ class Code(Enum):
         ERROR,
         "'{command}' compiled no tunable launch through cutune; if everything was up to date, add"
         " --clean 'make clean'; if the build names its nvcc, add NVCC='cutune nvcc'",
+    )
+    NO_LAUNCH_COMPILED = (
+        713,
+        ERROR,
+        "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
+        "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
     FRONT_END_FAILED = (
         708,

@@ -231,6 +231,8 @@ MEANINGS: dict[Code, str] = {
     "write the kernel's template arguments out.",
     Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its "
     "commas. After `#line` it is not certain what is compiled.",
+    Code.UNCOMPILED_LAUNCH: "Its kernel is not compiled either, perhaps. Nothing is lost where the "
+    "program is built with the options that cutune was given.",
     Code.EARLY_HEADER: "The selection code is inserted before the first line of the source. A "
     "header that nvcc reads even earlier cannot see it.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
@@ -367,7 +369,8 @@ MEANINGS: dict[Code, str] = {
     Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
     "of `--vary`. With smaller sizes there would be time for that, too.",
     Code.FEWER_COUNTED: "Work that depends on data is counted while the program runs, once per "
-    "candidate. With smaller sizes there is time for all of them.",
+    "candidate; what an annotation asserts is used only where it was tried. With smaller sizes "
+    "there is time for all of them.",
     Code.SAMPLED: "With smaller sizes there is time for all of them.",
     Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
     "size it is taken to grow as the number of threads does.",
@@ -528,6 +531,8 @@ MEANINGS: dict[Code, str] = {
     "shell in the current folder.",
     Code.NOTHING_COMPILED: "While the build runs, the first nvcc on PATH is cutune. A build "
     "system that names its compiler by another path has to be given `cutune nvcc`.",
+    Code.NO_LAUNCH_COMPILED: "A launch is tuned where the program makes it. Sources that were up "
+    "to date, and those that another compiler read, are not among these: `--clean 'make clean'`.",
     Code.NOT_PREPROCESSED: "Code that depends on macros from unread headers is not proven.",
 }
 
@@ -540,6 +545,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
         Code.UNRESOLVED_NAME,
         Code.CONDITIONAL_CODE,
         Code.NOT_COMPILED,
+        Code.UNCOMPILED_LAUNCH,
     ),
     "Write the launch more plainly": (
         Code.DIRECTIVE_IN_LAUNCH,

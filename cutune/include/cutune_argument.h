@@ -60,15 +60,16 @@ struct cutune_element_of {
 
 template <class T>
 struct cutune_describe_pointee {
-    typedef typename std::remove_cv<T>::type plain;
+    // `float a[6][5]` as a parameter points to rows.
+    typedef typename std::remove_cv<typename std::remove_all_extents<T>::type>::type plain;
     static cutune_argument of(const volatile void *address) {
         cutune_argument argument = cutune_empty_argument(cutune_pointer_kind);
         argument.address = reinterpret_cast<size_t>(address);
         argument.element = cutune_element_of<plain>::value;
         argument.writable = !std::is_const<T>::value;
-        argument.pointers = std::is_pointer<T>::value;
-        argument.may_nest = std::is_class<T>::value || std::is_union<T>::value ||
-                            std::is_void<T>::value || std::is_pointer<T>::value;
+        argument.pointers = std::is_pointer<plain>::value;
+        argument.may_nest = std::is_class<plain>::value || std::is_union<plain>::value ||
+                            std::is_void<plain>::value || std::is_pointer<plain>::value;
         return argument;
     }
 };

@@ -6,12 +6,18 @@ vary from run to run, those beside a unit or a word of time, and parameters that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
-from cutune.collect.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying
+from cutune.collect.agreement import (
+    NOTHING,
+    NUMBER_TOKEN,
+    Agreement,
+    OtherLength,
+    Varying,
+    times,
+)
 from cutune.search.regions import Failure, Ran
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
@@ -20,21 +26,6 @@ from cutune.space.parameter import shown
 ABSOLUTE = 1e-5
 #: The program runs so often again until a difference counts.
 CONFIRMING_RUNS = 2
-_UNIT = (
-    rb"(?:(?:m|u|n|\xb5|\xc2\xb5)?s|(?:milli|micro|nano)?sec(?:ond)?s?|m[us]ecs?|usecs?|min(?:ute)?s?"
-    rb"|[kmgt]?i?b(?:yte)?s?/s(?:ec)?|[kmgt]?flops?(?:/s)?|fps|[kmg]?hz|cycles?|x|times faster)"
-)
-_WORD = (
-    rb"(?:time[sd]?|elapsed|duration|took|bandwidth|throughput|speed-?up|performance|rate"
-    rb"|milliseconds|seconds|[mun]s|[mu]?secs?|[kmgt]?flops?(?:/s)?|[kmgt]?i?b/s)"
-)
-#: Characters before a number that are looked at.
-_CONTEXT = 64
-#: What stands behind a time or a rate, and what stands before one.
-_BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
-_BEFORE = re.compile(
-    rb"(?<![a-z])" + _WORD + rb"\s*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z", re.IGNORECASE
-)
 
 
 def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
@@ -102,7 +93,7 @@ class OwnResult:
             self.rules.lines(own), self.rules.lines(output), strict=False
         ):
             if line != other:
-                found = (*_times(line), *_printed(line, other, self.values, values))
+                found = (*times(line), *_printed(line, other, self.values, values))
                 left_out[number] = frozenset(found)
         return self.rules.difference(own, output, self._varying | Varying(left_out))
 
@@ -114,14 +105,6 @@ class OwnResult:
                 self._varying |= self.rules.varying(own, again.output)
         except OtherLength:
             self._is_compared = False
-
-
-def _times(line: bytes) -> Iterator[int]:
-    """Which of its numbers are times or rates."""
-    for index, found in enumerate(NUMBER_TOKEN.finditer(line)):
-        before = line[max(0, found.start() - _CONTEXT) : found.start()]
-        if _BEHIND.match(line, found.end()) or _BEFORE.search(before):
-            yield index
 
 
 def _printed(

@@ -36,6 +36,9 @@ from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANT
 from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
 from cutune.stages.stages import fit_collected
 
+#: Names that a message shows.
+MOST_SHOWN = 3
+
 
 @dataclass(frozen=True)
 class Project:
@@ -103,7 +106,7 @@ def _models(
 ) -> list[FittedModel]:
     units = registered(workspace)
     if not units:
-        raise _nothing_to_measure(project, noted_launches(workspace))
+        raise _nothing_to_measure(project, noted_launches(workspace), _objects(workspace))
     read = _Sources(session, device)
     parts = []
     for unit in units:
@@ -130,8 +133,21 @@ def _models(
     ]
 
 
-def _nothing_to_measure(project: Project, seen: Sequence[SeenLaunch]) -> CutuneError:
+def _objects(workspace: Workspace) -> list[str]:
+    """The object files that were compiled through cutune; programs may have been linked alone."""
+    outputs = workspace.folder / "outputs"
+    lines = outputs.read_text(errors="surrogateescape").splitlines() if outputs.exists() else []
+    return [Path(line).name for line in dict.fromkeys(lines) if line.endswith((".o", ".obj"))]
+
+
+def _nothing_to_measure(
+    project: Project, seen: Sequence[SeenLaunch], objects: Sequence[str]
+) -> CutuneError:
     """Was anything compiled through cutune at all?"""
+    if not seen and objects:
+        shown = ", ".join(objects[:MOST_SHOWN]) + (", …" if len(objects) > MOST_SHOWN else "")
+        code, make = Code.NO_LAUNCH_COMPILED, project.make
+        return CutuneError(Diagnostic.at(code, None, command=make, objects=shown))
     if not seen:
         return CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
     reasons = (
@@ -142,7 +158,8 @@ def _nothing_to_measure(project: Project, seen: Sequence[SeenLaunch]) -> CutuneE
     advice = f"what would help, if anything does: cutune inspect --suggest {sources}"
     why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
     code, make = Code.NOTHING_TUNABLE_BUILT, project.make
-    return CutuneError(Diagnostic.at(code, None, command=make, count=len(seen), why=why))
+    launches = "1 launch" if len(seen) == 1 else f"{len(seen)} launches"
+    return CutuneError(Diagnostic.at(code, None, command=make, launches=launches, why=why))
 
 
 @dataclass(frozen=True)

@@ -151,3 +151,27 @@ def test_kernels_of_headers_are_compiled_too(tmp_path: Path) -> None:
     program = Session().load(str(source))
     (site,), (kernel,) = program.tunable_launches, program.kernels
     assert site.entries == ("_Z1kPii",) and 80 in kernel.proven_for
+
+
+#: Each with `i` the global id and n its bound; what it does, and what it is told.
+PACKED = {
+    "of_ids": ("if (i < n) a[i] = __vabsdiffu4(i, n) + __vabsdiffs2(a[i], i);", None, False),
+    "places": ("if (i < n) a[__vabsdiffu4(i, 3)] += i;", None, True),
+    "of_threads": ("if (i < n) a[i] = __vsadu4(threadIdx.x, 7);", Code.BLOCK_DEPENDENT, None),
+    "of_blocks": ("if (i < n) a[i] = __vabsdiffu2(blockDim.x, i);", Code.BLOCK_DEPENDENT, None),
+    "guards": ("if (__vsadu4(threadIdx.x, i) < n) a[i] = i;", Code.BLOCK_DEPENDENT, None),
+}
+
+
+def test_differences_of_packed_numbers_are_functions_like_others(tmp_path: Path) -> None:
+    source = tmp_path / "packed.cu"
+    head = "(unsigned *a, unsigned n) { unsigned i = blockIdx.x * blockDim.x + threadIdx.x; "
+    kernels = [f"__global__ void {name}{head}{body} }}" for name, (body, *_) in PACKED.items()]
+    launches = "".join(f"{name}<<<1, 128>>>(nullptr, 100);" for name in PACKED)
+    source.write_text("\n".join([*kernels, f"int main() {{ {launches} }}\n"]))
+    found = Session().load(str(source))
+    for site in found.launches:
+        _, code, needs_warps = PACKED[site.kernel]
+        kernel = found.kernel(site.kernel)
+        assert kernel is not None and site.code is code, site.reason
+        assert needs_warps is None or kernel.needs_warps is needs_warps

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pytest import approx
 
 from cutune.collect import record
 from cutune.collect.replay import replay
-from tests.end_to_end.tuning import QUICK, cutune
+from tests.end_to_end.tuning import QUICK, cutune, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -120,12 +121,51 @@ int main(int argc, char **argv) {
 """
 
 
-def test_a_kernel_whose_work_no_function_gives_must_be_executed(tmp_path: Path) -> None:
+def test_a_kernel_whose_work_no_function_gives_is_counted_as_it_is_launched(
+    tmp_path: Path,
+) -> None:
     source = tmp_path / "steps.cu"
     source.write_text(STEPS)
     words = ("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300", *QUICK)
-    done = cutune(*words, "--launches-only")
-    assert done.returncode == 1
-    assert "no function of its sizes was found that gives its work [CT418]" in done.stderr
-    assert "[CT414]" in done.stderr
-    assert cutune(*words).returncode == 0
+    predicted = []
+    for number, options in enumerate([(), ("--launches-only",)]):
+        workspace = tmp_path / str(number)
+        done = cutune(*words, *options, "--workspace", workspace, "-o", tmp_path / "tuned.cu")
+        assert done.returncode == 0, done.stderr
+        assert "no function of its sizes was found that gives its work [CT418]" in done.stderr
+        ranked = select("steps", workspace, "n=250")["ranked"]
+        predicted.append({tuple(one["block"]): one["predicted_ms"] for one in ranked})
+    executed, recorded = predicted
+    assert recorded.keys() == executed.keys()
+    assert all(recorded[block] == approx(executed[block], rel=0.02) for block in executed)
+
+
+TABLE = """
+#include <cstdlib>
+__device__ float table[64];
+// `step` is no size: with others than the program's the table is left.
+__global__ void looked_up(int n, int step, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = table[step * (i % 3)] + i;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *a;
+    cudaMalloc(&a, n * 4);
+    looked_up<<<(n + 127) / 128, 128>>>(n, 20, a);
+    return 0;
+}
+"""
+
+
+def test_a_kernel_that_fails_at_other_sizes_is_counted_at_its_own(tmp_path: Path) -> None:
+    source = tmp_path / "table.cu"
+    source.write_text(TABLE)
+    words = ("--run", "./{program} {n}", "--vary", "n=3000,9000", "--launches-only", *QUICK)
+    done = cutune("tune", source, *words, "--workspace", tmp_path, "-o", tmp_path / "tuned.cu")
+    assert done.returncode == 0, done.stderr
+    assert "illegal address" in done.stderr and "name them: #pragma" in done.stderr
+    answer = select("looked_up", tmp_path, "n=6000", "step=20")
+    assert not answer["extrapolated"] and len(answer["ranked"]) > 20
+    # The table ends somewhere: nothing is known of other steps.
+    assert select("looked_up", tmp_path, "n=6000", "step=40")["kept_original"]

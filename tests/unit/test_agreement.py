@@ -96,6 +96,19 @@ def test_what_varies_is_left_out_and_nothing_else() -> None:
         assert agreement.difference(known, other, varying) is not None
 
 
+def test_times_beside_what_varies_may_be_alike_by_rounding() -> None:
+    agreement = Agreement()
+    known = b"n 4, average time of it (sec):0.000015, BW: 0.0843, sum 3\nover 2.0 ms\n"
+    again = b"n 4, average time of it (sec):0.000015, BW: 0.0839, sum 3\nover 2.0 ms\n"
+    varying = agreement.varying(known, again)
+    assert varying.numbers == {1: frozenset({1, 2})}
+    other = b"n 4, average time of it (sec):0.000091, BW: 0.0141, sum 3\nover 2.0 ms\n"
+    assert agreement.difference(known, other, varying) is None
+    # Neither a result beside them, nor a time where nothing varies.
+    for line in (other.replace(b"sum 3", b"sum 4"), other.replace(b"2.0", b"3.0")):
+        assert agreement.difference(known, line, varying) is not None
+
+
 def test_lines_that_come_and_go_cannot_be_compared() -> None:
     with pytest.raises(OtherLength):
         Agreement().varying(b"1\n", b"1\n2\n")

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.effort import thinned, with_fewer_candidates
+from cutune.collect.effort import (
+    ASSERTED_BUDGET,
+    FEWEST_CANDIDATES,
+    thinned,
+    with_fewer_candidates,
+    with_fewer_trials,
+)
 from cutune.collect.executed_kernel import (
     BUDGET,
     SAMPLED_CANDIDATES,
@@ -106,10 +112,20 @@ def test_each_launch_is_told_with_its_candidates(logs: Logs) -> None:
 def test_launches_of_other_sites_and_torn_ones_are_left_out(logs: Logs) -> None:
     other = [replace(record, site=2) for record in sweep(1000)]
     assert experiments(logs.run(1000, other)) == []
-    # The limit of the log was reached before the launch was made again.
-    assert experiments(logs.run(1000, sweep(1000)[:-1])) == []
+    # The time was over before the second launch was made again.
+    (first,) = experiments(logs.run(1000, [*sweep(1000), *sweep(2000)[:-1]]))
+    assert first.asked.working_threads == 1000
     # No candidate may be launched here.
     assert experiments(logs.run(1000, sweep(1000, ()))) == []
+
+
+def test_what_is_counted_of_a_launch_until_the_time_is_over_counts(logs: Logs) -> None:
+    (found,) = experiments(logs.run(1000, sweep(1000)[:4]))
+    assert {*found.by_block} == {OWN, *[block for block in BLOCKS if block != OWN][:3]}
+    assert experiments(logs.run(1000, sweep(1000)[:1])) == []
+    ((kept, _),), said = on_data([logs.run(1000, sweep(1000)[:4])], at(1000))
+    assert {*kept.kernel.candidates()} - {*kept.kernel.rejected} == {*found.by_block}
+    assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
 
 
 def test_looking_at_addresses_takes_time_too(logs: Logs) -> None:
@@ -253,7 +269,12 @@ def test_the_program_is_told_how_much_to_execute(logs: Logs) -> None:
     launches = [[replace(recorded("gather"), warp_instructions=work)] for work in (BUDGET, 1)]
     on_data([run], launches[:1])
     on_data([run], launches[1:])
-    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0"]
+    # Not even executed once: so much that there is time for a part of each of its 40 blocks.
+    cut = replace(recorded("gather", 40 * 1024, (1024, 1, 1)), warp_instructions=0)
+    on_data([replace(run, is_cut=True)], [[cut]])
+    on_data([replace(run, is_cut=True)], [[replace(cut, grid=(4000, 1, 1))]])
+    few = str(40 * 1024 // SAMPLED_CANDIDATES)
+    assert kept.read_text().split() == [str(SAMPLED_THREADS), "0", few, str(SAMPLED_THREADS)]
 
 
 def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
@@ -283,6 +304,23 @@ def test_as_many_candidates_are_counted_as_there_is_time_for(logs: Logs) -> None
     assert said == [Code.FEWER_COUNTED, Code.ONE_SIZE]
     assert found.kernel == kept
     assert {m.block for m in measured} == {*blocks}
+
+
+def test_as_many_asserted_candidates_are_tried_as_there_is_time_for(logs: Logs) -> None:
+    asserted = replace(GATHER, kernel=replace(GATHER.kernel, asserted=True))
+    run = logs.run(1000, [])
+
+    def left(subject: Subject, run: Run, *works: int) -> int:
+        launches = [replace(recorded("gather"), warp_instructions=work) for work in works]
+        kernel = with_fewer_trials(subject, run, launches).kernel
+        return len(kernel.candidates()) - len(kernel.rejected)
+
+    work = ASSERTED_BUDGET // 8
+    assert [left(asserted, run, *[work] * count) for count in (1, 2, 3)] == [8, 6, 6]
+    assert left(asserted, run, work // 100) == left(GATHER, run, 100 * work) == len(BLOCKS)
+    # Not executed: the run was too long for it, or nothing had to be.
+    assert left(asserted, replace(run, is_cut=True), 0) == FEWEST_CANDIDATES
+    assert left(asserted, replace(run, launches_only=True), 0) == len(BLOCKS)
 
 
 def test_all_candidates_are_counted_where_there_is_time(logs: Logs) -> None:

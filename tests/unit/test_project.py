@@ -53,6 +53,16 @@ def test_a_build_that_compiles_nothing_through_cutune_is_refused(folder: Path) -
     assert "'true'" in found.diagnostic.message
 
 
+def test_sources_without_launches_are_told_from_none(folder: Path) -> None:
+    note = f"printf 'a.o\\nb.o\\nc.o\\nd.o\\napp\\n' >> ${OUTPUTS}"
+    found = refused(replace(PROJECT, make=note), folder).diagnostic
+    assert found.code is Code.NO_LAUNCH_COMPILED
+    assert "compiled a.o, b.o, c.o, … through cutune" in found.message
+    # A program alone may have been linked of what was there.
+    linked = replace(PROJECT, make=f"echo app >> ${OUTPUTS}")
+    assert refused(linked, folder).diagnostic.code is Code.NOTHING_COMPILED
+
+
 def test_a_build_that_fails_ends_it(folder: Path) -> None:
     found = refused(replace(PROJECT, make="exit 3"), folder)
     assert found.diagnostic.code is Code.BUILD_COMMAND_FAILED
@@ -125,5 +135,5 @@ def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:
     build = f"test -e app.o || echo built >> order; touch app.o; echo app.o > ${OUTPUTS}"
     (folder / "build.sh").write_text("\n".join([*lines, build]))
     found = refused(replace(PROJECT, make="sh build.sh"), folder)
-    assert found.diagnostic.code is Code.NOTHING_COMPILED
+    assert found.diagnostic.code is Code.NO_LAUNCH_COMPILED
     assert (folder / "order").read_text().split() == ["built", "built"]

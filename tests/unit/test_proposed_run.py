@@ -38,6 +38,11 @@ def test_smaller_sizes(command: str, proposed: str) -> None:
     assert try_smaller(run(command), [LAUNCH]) == (f"; try: {proposed}" if proposed else "")
 
 
+def test_small_numbers_become_a_little_smaller() -> None:
+    deep = replace(LAUNCH, parameters=struct.pack("<i", 15))
+    assert try_smaller(run("./app 15 7"), [deep]) == "; try: --run './app {n} 7' --vary n=9,12"
+
+
 def test_what_is_proposed_is_a_plan_of_runs() -> None:
     proposed = try_two(run("./app 100 2000"), [LAUNCH])
     assert proposed == "; try: --run './app 100 {n}' --vary n=1000,2000"

@@ -156,3 +156,32 @@ def test_a_kernel_of_one_block_needs_no_formula_of_its_memory() -> None:
     text = "__global__ void k(float *a) { extern __shared__ float s[]; s[threadIdx.x] = a[0]; }\n"
     (found,) = suggestions(program(text + "void run(float *a) { k<<<1, 64, 4 * 64>>>(a); }\n"))
     assert found.pragma is None and found.code == "CT211" and "one block alone" in found.text
+
+
+CALLING = """
+template <class T> __device__ void copy(const T *from, T *to, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = from[i];
+}
+__device__ void rows(const float *a, float *b, int n) {
+  copy(a + blockIdx.x * n, b + blockIdx.x * n, n);
+}
+__global__ void k(const float *a, float *b, int n) {
+  __shared__ int last;
+  last = n;
+  rows(a, b, last);
+}
+void run(const float *a, float *b, int n) { k<<<n, 64>>>(a, b, n); }
+"""
+
+
+def test_functions_that_a_kernel_calls_are_read_as_its_own_text() -> None:
+    (found,) = suggestions(program(CALLING))
+    assert found.pragma == "#pragma cutune kernel k data(n) block(x: 32..1024) grid(keep)"
+
+
+def test_what_a_called_function_asks_for_is_named() -> None:
+    refused = program(CALLING.replace("__shared__ int last", "int last"))
+    (site,) = refused.launches
+    assert site.reason == (
+        "kernel 'k' uses blockIdx.x, in 'rows', other than as blockIdx.x * blockDim.x + threadIdx.x"
+    )

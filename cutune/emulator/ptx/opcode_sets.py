@@ -48,7 +48,7 @@ ARITHMETIC = _opcodes(
     """
     abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
     mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
-    sin slct sqrt sub tanh testp xor
+    sin slct sqrt sub tanh testp vabsdiff2 vabsdiff4 xor
     """
 )
 #: Arithmetic that takes no issue slot of its own after ptxas.

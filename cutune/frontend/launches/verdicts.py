@@ -300,6 +300,8 @@ class _LaunchJudge:
             return _refusal(Code.NOT_A_STATEMENT)
         if self.shown.is_hidden(launch):
             return _refusal(Code.HIDDEN_LAUNCH)
+        if self.unit.is_expanded and not self.shown.of(launch):
+            return _refusal(Code.UNCOMPILED_LAUNCH)
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
         is_known = shared is not None or kernel.keeps_shared

@@ -34,6 +34,8 @@ class Proof:
     bindings: Bindings | None = None
     #: Integers in structures that are parameters, which `bindings` has as parameters, too.
     bound: BoundMembers = NO_MEMBERS
+    #: What makes a dimension impure, as its message names it; perhaps in a function that it calls.
+    raw: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_DIMENSIONS = (DimensionProof(False), DimensionProof(False), DimensionProof(False))

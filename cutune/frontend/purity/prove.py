@@ -157,6 +157,7 @@ class _FunctionProof:
             tree,
             bindings,
             bound,
+            {dimension: what for dimension, (what, _) in findings.raw.items()},
         )
 
     def _bindings(self, tree: c_ast.FuncDef, types: Sequence[ParameterType]) -> Bindings:
@@ -232,7 +233,10 @@ class _FunctionProof:
             if dimension.grid_stride:
                 findings.strides.add(name)
             if dimension.impurity is not None:
-                findings.raw.setdefault(name, (f"'{proof.text.name}'", node))
+                what = proof.raw[name]
+                if "'" not in what:
+                    what = f"{what}, in '{proof.text.name}',"
+                findings.raw.setdefault(name, (what, node))
 
     # Reasons.
 

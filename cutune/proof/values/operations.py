@@ -51,7 +51,7 @@ FUNCTIONS = word_set(
     """
     abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma
     isspacep lg2 lop3 mad mad24 madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad
-    selp set setp shf shl shr sin slct sqrt sub subc szext tanh testp xor
+    selp set setp shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff2 vabsdiff4 xor
     """
 )
 _INTEGERS = frozenset(

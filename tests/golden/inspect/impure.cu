@@ -82,7 +82,7 @@ void run(int *a, float *f) {
     block_number<<<8, 256>>>(a);  // expect CT217: kernel 'block_number' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
     only_y<<<8, 256>>>(a);
     unknown_function<<<8, 256>>>(a);  // expect CT218: kernel 'unknown_function' calls 'unknown', whose definition was not found
-    through_function<<<8, 256>>>(a);  // expect CT217: kernel 'through_function' uses 'lane' other than as blockIdx.x * blockDim.x + threadIdx.x
+    through_function<<<8, 256>>>(a);  // expect CT217: kernel 'through_function' uses threadIdx.x, in 'lane', other than as blockIdx.x * blockDim.x + threadIdx.x
     no_index<<<1, 1>>>(a);  // expect CT221: kernel 'no_index' does not index its threads by blockIdx, blockDim and threadIdx
     fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses __threadfence, whose effect depends on the order of threads
     shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses volatile memory, whose effect depends on the order of threads
