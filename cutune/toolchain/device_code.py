@@ -41,7 +41,8 @@ _NAMING = frozenset(
         *("--module_id_file_name", "-o"),
     ]
 )
-#: Where lines come from changes no code; of which kind their header is may.
+#: Where lines come from changes no code, unless it asks; of which kind their header is may.
+_ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 _MARKER = re.compile(r'^# \d+ "(?:[^"\\]|\\.)*"', re.MULTILINE)
 #: Lines of sources, and names that are made of a source's path: of unnamed namespaces, for example.
 _OF_A_PLACE = re.compile(r"^\s*\.(?:file|loc)\s|_GLOBAL__N_|INTERNAL_|__nv_static_", re.MULTILINE)
@@ -128,7 +129,8 @@ def _key(steps: Steps, text: str, environment: Mapping[str, str]) -> str:
     files = [Path(cicc)] if cicc else []
     files += sorted(Path(library).glob("*")) if library else []
     digest = hashlib.sha256()
-    for part in (*options, *map(_state, files), _MARKER.sub("#", text)):
+    lines = text if _ASKED.search(text) else _MARKER.sub("#", text)
+    for part in (*options, *map(_state, files), lines):
         data = part.encode("utf-8", "surrogateescape")
         digest.update(b"%d\0" % len(data))
         digest.update(data)

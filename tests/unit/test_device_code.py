@@ -118,6 +118,19 @@ def test_what_tells_of_a_place_is_not_kept(
 
 
 @pytest.mark.nvcc
+def test_code_that_asks_where_it_stands_is_kept_for_its_place(
+    tmp_path: Path, compiled: list[str]
+) -> None:
+    source, text = tmp_path / "a.cu", SOURCE.replace("FACTOR", "__builtin_LINE()")
+    source.write_text(text)
+    first = ptx(find_nvcc(), str(source))
+    assert ptx(find_nvcc(), str(source)) == first
+    source.write_text("\n" + text)
+    assert ptx(find_nvcc(), str(source)) == find_nvcc().ptx(source) != first
+    assert compiled.count("cicc") == 2
+
+
+@pytest.mark.nvcc
 def test_what_nvcc_says_is_its_own(tmp_path: Path) -> None:
     source, host = tmp_path / "a.cu", tmp_path / "a.cpp"
     source.write_text("int main() { return nothing; }\n")
