@@ -13,7 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,16 +135,20 @@ def _quickly(command: Command, folder: Path) -> tuple[int, str]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOADED))
     printed = folder / ".printed"
-    process = context.Process(target=_cutune, args=(command.line, folder, printed))
+    # It has the variables of when it was started.
+    variables = dict(os.environ)
+    process = context.Process(target=_cutune, args=(command.line, folder, printed, variables))
     process.start()
     process.join()
     return process.exitcode or 0, printed.read_text(encoding="utf-8")
 
 
-def _cutune(line: str, folder: Path, printed: Path) -> None:
+def _cutune(line: str, folder: Path, printed: Path, variables: Mapping[str, str]) -> None:
     from cutune.cli.main import main  # noqa: PLC0415
 
     os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
     words = shlex.split(line, comments=True)
     while _SET.match(words[0]):
         name, _, os.environ[name] = words.pop(0).partition("=")

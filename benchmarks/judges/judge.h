@@ -4,6 +4,8 @@
 #ifndef JUDGE_H
 #define JUDGE_H
 
+#include <random>
+
 #include "../../samples/polybench/polybench.h"
 
 template <class T>

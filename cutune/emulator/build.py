@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +23,10 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.temporary import run_folder
 from cutune.core.workspace import locked
 from cutune.emulator.built_in import NATIVE, built_in_library
 from cutune.emulator.joined import joined
+from cutune.toolchain.cache import cache_folder
 
 MACHINE = "cutune_machine"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
@@ -90,12 +89,6 @@ def build_library(
     return library
 
 
-def cache_folder() -> Path:
-    """Where built libraries are kept; a temporary folder where it cannot be written."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return _usable_cache(Path(root) / "cutune")
-
-
 def kept_file(name: str, text: str) -> Path:
     """A file of this content in the cache, at a path that is a function of the content."""
     key = hashlib.sha256(text.encode()).hexdigest()[:24]
@@ -106,37 +99,6 @@ def kept_file(name: str, text: str) -> Path:
             file.write(text)
         os.replace(file.name, path)
     return path
-
-
-@cache
-def _usable_cache(wanted: Path) -> Path:
-    other = Path(tempfile.gettempdir()) / f"cutune-cache-{os.getuid()}"
-    reason = _unusable_reason(wanted)
-    if not reason:
-        return wanted
-    # A library that others can write would be theirs to run.
-    if _unusable_reason(other):
-        other = run_folder() / "cache"
-        other.mkdir()
-    said = Diagnostic.at(Code.CACHE_ELSEWHERE, None, path=wanted, reason=reason, other=other)
-    print(said.render(), file=sys.stderr)
-    return other
-
-
-def _unusable_reason(folder: Path) -> str:
-    """Why a folder cannot be ours; empty where it is."""
-    if not folder.is_absolute():
-        return "there is no home folder"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        about = folder.stat()
-    except OSError as error:
-        return error.strerror or str(error)
-    if about.st_uid != os.getuid():
-        return "it is another user's"
-    if about.st_mode & 0o002:
-        return "anybody may write it"
-    return "" if os.access(folder, os.W_OK | os.X_OK) else "it is not writable"
 
 
 @cache

@@ -25,12 +25,12 @@ from cutune.emulator.build import (
     MACHINE,
     MACHINE_FLAGS,
     build_library,
-    cache_folder,
     kept_file,
     machine_library,
 )
 from cutune.emulator.built_in import NATIVE, built_in_library
 from cutune.emulator.joined import joined
+from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.

@@ -16,6 +16,7 @@ from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import EntryProof, prove
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.device_code import ptx
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc
 
@@ -83,7 +84,7 @@ def compilation(
     pool: ThreadPoolExecutor,
 ) -> Compilation:
     """Begin to compile a source."""
-    return Compilation({a: pool.submit(nvcc.ptx, path, flags, a) for a in architectures})
+    return Compilation({a: pool.submit(ptx, nvcc, path, flags, a) for a in architectures})
 
 
 def compiled_changes(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from cutune.toolchain.device_code import ptx
 from cutune.toolchain.nvcc import Nvcc
 
 #: What the emulated device runs, whatever GPU is modelled.
@@ -45,7 +46,7 @@ class Begun:
         known = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(known))
         expanded = pool.submit(nvcc.preprocess, path, flags)
-        texts = {one: pool.submit(nvcc.ptx, path, flags, one) for one in known}
+        texts = {one: pool.submit(ptx, nvcc, path, flags, one) for one in known}
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, texts)
 

@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -131,14 +131,7 @@ class Nvcc:
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        process = self._started(arguments, cwd, subprocess.PIPE)
-        _RUNNING.append(process)
-        try:
-            output, errors = process.communicate()
-        finally:
-            _RUNNING.remove(process)
-        texts = output.decode("latin-1"), errors.decode("latin-1")
-        return subprocess.CompletedProcess([*arguments], process.returncode, *texts)
+        return _ended(self._started(arguments, cwd, subprocess.PIPE), arguments)
 
     def _started(
         self, arguments: Sequence[str], cwd: str | Path | None, errors: IO[bytes] | int
@@ -303,6 +296,37 @@ _PHASE_FLAGS = frozenset(
         "--device-w",
     ]
 )
+
+
+def run_step(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that nvcc would run; it is ended as nvcc is.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    return _ended(process, command)
+
+
+def _ended(
+    process: subprocess.Popen[bytes], command: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """Wait for it. Its output is decoded as latin-1, as sources are."""
+    _RUNNING.append(process)
+    try:
+        output, errors = process.communicate()
+    finally:
+        _RUNNING.remove(process)
+    texts = output.decode("latin-1"), errors.decode("latin-1")
+    return subprocess.CompletedProcess([*command], process.returncode, *texts)
 
 
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Json, make_folder, read_typed, write_document
-from cutune.emulator.build import cache_folder
+from cutune.toolchain.cache import cache_folder
 
 SCHEMA = "cutune-kept-1"
 T = TypeVar("T")

@@ -10,9 +10,9 @@
 #define POLYBENCH_H
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -37,11 +37,22 @@ inline int size_argument(int argc, char **argv, int default_size, int largest_si
     exit(2);
 }
 
-// Numbers in [0, 1), the same in every run: the standard fixes what mt19937 gives for a seed.
+// Numbers in [0, 1), the same in every run: those of mt19937 for a seed, as the standard fixes them.
+// <random> would be more than half of what is compiled with each program.
 inline std::vector<float> fixed_values(size_t count, unsigned seed) {
-    std::mt19937 generator(seed);
+    uint32_t state[624] = {seed};
+    for (uint32_t i = 1; i < 624; i++)
+        state[i] = 1812433253u * (state[i - 1] ^ (state[i - 1] >> 30)) + i;
     std::vector<float> values(count);
-    for (float &value : values) value = (generator() >> 8) / 16777216.0f;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *x = state + i % 624, next = state[(i + 1) % 624];
+        uint32_t both = (*x & 0x80000000u) | (next & 0x7fffffffu);
+        *x = state[(i + 397) % 624] ^ (both >> 1) ^ (both & 1 ? 0x9908b0dfu : 0);
+        uint32_t y = *x ^ (*x >> 11);
+        y ^= (y << 7) & 0x9d2c5680u;
+        y ^= (y << 15) & 0xefc60000u;
+        values[i] = ((y ^ (y >> 18)) >> 8) / 16777216.0f;
+    }
     return values;
 }
 

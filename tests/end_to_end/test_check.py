@@ -39,7 +39,7 @@ def planted() -> dict[str, set[tuple[str, int]]]:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nvcc = find_nvcc()
     path = tmp_path_factory.mktemp("check") / "hazards"
-    nvcc.check([str(PROGRAM), *own_build_flags(nvcc), "-o", str(path)])
+    nvcc.check(["-std=c++17", str(PROGRAM), *own_build_flags(nvcc), "-o", str(path)])
     return path
 
 

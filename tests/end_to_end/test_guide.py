@@ -12,6 +12,7 @@ import pytest
 
 from cutune.core.workspace import locked
 from tests import guide
+from tests.end_to_end.tuning import as_users_do
 
 pytestmark = pytest.mark.nvcc
 
@@ -24,7 +25,8 @@ def quick_start(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     folder.mkdir(exist_ok=True)
     with locked(folder / "lock"):
         if not (folder / "done").exists():
-            guide.run_page(guide.QUICK_START, folder)
+            with as_users_do():
+                guide.run_page(guide.QUICK_START, folder)
             (folder / "done").touch()
     return folder
 

@@ -20,7 +20,7 @@ from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
 pytestmark = pytest.mark.nvcc
 
 PATH = Path(__file__).parent / "programs" / "inner_pointers.cu"
-SESSION = Session(flags=("-std=c++17", QUICK_FLAGS[1]))
+SESSION = Session(flags=QUICK_FLAGS)
 #: A block that does not keep the program's warps, which have 32 threads, wherever it is allowed.
 ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *, cutune_shortlist *) {

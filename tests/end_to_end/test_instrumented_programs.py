@@ -98,6 +98,7 @@ def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, pa
     assert messages(nvcc, tmp_path, path, 14, "-DCUTUNE_PROBE_LINKED") == ""
 
 
+@pytest.mark.usefixtures("own_standard")
 @pytest.mark.parametrize(
     ("standard", "case"),
     [(11, "arguments"), (11, "places"), (20, "places")],
@@ -327,6 +328,7 @@ def test_a_tuned_program_behaves_as_the_original(nvcc: Nvcc, build: Build) -> No
     assert execute(build(PROBED, tuned(nvcc, PROBED))) == expected
 
 
+@pytest.mark.usefixtures("own_standard")
 @pytest.mark.parametrize("standard", [11, 17, 20])
 def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, standard: int) -> None:
     text = tmp_path / "tuned.cu"

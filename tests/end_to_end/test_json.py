@@ -79,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def printed(folder: Path, status: int, *words: str) -> dict[str, Any]:
     """The one document that is printed."""
-    done = cutune(*words, cwd=folder)
+    done = cutune(*words, cwd=folder, keeps=True)
     assert done.returncode == status, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document

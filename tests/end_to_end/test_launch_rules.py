@@ -41,10 +41,12 @@ def changed(said: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", ["arguments", "staying"])
-def test_the_same_is_printed(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "standard"), [("arguments", "-std=c++17"), ("staying", STANDARD)], ids=lambda one: one
+)
+def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
     path = PROGRAMS / f"{name}.cu"
-    session = Session(flags=("-std=c++17", QUICK_FLAGS[1]))
+    session = Session(flags=(standard, QUICK_FLAGS[1]))
     program = session.load(str(path), require_nvcc=True)
     expected = run(session.build_emulated(str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5

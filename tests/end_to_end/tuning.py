@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +20,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+from cutune.unchanged.keeper import Keeper
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
@@ -39,11 +40,16 @@ ALIKE = ("3dconv", "3mm", "atax", "bicg", "corr", "fdtd2d", "gesummv", "mvt", "s
 Tuned = Callable[[str], Path]
 
 
-def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def cutune(
+    *arguments: object, cwd: Path | None = None, keeps: bool = False
+) -> subprocess.CompletedProcess[str]:
     """`cutune ARGUMENTS` in this process: to start another one takes longer than many a verb.
 
     What it runs writes to the same files: they stand behind the descriptors. The verb `nvcc` has a
     process of its own, as it becomes the compiler.
+
+    `keeps`: may `tune` keep its result? To find out what it depends on is a tenth of its work, for
+    nothing where no test asks again.
     """
     words = [*map(str, arguments)]
     if words[:1] == ["nvcc"]:
@@ -51,7 +57,9 @@ def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedP
     # After an error a thread would go on telling how far it was: to whoever comes next.
     in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
     with TemporaryFile() as output, TemporaryFile() as errors:
-        with in_silence, chdir(cwd or Path.cwd()), _written_to(1, output), _written_to(2, errors):
+        kept = nullcontext() if keeps else patch.object(Keeper, "begin", lambda question: None)
+        in_place = chdir(cwd or Path.cwd())
+        with in_silence, kept, in_place, _written_to(1, output), _written_to(2, errors):
             try:
                 status = main(words)
             except SystemExit as end:  # of argparse
@@ -103,11 +111,21 @@ def tune(
     return tuned
 
 
-def sample_options(name: str) -> Sequence[str]:
-    """Options with which a sample is tuned for all tests."""
+def tune_sample(name: str, workspace: Path) -> Path:
+    """A sample, tuned as it is for all tests."""
+    source = SAMPLES / f"{name}.cu"
     if name in AS_USERS_DO:
-        return ()
-    return QUICK if name in ALIKE else QUICK[:2]
+        with as_users_do():
+            return tune(source, workspace, options=())
+    return tune(source, workspace, options=QUICK if name in ALIKE else QUICK[:2])
+
+
+@contextmanager
+def as_users_do() -> Iterator[None]:
+    """With the standard of C++ that nvcc has by itself; other tests have one with short headers."""
+    with patch.dict(os.environ):
+        os.environ.pop("NVCC_PREPEND_FLAGS", None)
+        yield
 
 
 def select(kernel: str, workspace: Path, *sizes: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator import build
 from cutune.emulator.built_in import NATIVE
 from cutune.emulator.joined import MOST_BYTES, joined
+from cutune.toolchain.cache import cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def test_libraries_share_objects(tmp_path: Path) -> None:
     source.write_text('extern "C" int one() { return 1; }\n', encoding="utf-8")
     build.build_library("first", [source], ())
     build.build_library("second", [source], ())
-    assert len(list((build.cache_folder() / "objects").glob("*.o"))) == 1
+    assert len(list((cache_folder() / "objects").glob("*.o"))) == 1
 
 
 def test_every_source_is_in_one_unit() -> None:
@@ -98,4 +99,4 @@ def test_a_failed_build_says_why(tmp_path: Path) -> None:
         build.build_library("broken", [source], ())
     assert caught.value.diagnostic.code is Code.BUILD_FAILED
     assert "broken.cpp:1" in caught.value.diagnostic.message
-    assert not list(build.cache_folder().glob("*/libbroken.so"))
+    assert not list(cache_folder().glob("*/libbroken.so"))

@@ -12,7 +12,7 @@ import pytest
 
 from cutune.core import temporary
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.build import cache_folder
+from cutune.toolchain.cache import cache_folder
 
 HOLDS = """
 from cutune.core.temporary import run_folder, temporary_folder

@@ -1,0 +1,111 @@
+"""What nvcc would run. Takes what it says by `--dryrun`, gives steps as words, and runs them.
+
+Steps are run one by one and without a shell. nvcc is asked about a stand-in for the source, whose
+own name may be special to a shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.toolchain.nvcc import Nvcc, run_step
+
+_SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
+_VARIABLE = re.compile(r"(PATH|LD_LIBRARY_PATH|CICC_PATH|NVVMIR_LIBRARY_DIR)=(.*)")
+#: nvcc has only the name of a file that is not there.
+_REAL_PATH = "--orig_src_path_name"
+#: Pieces of a word: plain, with a backslash, in double or single quotes.
+_PIECE = re.compile(
+    r"""(?P<plain>[^\s"'\\$`;|&<>()*?\[]+)|\\(?P<escaped>.)"""
+    r"""|"(?P<double>(?:[^"\\$`]|\\.)*)"|'(?P<single>[^']*)'"""
+)
+
+
+def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
+    """A name of the same kind."""
+    *language, _ = nvcc.source_words(path, flags)
+    return "cutune_source" + (".cu" if language else Path(path).suffix)
+
+
+def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
+    """The steps as nvcc would hand them to a shell, and the variables that it would set."""
+    lines = _SAID.findall(said)
+    return lines, {v[1]: v[2] for line in lines if (v := _VARIABLE.fullmatch(line))}
+
+
+def front_end_failed(reason: str) -> CutuneError:
+    """The front end could not be asked, for this reason."""
+    return CutuneError(Diagnostic.at(Code.FRONT_END_FAILED, None, reason=reason))
+
+
+def words(line: str) -> tuple[str, ...]:
+    """The words of a command line, as a shell that substitutes nothing takes them.
+
+    Raises:
+        CutuneError: CT703 where a shell would do more than that.
+    """
+    found, at, line = [], 0, line.strip()
+    while at < len(line):
+        word = ""
+        while at < len(line) and not line[at].isspace():
+            piece = _PIECE.match(line, at)
+            if piece is None:
+                raise front_end_failed(
+                    f"an option holds '{line[at]}', which means something to a shell"
+                )
+            word += _unquoted(piece)
+            at = piece.end()
+        found.append(word)
+        while at < len(line) and line[at].isspace():
+            at += 1
+    return tuple(found)
+
+
+def _unquoted(piece: re.Match[str]) -> str:
+    if piece["double"] is not None:
+        return re.sub(r'\\(["\\$`])', r"\1", piece["double"])
+    return next(text for text in piece.groups() if text is not None)
+
+
+def value(command: Sequence[str], option: str) -> str:
+    """What stands behind an option; empty where it is not given."""
+    at = command.index(option) if option in command else len(command)
+    return command[at + 1] if at + 1 < len(command) else ""
+
+
+def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
+    """The same for the source itself. The module's number is made of its real path."""
+    found = [path if word == stand_in else word for word in command]
+    for at, word in enumerate(found[:-1]):
+        if word == _REAL_PATH:
+            found[at + 1] = os.path.realpath(path)
+    return found
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Run a step.
+
+    Raises:
+        CutuneError: CT703 when it fails.
+    """
+    try:
+        done = run_step(command, environment)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
+    if done.returncode != 0:
+        reason = first_line(done.stderr or done.stdout)
+        raise front_end_failed(reason or f"'{command[0]}' failed")
+
+
+def first_line(said: str) -> str:
+    """The first line with an error, else the first line."""
+    lines = [line.strip() for line in said.splitlines() if not line.startswith("#$")]
+    return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
+        iter(lines), ""
+    )
