@@ -627,8 +627,8 @@ class Code(Enum):
     RESULTS_DIFFER = (
         416,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
-        "and are left out",
+        "the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for "
+        "that{advice}",
     )
     CANDIDATES_UNTRIED = (
         448,
@@ -645,9 +645,8 @@ class Code(Enum):
     RACY_ORIGINAL = (
         427,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
-        "and are left out; the original itself has a race, so its results depend on"
-        " the order of its threads",
+        "the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for "
+        "that; the original itself has a race, so its results depend on the order of its threads",
     )
     NOT_REPLAYED = (
         417,
