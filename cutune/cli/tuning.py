@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 def collect(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
+    if options.tunables is None:
+        plan_of(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
@@ -277,6 +279,7 @@ def tune(options: argparse.Namespace) -> int:
     session, said = _remembering(session_of(options))
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
+    plan, how = _plan(options), (options.fit, options.model)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
@@ -290,7 +293,6 @@ def tune(options: argparse.Namespace) -> int:
     if seen and not any(launch.is_tunable for launch in seen):
         Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
-    plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
@@ -401,6 +403,7 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
+    from cutune.collect.run import plan_runs
     from cutune.nvcc.units import noted_launches
     from cutune.stages.project import Project, tune_project
 
@@ -410,6 +413,7 @@ def _tune_project(options: argparse.Namespace) -> int:
         parser().error("tune: with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
     vary = varied_values(options.vary)
+    plan_runs(options.run, vary, Path())
     only, statuses = options.launches_only, statuses_of(options)
     project = Project(options.make, options.run, vary, options.clean, only, statuses)
     session, said = _remembering(session_of(options))

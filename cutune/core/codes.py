@@ -562,11 +562,7 @@ class Code(Enum):
         "kernel '{kernel}' takes too long at these sizes to be counted as a whole: about {threads} "
         "of its threads were counted, in blocks all over the grid, and stand for all",
     )
-    BAD_RUN = (
-        410,
-        ERROR,
-        "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
-    )
+    BAD_RUN = (410, ERROR, "cannot fill in '{template}': {reason}")
     RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
     CUT_SHORT = (
         445,

@@ -424,9 +424,9 @@ MEANINGS: dict[Code, str] = {
     "launches, and totals are assumed to grow as the threads do. Choose runs that are typical: "
     "at least two sizes, data of the usual kind. The program also runs once more, with its "
     "varied numbers doubled as often as a few seconds allow; it may refuse that.",
-    Code.RESULTS_DIFFER: "All candidates were tried in the program's own runs, and those named here are not used. The "
-    "kernel was annotated as independent of its thread block, but is not. With the program's own "
-    "thread block no race was found.",
+    Code.RESULTS_DIFFER: "All candidates were tried in the program's own runs, and those named "
+    "here are not used. The kernel was annotated as independent of its thread block, but is not. "
+    "With the program's own thread block no race was found.",
     Code.CANDIDATES_UNTRIED: "What only an annotation asserts is used after a trial alone. A block "
     "fits a launch if it divides its number of threads, or covers the bound that `grid` names.",
     Code.OTHER_SHARED: "Write the bytes of dynamic shared memory as a formula of the block that "

@@ -126,6 +126,26 @@ def test_unknown_device(tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
+@pytest.mark.parametrize(
+    ("verb", "run"),
+    [
+        ("tune", "./{program} {m}"),
+        ("tune", "./app {n}"),
+        ("collect", "./{program}"),
+        ("shake", "./app {n}"),
+        ("verify", "./app {n}"),
+    ],
+)
+def test_a_command_line_that_cannot_be_run_is_said_first(
+    verb: str, run: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "broken.cu"
+    source.write_text("__global__ void k( { nvcc would refuse this")
+    done = cutune(verb, *[source] * (1 + (verb == "verify")), "--run", run, "--vary", "n=1,2")
+    refused(done, "CT410")
+    assert not (tmp_path / ".cutune").exists()
+
+
 def test_missing_nvcc(tmp_path: Path) -> None:
     done = cutune("tune", GEMM, "--nvcc", tmp_path / "nvcc", "--workspace", tmp_path / "w")
     assert done.returncode == 1

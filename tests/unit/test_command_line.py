@@ -142,3 +142,10 @@ def test_names_in_braces_are_looked_up(run: str, said: str) -> None:
     with pytest.raises(CutuneError) as error:
         plan_runs(f"./{{program}} {run}", {"size": ["1"], "n": ["2"]}, Path("app"))
     assert said in error.value.diagnostic.message
+
+
+def test_the_program_that_was_built_has_to_be_run() -> None:
+    with pytest.raises(CutuneError, match=r"does not run \{program\}.*'./\{program\} \{n\}'"):
+        plan_runs("./app {n}", {"n": ["2"]}, Path("app"))
+    # A project's own build makes it where --run says.
+    assert plan_runs("./app {n}", {"n": ["2"]}, Path())[0].shown == "./app 2"

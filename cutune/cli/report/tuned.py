@@ -43,7 +43,7 @@ class ChoiceTable:
             "own block",
             "cutune's",
             "predicted speed-up",
-            "within 2 %",
+            "blocks within 2 %",
             title=f"predicted for {self.device}",
             box=None,
             title_justify="left",

@@ -48,7 +48,8 @@ def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     for word in words:
         found = _WORD.fullmatch(word)
         if found is None:
-            raise _bad(word, "a size", "NAME=1024")
+            every = f", or --all-sizes {word}" if word.isdecimal() else ""
+            raise _bad(word, "a size", f"NAME=1024{every}")
         sizes[found["name"]] = parse_size(found["value"], f"{found['name']}=1024")
     return sizes
 
