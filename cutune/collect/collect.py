@@ -353,7 +353,7 @@ def measurements(
         CutuneError: CT009 when nothing was.
     """
     path = workspace.measurements
-    command = "cutune collect"
+    command = "cutune tune FILE (or its step cutune collect)"
     kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
     measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, silent)
     return list(kernels), list(measured)

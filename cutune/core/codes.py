@@ -809,8 +809,7 @@ class Code(Enum):
     NOTHING_COMPILED = (
         707,
         ERROR,
-        "'{command}' compiled no tunable launch through cutune; if everything was up to date, add"
-        " --clean 'make clean'; if the build names its nvcc, add NVCC='cutune nvcc'",
+        "'{command}' compiled no launch through cutune; {advice}",
     )
     FRONT_END_FAILED = (
         708,

@@ -57,3 +57,5 @@ def test_launches_without_arguments_have_no_sizes() -> None:
 def test_an_example_is_no_advice() -> None:
     # Nobody can run what is only an example.
     assert "try:" not in try_two(run("./app data.txt"), [LAUNCH])
+    assert "--run './app {n}'" in try_two(run("./app data.txt"), [LAUNCH])
+    assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"), [LAUNCH])
