@@ -130,6 +130,11 @@ class Code(Enum):
         "the launch stands in the argument of a macro, or is compiled as something else; write it"
         " out as a statement",
     )
+    LAUNCHED_BY_CALL = (
+        280,
+        NOTE,
+        "kernel '{kernel}' is launched by {function}, which stays as it is: {advice}",
+    )
     EARLY_HEADER = (
         224,
         WARNING,

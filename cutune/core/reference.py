@@ -212,6 +212,9 @@ MEANINGS: dict[Code, str] = {
     "arguments choose the kernel. The rewritten launch then stands twice, with its arguments, "
     "and a side effect would happen twice. Store the value in a variable of a built-in type, or "
     "write the kernel's template arguments out.",
+    Code.LAUNCHED_BY_CALL: "Launches with triple angle brackets are rewritten, those by a function "
+    "of CUDA's runtime are not: their configuration lies in a structure, with attributes that "
+    "may ask for this very block.",
     Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its "
     "commas. After `#line` it is not certain what is compiled.",
     Code.EARLY_HEADER: "The selection code is inserted before the first line of the source. A "
@@ -536,6 +539,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
         Code.UNRESOLVED_LAUNCH,
         Code.REDUNDANT_THREADS,
         Code.REDUNDANT_BLOCKS,
+        Code.LAUNCHED_BY_CALL,
         Code.HIDDEN_LAUNCH,
         Code.UNCERTAIN_ADDRESS,
         Code.HIDDEN_MEMBER,
