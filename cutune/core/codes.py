@@ -610,8 +610,8 @@ class Code(Enum):
     DATA_DEPENDENT = (
         414,
         WARNING,
-        "the work of kernel '{kernel}' depends on the data of the runs and was not measured "
-        "({reason}); its launches stay as they are{advice}",
+        "the work of kernel '{kernel}' was not measured ({reason}); its launches stay as they "
+        "are{advice}",
     )
     UNSEEN_MEMBER = (
         432,
