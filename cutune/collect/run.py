@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,16 +76,23 @@ class Run:
     @property
     def command(self) -> tuple[str, ...]:
         """The command line after substitution."""
-        named = {"program": self.program, **self.values}
+        return self._command(self.program)
+
+    @property
+    def shown(self) -> str:
+        """The command line as one would type it; of a temporary program the name alone."""
+        place = Path(os.path.realpath(self.program))
+        is_temporary = place.is_relative_to(os.path.realpath(tempfile.gettempdir()))
+        is_far = self.program.startswith(os.pardir)
+        command = self._command(place.name if is_temporary and is_far else self.program)
+        return command[-1] if self.shell else shlex.join(command)
+
+    def _command(self, program: str) -> tuple[str, ...]:
+        named = {"program": program, **self.values}
         if self.shell:
             quoted = {name: shlex.quote(value) for name, value in named.items()}
             return ("/bin/sh", "-c", self.shell.format(**quoted))
         return tuple(word.format(**named) for word in self.words)
-
-    @property
-    def shown(self) -> str:
-        """The command line as one would type it."""
-        return self.command[-1] if self.shell else shlex.join(self.command)
 
 
 def plan_runs(

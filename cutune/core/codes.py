@@ -797,7 +797,7 @@ class Code(Enum):
         709,
         WARNING,
         "nvcc cannot compile the file ({reason}), so launches are judged by their source text "
-        "alone; give the options that it is compiled with (-I, -D, -std)",
+        "alone; mend it, or give the options that it is compiled with, as for nvcc",
     )
     NOT_REWRITTEN = (
         704,
