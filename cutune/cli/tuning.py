@@ -243,6 +243,19 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
     return targets
 
 
+def _check_place(options: argparse.Namespace) -> None:
+    """A file is written at the end: where it cannot be, that is said before the work.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    from cutune.core.workspace import writing
+
+    if len(options.files) == 1 and options.output is not None and Path(options.output).suffix:
+        with writing(Path(options.output)):
+            os.stat(Path(options.output).parent)
+
+
 def _may_be_binary(output: str) -> bool:
     """Is it named as a program is: the `-o` of a compile command?"""
     path = Path(output)
@@ -280,6 +293,7 @@ def tune(options: argparse.Namespace) -> int:
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     plan, how = _plan(options), (options.fit, options.model)
+    _check_place(options)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)

@@ -703,7 +703,7 @@ class Code(Enum):
     )
 
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")
-    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
+    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}{meaning}")
     UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
 
     IMPOSSIBLE_GRID = (515, ERROR, "kernel '{kernel}' cannot be launched at these sizes: {reason}")

@@ -247,7 +247,7 @@ MEANINGS: dict[Code, str] = {
     "global id in one expression, or annotate the kernel if its results do not depend on the "
     "expression.",
     Code.UNKNOWN_FUNCTION: "A function whose body is not seen may do anything. Define it in this "
-    "file or in a header, or give `-I`.",
+    "file or in a header, or give `-I`; other sources are not read for it (`-rdc=true`).",
     Code.NOT_PROVEN: "The analysis does not know the construct, so the launch is left alone. "
     "Write it more plainly.",
     Code.UNRESOLVED_NAME: "Without nvcc, only macros of the file and its headers are known.",

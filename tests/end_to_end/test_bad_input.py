@@ -146,6 +146,12 @@ def test_a_command_line_that_cannot_be_run_is_said_first(
     assert not (tmp_path / ".cutune").exists()
 
 
+def test_a_place_that_cannot_be_written_is_said_first(tmp_path: Path) -> None:
+    source = tmp_path / "broken.cu"
+    source.write_text("__global__ void k( { nvcc would refuse this")
+    refused(cutune("tune", source, "-o", tmp_path / "none/app.tuned.cu"), "CT002")
+
+
 def test_missing_nvcc(tmp_path: Path) -> None:
     done = cutune("tune", GEMM, "--nvcc", tmp_path / "nvcc", "--workspace", tmp_path / "w")
     assert done.returncode == 1

@@ -155,3 +155,10 @@ def test_many_sizes_at_once_are_answered_as_one_by_one() -> None:
     assert (small, other) == (chooser.choose({"n": 1000}), chooser.choose({"n": 60_000}))
     assert small != other
     assert chooser.choose_each([]) == []
+
+
+def test_a_size_that_is_no_argument_is_explained() -> None:
+    with pytest.raises(CutuneError, match=r"add: n=1024 T\.x=1024; T\.x: threads of all blocks"):
+        ask(unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))), {}, None)
+    with pytest.raises(CutuneError, match=r"add: n=1024$"):
+        ask(COPY, {}, None)
