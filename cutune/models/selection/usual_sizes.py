@@ -26,12 +26,12 @@ def is_stream(model: FittedModel) -> bool:
 
 
 def _strides_over_long_vectors(model: FittedModel) -> bool:
-    """Do as many threads as in every other launch share one size that exceeds those of matrices?
+    """Do always as many threads share one size, and are they or it beyond those of matrices?
 
-    At a smaller one many of them would have nothing to do.
+    At a smaller size many of the threads would have nothing to do.
     """
     recorded = model.kernel.recorded
     values = [size for sizes, _ in recorded for size in sizes]
     threads = {extents for _, extents in recorded}
     is_shared = len(model.kernel.parameters) == len(threads) == 1
-    return is_shared and min(values) > USUAL_SIZES[-1]
+    return is_shared and max(min(values), *map(math.prod, threads)) > USUAL_SIZES[-1]
