@@ -10,8 +10,9 @@ help: ## list the targets
 
 # What the demonstration needs, which is less than developers do.
 $(VENV)/.usable: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
+	@echo 'installing cutune, and what it needs, in $(VENV): takes a minute or two'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
 	@$(BIN)/python -m cutune doctor --quiet --install-toolkit
 	@touch $@
 
@@ -22,7 +23,8 @@ $(VENV)/.installed: $(VENV)/.usable
 dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
 
 demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
-	$(BIN)/python samples/demo.py
+	@echo 'tuning samples/demo.cu'
+	@$(BIN)/python samples/demo.py
 
 # Its many processes load the same modules, whatever the machine says about keeping them compiled.
 test: $(VENV)/.installed ## run all tests that need no GPU

@@ -25,3 +25,6 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
 
         place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.python.calls"
         return getattr(import_module(place), name)
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -20,6 +20,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.frontend.launches.annotations import annotated
+from cutune.frontend.launches.called import called_launches
 from cutune.frontend.launches.certain import certain_kernels
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.launches.verdicts import KernelTable, launch_sites
@@ -108,7 +109,8 @@ def analyze(
         seen = tuple(part.syntax for part in unit.parts) if unit.is_expanded else ()
         texts = KernelTexts(files, {file.source.path: file for file in own}, seen)
         kernels = varied(kernels, compiled.proofs, texts)
-    diagnostics = (*syntax.diagnostics, *ignored, *remarks)
+    calls = (note for file in own for note in called_launches(file, by_name))
+    diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
     if not kernels and not launches and not diagnostics:
         diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     late = [file for file in own[1:] if file.source.path not in early]

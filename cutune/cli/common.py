@@ -123,12 +123,14 @@ def plan_of(options: argparse.Namespace) -> RunPlan:
     """The runs that are asked for.
 
     Raises:
-        CutuneError: CT511.
+        CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
     """
     from cutune.collect.run import RunPlan
 
     vary = varied_values(options.vary)
-    return RunPlan(options.run, vary, options.candidates, statuses=statuses_of(options))
+    plan = RunPlan(options.run, vary, options.candidates, statuses=statuses_of(options))
+    plan.runs(Path("program"))
+    return plan
 
 
 def statuses_of(options: argparse.Namespace) -> frozenset[int] | None:
@@ -145,7 +147,7 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
     """The values of `--vary`.
 
     Raises:
-        CutuneError: CT511.
+        CutuneError: CT008.
     """
     varied: dict[str, list[str]] = {}
     for word in words:

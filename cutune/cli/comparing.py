@@ -29,7 +29,9 @@ def verify(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
     from cutune.evaluation.verify import verify
 
+    # Wrong options are reported before anything is built.
     conditions = _conditions(options)
+    _plan(options, Path("program"))
     runs: list[dict[str, object]] = []
     with temporary_folder() as folder:
         plans = [
@@ -62,6 +64,7 @@ def shake(options: argparse.Namespace) -> int:
         parser().error("shake: --seeds takes a count, --jobs one from 1")
     named = named_trial() if options.seeds else None
     _conditions(options)
+    _plan(options, Path("program"))
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 def collect(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
+    if options.tunables is None:
+        plan_of(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
@@ -242,6 +244,19 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
     return targets
 
 
+def _check_place(options: argparse.Namespace) -> None:
+    """A file is written at the end: where it cannot be, that is said before the work.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    from cutune.core.workspace import writing
+
+    if len(options.files) == 1 and options.output is not None and Path(options.output).suffix:
+        with writing(Path(options.output)):
+            os.stat(Path(options.output).parent)
+
+
 def _may_be_binary(output: str) -> bool:
     """Is it named as a program is: the `-o` of a compile command?"""
     path = Path(output)
@@ -278,6 +293,8 @@ def tune(options: argparse.Namespace) -> int:
     session, said = _remembering(session_of(options))
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
+    plan, how = _plan(options), (options.fit, options.model)
+    _check_place(options)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
@@ -291,7 +308,6 @@ def tune(options: argparse.Namespace) -> int:
     if seen and not any(launch.is_tunable for launch in seen):
         Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
-    plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
@@ -402,6 +418,7 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
+    from cutune.collect.run import plan_runs
     from cutune.nvcc.units import noted_launches
     from cutune.stages.project import Project, tune_project
 
@@ -411,6 +428,7 @@ def _tune_project(options: argparse.Namespace) -> int:
         parser().error("tune: with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
     vary = varied_values(options.vary)
+    plan_runs(options.run, vary, Path())
     only, statuses = options.launches_only, statuses_of(options)
     project = Project(options.make, options.run, vary, options.clean, only, statuses)
     session, said = _remembering(session_of(options))

@@ -6,12 +6,13 @@ the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
 from cutune.collect.effort import (
     INSTRUCTIONS_PER_SECOND,
+    TRIAL_BUDGET,
     affordable,
     effort,
     experiments,
@@ -30,7 +31,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
+from cutune.device.thread_block import Block, shape
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit.measurement.measurement import (
     KERNEL_SCHEMA,
@@ -45,6 +46,10 @@ from cutune.toolchain.demangle import demangled
 
 #: Seconds in which candidates are tried that are proven, and those that an annotation asserts.
 TRIAL_SECONDS, ASSERTED_SECONDS = 30, 60
+#: Thread blocks that a message names.
+MOST_LISTED = 8
+#: What an annotation that is not true has to become.
+NARROW = "; narrow block(...) in its annotation to those for which they stay the same"
 
 
 @dataclass(frozen=True)
@@ -281,12 +286,13 @@ def _tried(
     work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
     sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
+    trials = _asserted_elsewhere(part, recording, tried, trials)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
         if not kernel.variant:
             for said in _remarks(kernel, trials[kernel.entry], run):
                 session.warn(said)
-    differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
+    differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
         trial = trials[kernel.entry]
@@ -296,8 +302,9 @@ def _tried(
             code,
             None,
             kernel=kernel.name,
-            count=len(trial.differing),
+            blocks=_listed(trial.differing),
             difference=_difference(trial),
+            advice=NARROW if kernel.asserted else "",
         )
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
@@ -313,6 +320,54 @@ def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
     """The same with fewer candidates."""
     left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
     return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
+
+
+def _asserted_elsewhere(
+    part: Part, recording: Recording, tried: Sequence[Subject], trials: Mapping[str, Trial]
+) -> Mapping[str, Trial]:
+    """The trials, and what the other runs show of candidates that an annotation asserts.
+
+    In a small run a launch may have too few blocks to tell them apart. The largest are tried first,
+    as many as there is time for; one that fails shows nothing.
+    """
+    asserted = [subject for subject in tried if subject.kernel.asserted]
+    found, left = dict(trials), TRIAL_BUDGET if asserted else 0
+    others = [
+        (effort(asserted, launches), run, launches)
+        for run, launches in zip(recording.runs[1:], recording.launches[1:], strict=True)
+        if not (run.launches_only or run.is_cut)
+    ]
+    for cost, run, launches in sorted(others, key=lambda other: other[0], reverse=True):
+        if not 0 < cost <= left:
+            continue
+        left -= cost
+        kernels = [subject.kernel for subject in asserted]
+        sweep = Sweep(cost, experiments(asserted, launches, LAUNCHES), TRIAL_SECONDS)
+        try:
+            shown = try_candidates(run, kernels, part.numbers, recording.device, sweep)
+        except CutuneError:
+            continue
+        found |= {entry: found[entry].joined(trial) for entry, trial in shown.items()}
+    return found
+
+
+def _is_told(
+    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, Trial]
+) -> bool:
+    """Is it a variant of a kernel of which the same is said?"""
+    differing = {*trials[kernel.entry].differing}
+    return bool(kernel.variant) and any(
+        differing <= {*trials[other.entry].differing}
+        for other in tried
+        if other.launched == kernel.launched and not other.variant
+    )
+
+
+def _listed(blocks: Sequence[Block]) -> str:
+    """`block 32`, or `blocks 32, 64, 16x16, …`"""
+    shown = [shape(block) for block in blocks[:MOST_LISTED]]
+    more = ["…"] if len(blocks) > MOST_LISTED else []
+    return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
 
 
 def _difference(trial: Trial) -> str:
@@ -351,7 +406,7 @@ def measurements(
         CutuneError: CT009 when nothing was.
     """
     path = workspace.measurements
-    command = "cutune collect"
+    command = "cutune tune FILE (or its step cutune collect)"
     kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
     measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, silent)
     return list(kernels), list(measured)

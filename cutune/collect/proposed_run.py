@@ -37,10 +37,9 @@ def try_smaller(run: Run, launches: Sequence[LaunchRecord]) -> str:
 
 def try_two(run: Run, launches: Sequence[LaunchRecord]) -> str:
     """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
-    return (
-        _proposed(run, launches, lambda size: (size // 2, size))
-        or ", such as --run './app {n}' --vary n=256,1024"
-    )
+    program = "./{program}" if any("{program}" in word for word in run.words) else "./app"
+    example = f", such as --run '{program} {_HOLE}' --vary n=256,1024"
+    return _proposed(run, launches, lambda size: (size // 2, size)) or example
 
 
 def _proposed(

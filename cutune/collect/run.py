@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,16 +76,23 @@ class Run:
     @property
     def command(self) -> tuple[str, ...]:
         """The command line after substitution."""
-        named = {"program": self.program, **self.values}
+        return self._command(self.program)
+
+    @property
+    def shown(self) -> str:
+        """The command line as one would type it; of a temporary program the name alone."""
+        place = Path(os.path.realpath(self.program))
+        is_temporary = place.is_relative_to(os.path.realpath(tempfile.gettempdir()))
+        is_far = self.program.startswith(os.pardir)
+        command = self._command(place.name if is_temporary and is_far else self.program)
+        return command[-1] if self.shell else shlex.join(command)
+
+    def _command(self, program: str) -> tuple[str, ...]:
+        named = {"program": program, **self.values}
         if self.shell:
             quoted = {name: shlex.quote(value) for name, value in named.items()}
             return ("/bin/sh", "-c", self.shell.format(**quoted))
         return tuple(word.format(**named) for word in self.words)
-
-    @property
-    def shown(self) -> str:
-        """The command line as one would type it."""
-        return self.command[-1] if self.shell else shlex.join(self.command)
 
 
 def plan_runs(
@@ -97,17 +105,19 @@ def plan_runs(
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
+    Args:
+        program: `Path()` where the template names another, as that of a project.
+
     Raises:
-        CutuneError: CT410 when the template names something that is not varied.
+        CutuneError: CT410 when the template names something that is not varied, or leaves out
+            something that is, or the program.
     """
     combinations: list[dict[str, str]] = [{}]
     for name, values in vary.items():
         combinations = [{**c, name: value} for c in combinations for value in values]
-    unused = [name for name in vary if f"{{{name}}}" not in template]
+    unused = _unused(template, vary, program)
     if unused:
-        named = _NAMES.findall(template)
-        reason = f"it does not use {{{unused[0]}}}{meant(unused[0], named)}"
-        raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
+        raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=unused))
     relative = os.path.relpath(program)
     shell = template if needs_shell(template) else ""
     runs = []
@@ -122,7 +132,7 @@ def plan_runs(
         except KeyError as error:
             name = str(error.args[0])
             known = known_names(name, ("program", *vary))
-            reason = f"{{{name}}} has no value; known: {known}"
+            reason = f"{{{name}}} has no value; known: {known}; or give it values: --vary {name}=…"
             raise CutuneError(
                 Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason)
             ) from error
@@ -132,6 +142,22 @@ def plan_runs(
             ) from error
         runs.append(run)
     return runs
+
+
+def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
+    """What a template leaves out, and what to write; empty where it is nothing."""
+    named = _NAMES.findall(template)
+    if program != Path() and "program" not in named:
+        example = " ".join(["./{program}", *(f"{{{name}}}" for name in vary)])
+        return (
+            f"it does not run {{program}}, which is built for that; write for instance '{example}'"
+        )
+    unused = [name for name in vary if name not in named]
+    if not unused:
+        return ""
+    name = f"{{{unused[0]}}}"
+    close = meant(unused[0], named)
+    return f"it does not use {name}{close or f'; write {name} where values of --vary belong'}"
 
 
 def needs_shell(template: str) -> bool:

@@ -1,14 +1,14 @@
 """Trial of the candidates: running them checks what static analysis has proven.
 
 In sweep mode the instrumented program launches every candidate block on the same memory contents
-and compares the results with those of the original. Takes one run of the program at its smallest
-size, gives per launch site the blocks whose results differ.
+and compares the results with those of the original. Takes one run of the program, gives per launch
+site the blocks whose results differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,19 @@ class Trial:
     def rejected(self) -> tuple[Block, ...]:
         """All that are left out."""
         return tuple(sorted({*self.differing, *self.untried}))
+
+    def joined(self, other: Trial) -> Trial:
+        """What this trial and one in another run of the program have shown together."""
+        differing = {*self.differing, *other.differing}
+        untried = {*self.untried} & {*other.untried} - differing
+        return replace(
+            self,
+            differing=tuple(sorted(differing)),
+            largest_difference=max(self.largest_difference, other.largest_difference),
+            error=self.error or other.error,
+            untried=tuple(sorted(untried)),
+            unreached=tuple(sorted({*self.unreached} & {*other.unreached})),
+        )
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,11 @@ class Code(Enum):
         "an #if leaves the launch out of what is compiled; where it should be tuned, give the "
         "options that compile it, such as -D",
     )
+    LAUNCHED_BY_CALL = (
+        280,
+        NOTE,
+        "kernel '{kernel}' is launched by {function}, which stays as it is: {advice}",
+    )
     EARLY_HEADER = (
         224,
         WARNING,
@@ -451,8 +456,8 @@ class Code(Enum):
     STATIC_CUDART = (
         440,
         ERROR,
-        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again "
-        "with: NVCC_APPEND_FLAGS='{flags}'",
+        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again, by "
+        "cutune nvcc with CUTUNE_MODE=tuned,emulated, by nvcc with: NVCC_APPEND_FLAGS='{flags}'",
     )
     NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
     NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")
@@ -568,11 +573,7 @@ class Code(Enum):
         "kernel '{kernel}' takes too long at these sizes to be counted as a whole: about {threads} "
         "of its threads were counted, in blocks all over the grid, and stand for all",
     )
-    BAD_RUN = (
-        410,
-        ERROR,
-        "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
-    )
+    BAD_RUN = (410, ERROR, "cannot fill in '{template}': {reason}")
     RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
     CUT_SHORT = (
         445,
@@ -615,8 +616,8 @@ class Code(Enum):
     DATA_DEPENDENT = (
         414,
         WARNING,
-        "the work of kernel '{kernel}' depends on the data of the runs and was not measured "
-        "({reason}); its launches stay as they are{advice}",
+        "the work of kernel '{kernel}' was not measured ({reason}); its launches stay as they "
+        "are{advice}",
     )
     UNSEEN_MEMBER = (
         432,
@@ -633,8 +634,8 @@ class Code(Enum):
     RESULTS_DIFFER = (
         416,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
-        "and are left out",
+        "the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for "
+        "that{advice}",
     )
     CANDIDATES_UNTRIED = (
         448,
@@ -651,9 +652,8 @@ class Code(Enum):
     RACY_ORIGINAL = (
         427,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
-        "and are left out; the original itself has a race, so its results depend on"
-        " the order of its threads",
+        "the results of kernel '{kernel}' change ({difference}) with thread {blocks}, left out for "
+        "that; the original itself has a race, so its results depend on the order of its threads",
     )
     NOT_REPLAYED = (
         417,
@@ -709,7 +709,7 @@ class Code(Enum):
     )
 
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")
-    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
+    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}{meaning}")
     UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
 
     IMPOSSIBLE_GRID = (515, ERROR, "kernel '{kernel}' cannot be launched at these sizes: {reason}")
@@ -803,7 +803,7 @@ class Code(Enum):
         709,
         WARNING,
         "nvcc cannot compile the file ({reason}), so launches are judged by their source text "
-        "alone; give the options that it is compiled with (-I, -D, -std)",
+        "alone; mend it, or give the options that it is compiled with, as for nvcc",
     )
     NOT_REWRITTEN = (
         704,
@@ -820,8 +820,7 @@ class Code(Enum):
     NOTHING_COMPILED = (
         707,
         ERROR,
-        "'{command}' compiled no tunable launch through cutune; if everything was up to date, add"
-        " --clean 'make clean'; if the build names its nvcc, add NVCC='cutune nvcc'",
+        "'{command}' compiled no launch through cutune; {advice}",
     )
     NO_LAUNCH_COMPILED = (
         713,

@@ -229,6 +229,9 @@ MEANINGS: dict[Code, str] = {
     "arguments choose the kernel. The rewritten launch then stands twice, with its arguments, "
     "and a side effect would happen twice. Store the value in a variable of a built-in type, or "
     "write the kernel's template arguments out.",
+    Code.LAUNCHED_BY_CALL: "Launches with triple angle brackets are rewritten, those by a function "
+    "of CUDA's runtime are not: their configuration lies in a structure, with attributes that "
+    "may ask for this very block.",
     Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its "
     "commas. After `#line` it is not certain what is compiled.",
     Code.UNCOMPILED_LAUNCH: "Its kernel is not compiled either, perhaps. Nothing is lost where the "
@@ -263,7 +266,7 @@ MEANINGS: dict[Code, str] = {
     "global id in one expression, or annotate the kernel if its results do not depend on the "
     "expression.",
     Code.UNKNOWN_FUNCTION: "A function whose body is not seen may do anything. Define it in this "
-    "file or in a header, or give `-I`.",
+    "file or in a header, or give `-I`; other sources are not read for it (`-rdc=true`).",
     Code.NOT_PROVEN: "The analysis does not know the construct, so the launch is left alone. "
     "Write it more plainly.",
     Code.UNRESOLVED_NAME: "Without nvcc, only macros of the file and its headers are known.",
@@ -444,9 +447,9 @@ MEANINGS: dict[Code, str] = {
     "launches, and totals are assumed to grow as the threads do. Choose runs that are typical: "
     "at least two sizes, data of the usual kind. The program also runs once more, with its "
     "varied numbers doubled as often as a few seconds allow; it may refuse that.",
-    Code.RESULTS_DIFFER: "All candidates were tried, and those counted here are not used. The "
-    "kernel was annotated as independent of its thread block, but is not. With the program's own "
-    "thread block no race was found.",
+    Code.RESULTS_DIFFER: "All candidates were tried in the program's own runs, and those named "
+    "here are not used. The kernel was annotated as independent of its thread block, but is not. "
+    "With the program's own thread block no race was found.",
     Code.CANDIDATES_UNTRIED: "What only an annotation asserts is used after a trial alone. A block "
     "fits a launch if it divides its number of threads, or covers the bound that `grid` names.",
     Code.OTHER_SHARED: "Write the bytes of dynamic shared memory as a formula of the block that "
@@ -559,6 +562,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
         Code.UNRESOLVED_LAUNCH,
         Code.REDUNDANT_THREADS,
         Code.REDUNDANT_BLOCKS,
+        Code.LAUNCHED_BY_CALL,
         Code.HIDDEN_LAUNCH,
         Code.UNCERTAIN_ADDRESS,
         Code.HIDDEN_MEMBER,

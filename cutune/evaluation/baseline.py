@@ -7,7 +7,6 @@ The original runs twice, and must succeed. The parts of its output that differ b
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -98,7 +97,7 @@ class Baseline:
 
     def remarks(self) -> Iterator[Diagnostic]:
         """Remarks on parts that were not compared; one if only the status was."""
-        command = shlex.join(self.run.command)
+        command = self.run.shown
         what = [v.described(name) for name, v in self.varying.items() if v.numbers]
         if what:
             text = "; ".join(what)
@@ -110,7 +109,7 @@ class Baseline:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
-            command = shlex.join(self.run.command)
+            command = self.run.shown
             message = Diagnostic.at(
                 Code.VARYING_LENGTH,
                 None,
@@ -129,7 +128,7 @@ class Baseline:
 
     def _checked(self) -> Baseline:
         if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
-            command = shlex.join(self.run.command)
+            command = self.run.shown
             raise CutuneError(Diagnostic.at(Code.NOTHING_COMPARED, None, command=command))
         return self
 
@@ -161,7 +160,7 @@ def _check_success(run: Run, outcome: Outcome, conditions: Conditions) -> None:
 
 
 def _failed(run: Run, reason: str, outcome: Outcome | None = None) -> CutuneError:
-    command = shlex.join(run.command)
+    command = run.shown
     message = Diagnostic.at(Code.ORIGINAL_FAILED, None, command=command, reason=reason).message
     said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []
     return CutuneError(Diagnostic(Code.ORIGINAL_FAILED, "\n".join([message, *said])))

@@ -7,7 +7,6 @@ launches keep their own configurations, and a difference comes from the rewritte
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -63,7 +62,7 @@ class Shaken:
         """Remarks on parts that were not compared; one if no launch was changed."""
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
-            command = shlex.join(self.run.command)
+            command = self.run.shown
             yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
 
 

@@ -7,7 +7,6 @@ and all other text exactly.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from cutune.collect.run import Run
@@ -31,5 +30,5 @@ def verify(
         if reason is None:
             yield known, None
             continue
-        command = shlex.join(second.command)
+        command = second.shown
         yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, None, command=command, reason=reason)

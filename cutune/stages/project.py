@@ -8,6 +8,7 @@ second, so that no build system takes it for up to date.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -38,6 +39,9 @@ from cutune.stages.stages import fit_collected
 
 #: Names that a message shows.
 MOST_SHOWN = 3
+_CMAKE = re.compile(r"\b(cmake|ninja)\b")
+#: What CMake has written where it was configured, and the build is run.
+_CMAKE_CACHE = "CMakeCache.txt"
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,17 @@ def _objects(workspace: Workspace) -> list[str]:
     return [Path(line).name for line in dict.fromkeys(lines) if line.endswith((".o", ".obj"))]
 
 
+def _way_to_cutune(project: Project) -> str:
+    """How a build that did without cutune comes to use it."""
+    if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
+        return (
+            "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
+            "'cutune;nvcc' -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared (cutune help projects)"
+        )
+    clean = "" if project.clean else "if everything was up to date, add --clean 'make clean'; "
+    return f"{clean}if the build names its nvcc by a path, give it another: NVCC='cutune nvcc'"
+
+
 def _nothing_to_measure(
     project: Project, seen: Sequence[SeenLaunch], objects: Sequence[str]
 ) -> CutuneError:
@@ -149,7 +164,9 @@ def _nothing_to_measure(
         code, make = Code.NO_LAUNCH_COMPILED, project.make
         return CutuneError(Diagnostic.at(code, None, command=make, objects=shown))
     if not seen:
-        return CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
+        advice = _way_to_cutune(project)
+        raised = Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make, advice=advice)
+        return CutuneError(raised)
     reasons = (
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen

@@ -35,6 +35,12 @@ _SOURCES = frozenset(
         *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
     ]
 )
+#: What a linker says of a part of a program that is taken for the whole, and what helps.
+_LACKS_MAIN = "undefined reference to `main'"
+_NO_MAIN = (
+    "a program needs a main: name all of its sources, or tune the project that it belongs to: "
+    "cutune tune --make make --run './app {n}'"
+)
 #: Runs of nvcc that have not ended.
 _RUNNING: list[subprocess.Popen[bytes]] = []
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
@@ -165,7 +171,7 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
-            message = "\n".join([problem.message, said])
+            message = "\n".join([problem.message, said, _NO_MAIN * (_LACKS_MAIN in said)])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 

@@ -98,7 +98,7 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
     if not axes:
         raise Illegal(Code.VARIANT_USELESS, "no dimension that it would share has a guard bound")
     if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
-        raise Illegal(Code.VARIANT_USELESS, "it updates arrays in place, row by row")
+        raise Illegal(Code.VARIANT_USELESS, "it may update arrays in place, row by row")
     if not proofs or not all(proof.is_straight for proof in proofs):
         raise Illegal(
             Code.VARIANT_USELESS, "its threads loop or end early, so that ids follow each other"

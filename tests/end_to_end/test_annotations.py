@@ -86,6 +86,40 @@ def test_wrong_candidates_are_left_out(tmp_path: Path) -> None:
     assert run(binary, "70000").stdout == run(original, "70000").stdout != ""
 
 
+#: Right with its own block alone. In a launch of one block, as with 100 elements, none differs.
+FIRST_OF_BLOCK = """
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune kernel twice data(n) block(x: 32, 64, 128, 256)
+__global__ void twice(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = i * (1.0f + (threadIdx.x == 0));
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100;
+    float *a;
+    cudaMalloc(&a, n * 4);
+    cudaMemset(a, 0, n * 4);
+    twice<<<(n + 255) / 256, 256>>>(n, a);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_what_a_small_run_cannot_tell_apart_a_larger_one_does(tmp_path: Path) -> None:
+    source, work = tmp_path / "twice.cu", tmp_path / "work"
+    source.write_text(FIRST_OF_BLOCK)
+    collect = ("collect", source, "--run", "./{program} {n}", "--workspace", work, *QUICK)
+    small = cutune(*collect, "--vary", "n=100,101")
+    assert "with thread blocks 32, 64, left out" in small.stderr, small.stderr
+    done = cutune(*collect, "--vary", "n=100,3000")
+    assert done.returncode == 0, done.stderr
+    # Once, although the variant of the kernel goes wrong with the same blocks.
+    (told,) = [line for line in done.stderr.splitlines() if "CT416" in line]
+    assert "with thread blocks 32, 64, 128, left out" in told
+    assert "narrow block(...) in its annotation" in told
+
+
 def test_a_race_of_the_original_is_called_one(tmp_path: Path) -> None:
     source = tmp_path / "shift.cu"
     # Warps of one block read before others write; those of different blocks do not.

@@ -97,7 +97,7 @@ def test_a_size_that_is_no_number(words: list[str], code: str, tmp_path: Path) -
 def test_a_stage_that_was_left_out(tmp_path: Path) -> None:
     done = cutune("select", "gemm_kernel", "--all-sizes", "1024", cwd=tmp_path)
     refused(done, "CT009")
-    assert "cutune fit" in done.stderr
+    assert "run first: cutune tune" in done.stderr
     refused(cutune("fit", cwd=tmp_path), "CT009")
 
 
@@ -124,6 +124,32 @@ def test_unknown_device(tmp_path: Path) -> None:
     refused(done, "CT004")
     assert "h200" in done.stderr
     assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize(
+    ("verb", "run"),
+    [
+        ("tune", "./{program} {m}"),
+        ("tune", "./app {n}"),
+        ("collect", "./{program}"),
+        ("shake", "./app {n}"),
+        ("verify", "./app {n}"),
+    ],
+)
+def test_a_command_line_that_cannot_be_run_is_said_first(
+    verb: str, run: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "broken.cu"
+    source.write_text("__global__ void k( { nvcc would refuse this")
+    done = cutune(verb, *[source] * (1 + (verb == "verify")), "--run", run, "--vary", "n=1,2")
+    refused(done, "CT410")
+    assert not (tmp_path / ".cutune").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_first(tmp_path: Path) -> None:
+    source = tmp_path / "broken.cu"
+    source.write_text("__global__ void k( { nvcc would refuse this")
+    refused(cutune("tune", source, "-o", tmp_path / "none/app.tuned.cu"), "CT002")
 
 
 def test_missing_nvcc(tmp_path: Path) -> None:

@@ -58,3 +58,8 @@ def test_names_are_loaded_when_they_are_used() -> None:
     assert done.stdout.split() == ["False", "select"]
     with pytest.raises(AttributeError, match="no attribute 'tuna'"):
         cutune.tuna  # type: ignore[attr-defined] # noqa: B018
+
+
+def test_verbs_are_found_by_their_names() -> None:
+    """As by the completion of names in a notebook; they are loaded only when one is used."""
+    assert dir(cutune) == sorted(cutune.__all__)

@@ -362,3 +362,29 @@ def test_a_configuration_that_is_none(configuration: str) -> None:
     kernel = f"__global__ void k(float *a) {{ {INDEX} a[i] = 1; }}"
     (site,) = program_of(f"{kernel} void f() {{ k<<<{configuration}>>>(p); }}").launches
     assert site.code is Code.NOT_A_STATEMENT
+
+
+def test_a_launch_by_a_call_is_told_once_for_each_kernel() -> None:
+    kernels = "".join(
+        f"__global__ void {name}(float *a, int n) {{ {INDEX} if (i < n) a[i] = 1; }}\n"
+        for name in ("plain", "one", "all")
+    )
+    program = program_of(
+        kernels
+        + """
+void f(float *a, int n, void **args) {
+    cudaLaunchConfig_t config = {};
+    // cudaLaunchKernelEx(&config, plain, a, n);
+    cudaLaunchKernelEx(&config, one, a, n);
+    cudaLaunchKernelEx(&config, one, a, n + 1);
+    CHECK(cudaLaunchCooperativeKernel((void *)all, dim3(n / 128), dim3(128), args, 0, 0));
+    cudaLaunchKernel(unknown, dim3(1), dim3(1), args, 0, 0);
+}
+"""
+    )
+    told = [d for d in program.diagnostics if d.code is Code.LAUNCHED_BY_CALL]
+    assert [d.about for d in told] == ["one", "all"]
+    assert "'one<<<grid, block>>>(…)'" in told[0].message
+    assert "no other grid would do" in told[1].message
+    source = program.source
+    assert [source.location(d.span.start).line for d in told if d.span is not None] == [8, 10]

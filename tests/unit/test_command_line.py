@@ -142,3 +142,28 @@ def test_names_in_braces_are_looked_up(run: str, said: str) -> None:
     with pytest.raises(CutuneError) as error:
         plan_runs(f"./{{program}} {run}", {"size": ["1"], "n": ["2"]}, Path("app"))
     assert said in error.value.diagnostic.message
+
+
+def test_the_program_that_was_built_has_to_be_run() -> None:
+    with pytest.raises(CutuneError, match=r"does not run \{program\}.*'./\{program\} \{n\}'"):
+        plan_runs("./app {n}", {"n": ["2"]}, Path("app"))
+    # A project's own build makes it where --run says.
+    assert plan_runs("./app {n}", {"n": ["2"]}, Path())[0].shown == "./app 2"
+
+
+def test_the_command_line_of_a_temporary_program_is_shown_as_one_would_type_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a message about it names what the user knows."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    template, values = "./{program} {n}", {"n": ["a b"]}
+    (temporary,) = plan_runs(template, values, tmp_path / "temporary/x1/app")
+    assert temporary.shown == "./app 'a b'"
+    assert temporary.command == ("./../temporary/x1/app", "a b")
+    (other,) = plan_runs(template, values, tmp_path / "build/app")
+    assert other.shown == "./../build/app 'a b'"
+    (own,) = plan_runs(template, values, here / ".cutune/app.instrumented")
+    assert own.shown == "./.cutune/app.instrumented 'a b'"

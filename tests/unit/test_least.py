@@ -61,7 +61,7 @@ def test_counts_below_the_least_choose_nothing(more: LeastWork) -> None:
     choice = choose_block(claiming(more), H200, {"n": 1 << 20})
     assert choice.is_impossible and not choice.ranked
     assert choice.block == claiming(more).kernel.original
-    assert "a fault of cutune" in choice.reason
+    assert "counts do not hold at these sizes" in choice.reason
 
 
 def test_counts_that_are_less_exact_may_fall_short_by_their_error() -> None:

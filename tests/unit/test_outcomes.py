@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -77,8 +78,23 @@ def test_the_summary_counts_and_names_them(
             LaunchOutcome(refused, Outcome.REFUSED, refused.reason, refused.code),
         ]
     ).show()
-    head, first, second = capsys.readouterr().out.splitlines()
+    head, first, second, advice = capsys.readouterr().out.splitlines()
+    assert advice.endswith("cutune inspect --suggest /project/app.cu")
     assert head == "2 launches: 1 tuned, 1 refused"
     assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
     assert second.split()[:3] == ["/project/app.cu:9", "tile", "refused"]
     assert second.endswith("[CT211]")
+
+
+def test_files_of_the_current_folder_are_named_from_there(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, refused = seen_launches([program])
+    files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
+    launches = [replace(refused, file=str(file)) for file in files]
+    summary = summary_of([LaunchOutcome(one, Outcome.REFUSED, "word " * 60) for one in launches])
+    assert [row[0] for row in summary.rows] == ["src/a b.cu:9", f"{files[1]}:9"]
+    assert summary.advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
+    # A long reason, which stands above in full, is cut behind a word.
+    assert summary.rows[0][3].endswith("word word …")

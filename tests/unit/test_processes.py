@@ -160,9 +160,9 @@ def test_what_a_shell_has_to_read(template: str, is_for_shell: bool) -> None:
 
 
 def test_a_shell_gets_values_that_are_quoted_and_its_signals_are_told() -> None:
-    (run,) = plan_runs("echo {x} && kill -SEGV $$", {"x": ["a; b"]}, Path("app"))
+    (run,) = plan_runs("echo {x} && kill -SEGV $$", {"x": ["a; b"]}, Path())
     assert run.command[:2] == ("/bin/sh", "-c")
     assert run.shown == "echo 'a; b' && kill -SEGV $$"
-    (run,) = plan_runs("(kill -SEGV $$); exit 139", {}, Path("app"))
+    (run,) = plan_runs("(kill -SEGV $$); exit 139", {}, Path())
     with pytest.raises(CutuneError, match="SIGSEGV"):
         run_program(run, os.environ)

@@ -63,6 +63,21 @@ def test_sources_without_launches_are_told_from_none(folder: Path) -> None:
     assert refused(linked, folder).diagnostic.code is Code.NOTHING_COMPILED
 
 
+@pytest.mark.parametrize(
+    ("make", "clean", "advice"),
+    [
+        ("true", "", "add --clean 'make clean'"),
+        ("true", "true", "give it another: NVCC='cutune nvcc'"),
+        ("true cmake --build build", "true", "-DCMAKE_CUDA_COMPILER_LAUNCHER='cutune;nvcc'"),
+    ],
+)
+def test_what_leads_a_build_to_cutune(make: str, clean: str, advice: str, folder: Path) -> None:
+    found = refused(replace(PROJECT, make=make, clean=clean), folder).diagnostic.message
+    assert advice in found
+    # What was followed already is no advice.
+    assert ("--clean" in found) == (not clean)
+
+
 def test_a_build_that_fails_ends_it(folder: Path) -> None:
     found = refused(replace(PROJECT, make="exit 3"), folder)
     assert found.diagnostic.code is Code.BUILD_COMMAND_FAILED

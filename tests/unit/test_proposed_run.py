@@ -16,7 +16,7 @@ LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 20
 
 
 def run(command: str, **vary: list[str]) -> Run:
-    return plan_runs(command, vary, Path("app"))[0]
+    return plan_runs(command, vary, Path())[0]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_small_numbers_become_a_little_smaller() -> None:
 def test_what_is_proposed_is_a_plan_of_runs() -> None:
     proposed = try_two(run("./app 100 2000"), [LAUNCH])
     assert proposed == "; try: --run './app 100 {n}' --vary n=1000,2000"
-    runs = plan_runs("./app 100 {n}", {"n": ["1000", "2000"]}, Path("app"))
+    runs = plan_runs("./app 100 {n}", {"n": ["1000", "2000"]}, Path())
     assert [one.shown for one in runs] == ["./app 100 1000", "./app 100 2000"]
 
 
@@ -62,3 +62,5 @@ def test_launches_without_arguments_have_no_sizes() -> None:
 def test_an_example_is_no_advice() -> None:
     # Nobody can run what is only an example.
     assert "try:" not in try_two(run("./app data.txt"), [LAUNCH])
+    assert "--run './app {n}'" in try_two(run("./app data.txt"), [LAUNCH])
+    assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"), [LAUNCH])

@@ -13,6 +13,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
+from cutune.models.selection.usual_sizes import STREAMING_SIZES, USUAL_SIZES, usual_sizes
 from tests.replayed import fitted, measured
 
 H200 = DeviceProfile.named("h200")
@@ -55,6 +56,23 @@ def test_other_words_are_refused(word: str) -> None:
     with pytest.raises(CutuneError) as caught:
         parse_sizes([word])
     assert caught.value.diagnostic.code is Code.BAD_SIZE
+
+
+def test_a_number_alone_may_be_meant_for_all_sizes() -> None:
+    with pytest.raises(CutuneError, match="write it as NAME=1024, or --all-sizes 4096"):
+        parse_sizes(["4096"])
+
+
+def test_vectors_that_the_same_threads_stride_over_are_shown_long() -> None:
+    always = ((10_000,), (2048, 1, 1)), ((40_000,), (2048, 1, 1))
+    short = ((1000,), (2048, 1, 1)), ((40_000,), (2048, 1, 1))
+    grows = ((10_000,), (2048, 1, 1)), ((40_000,), (8192, 1, 1))
+    many = ((1000,), (8192, 1, 1)), ((40_000,), (8192, 1, 1))
+    shown = [
+        usual_sizes(replace(unguarded(recorded), looped=True))
+        for recorded in (always, short, many, grows)
+    ]
+    assert shown == [STREAMING_SIZES, USUAL_SIZES, STREAMING_SIZES, USUAL_SIZES]
 
 
 def test_names_may_be_written_in_either_case() -> None:
@@ -141,3 +159,10 @@ def test_many_sizes_at_once_are_answered_as_one_by_one() -> None:
     assert (small, other) == (chooser.choose({"n": 1000}), chooser.choose({"n": 60_000}))
     assert small != other
     assert chooser.choose_each([]) == []
+
+
+def test_a_size_that_is_no_argument_is_explained() -> None:
+    with pytest.raises(CutuneError, match=r"add: n=1024 T\.x=1024; T\.x: threads of all blocks"):
+        ask(unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))), {}, None)
+    with pytest.raises(CutuneError, match=r"add: n=1024$"):
+        ask(COPY, {}, None)

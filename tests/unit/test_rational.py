@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.fit.count_functions import count_points
-from cutune.fit.rational.exact_fit import fit, fit_quotient
+from cutune.fit.rational.exact_fit import fit, fit_polynomial, fit_quotient
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 from cutune.fit.rational.numerical_fit import fit_numerical
 from cutune.fit.rational.program import size_name
@@ -40,6 +40,12 @@ def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
     assert found.exact
     unseen = {"NI": 1000, "NJ": 1023}
     assert found(unseen) == truth(unseen)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_size_may_be_0_in_all_samples() -> None:
+    found = fit_polynomial(("n", "m"), [(n, 0) for n in range(1, 9)], [3 * n for n in range(1, 9)])
+    assert found is not None and found({"n": 100, "m": 0}) == 300
 
 
 def test_a_rational_function_is_found_where_no_polynomial_is() -> None:

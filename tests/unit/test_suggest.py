@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,21 @@ def test_inserted_annotations_make_the_launches_tunable() -> None:
         gained = len(annotated.tunable_launches) - len(found.tunable_launches)
         assert gained == sum(len(suggestion.launches) for suggestion in wanted)
         assert all(s.pragma is None for s in suggestions(annotated))
+
+
+def test_a_launch_without_a_model_is_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """__global__ void scale(float *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= 2;
+}
+void f(float *a, int n) { scale<<<n / 64, 64>>>(a, n); }
+"""
+    print_suggestions([replace(program(text), unmodelled=(("scale", "it reads a texture"),))])
+    place, why = capsys.readouterr().out.splitlines()
+    assert place == "a.cu:5: launch of 'scale'"
+    assert "it reads a texture" in why
+    print_suggestions([program(text)])
+    assert capsys.readouterr().out == "nothing to suggest: no launch was refused\n"
 
 
 def test_every_refused_launch_is_spoken_of() -> None:

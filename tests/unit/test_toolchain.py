@@ -54,6 +54,21 @@ def fake_nvcc(path: Path, text: str = FAKE) -> Path:
     return path
 
 
+def test_a_part_of_a_program_is_told_from_the_whole(tmp_path: Path) -> None:
+    text = """#!/bin/sh
+echo "/usr/bin/ld: Scrt1.o: in function \\`_start':" >&2
+case "$*" in *whole*) ;; *) echo "undefined reference to \\`main'" >&2 ;; esac
+exit 1
+"""
+    nvcc = Nvcc(fake_nvcc(tmp_path / "nvcc", text))
+    with pytest.raises(CutuneError, match=r"name all of its sources.*cutune tune --make") as caught:
+        nvcc.check(["part.cu", "-o", "part"])
+    assert caught.value.diagnostic.code is Code.NVCC_FAILED
+    with pytest.raises(CutuneError) as caught:
+        nvcc.check(["whole.cu", "-o", "whole"])
+    assert "name all" not in caught.value.diagnostic.message
+
+
 def test_no_nvcc_says_how_to_get_one() -> None:
     with pytest.raises(CutuneError) as caught:
         find_nvcc()

@@ -40,6 +40,7 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
 
 #: Why a kernel keeps its own block at all sizes shown.
 _AS_GOOD = "its own block is as good as any at the sizes shown"
+_AS_GOOD_OR_UNKNOWN = f"{_AS_GOOD} for which its counts hold"
 _UNKNOWN = "its counts say nothing of the sizes shown: run it at larger ones (--vary)"
 #: What `select` calls the kernel itself.
 PLAIN = "plain"
@@ -241,12 +242,14 @@ def choice_table(
         answered = [(size, row) for size, row in rows if row is not None]
         cells += [[name, size, *row.cells] for size, row in answered]
         if answered and all(row.is_own for _, row in answered):
-            is_known = any(row.is_known for _, row in answered)
-            kept[model.kernel.entry] = _AS_GOOD if is_known else _UNKNOWN
+            known = [row.is_known for _, row in answered]
+            some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
+            kept[model.kernel.entry] = _AS_GOOD if all(known) else some
         if not answered:
             words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
-            questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
+            command = f"cutune select {model.kernel.name} {asked}"
+            questions.append(f"{name}: its threads do not follow from its sizes; ask: {command}")
     return ChoiceTable(device.name, cells, questions, kept)
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cutune.cli.report.console import aligned, with_remarks
+from cutune.core.codes import Code
 from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -221,9 +222,10 @@ def _rows(program: Program) -> Iterator[_Row]:
     for site in program.launches:
         yield _launch_row(program, site)
     launched = {site.kernel for site in program.launches}
+    called = {d.about for d in program.diagnostics if d.code is Code.LAUNCHED_BY_CALL}
     for kernel in program.kernels:
         if kernel.name not in launched:
-            yield _unlaunched_row(kernel)
+            yield _unlaunched_row(kernel, is_called=kernel.name in called)
 
 
 def _launch_row(program: Program, site: LaunchSite) -> _Row:
@@ -297,10 +299,10 @@ def _refusal(site: LaunchSite) -> str:
     return f"{reason} [{site.code.number}]" if site.code is not None else reason
 
 
-def _unlaunched_row(kernel: Kernel) -> _Row:
+def _unlaunched_row(kernel: Kernel, is_called: bool) -> _Row:
     line = kernel.source.location(kernel.span.start).line
     pure = bool(kernel.pure_dimensions)
-    remark = "not launched here"
+    remark = "launched by a call" if is_called else "not launched here"
     if not pure:
         remark = f"{remark}; {reason_of(kernel) or 'has no index'}"
     return (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
 
 from cutune.analysis.suggestions import Suggestion, suggestions
+from cutune.cli.report.programs import why_unmodelled
 from cutune.frontend.program import Program
 
 Json = dict[str, object]
@@ -18,16 +19,28 @@ def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
     return [asdict(found) for program in programs for found in suggestions(program)]
 
 
-def print_suggestions(programs: Iterable[Program], console: Console | None = None) -> None:
+def print_suggestions(programs: Sequence[Program], console: Console | None = None) -> None:
     """Print each as a paragraph that begins with its place."""
     console = console or Console(emoji=False)
-    found = [suggestion for program in programs for suggestion in suggestions(program)]
+    found: list[Iterable[str]] = []
+    found += [_paragraph(one) for program in programs for one in suggestions(program)]
+    found += [lines for program in programs for lines in _unmodelled(program)]
     if not found:
         console.print("nothing to suggest: no launch was refused", highlight=False)
-    for suggestion in found:
-        console.print(
-            "\n".join(_paragraph(suggestion)), markup=False, highlight=False, soft_wrap=True
-        )
+    for lines in found:
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def _unmodelled(program: Program) -> Iterator[Iterable[str]]:
+    """What is to be said of launches that may be changed, and that no model can choose for."""
+    for site in program.launches:
+        if why := why_unmodelled(program, site):
+            place = f"{site.source.path}:{site.source.location(site.span.start).line}"
+            yield (
+                f"{place}: launch of '{site.kernel}'",
+                f"    Any legal block gives the same, but which is fast is not known: {why}. No "
+                "annotation helps; the launch stays as it is.",
+            )
 
 
 def _paragraph(found: Suggestion) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from cutune.cli.report.tuned import Summary
 from cutune.stages.outcomes import LaunchOutcome, Outcome
@@ -18,11 +20,24 @@ def summary_of(found: Sequence[LaunchOutcome]) -> Summary:
     counted = ", ".join(f"{counts[each]} {each.value}" for each in Outcome if counts[each])
     plural = "launch" if len(found) == 1 else "launches"
     line = f"{len(found)} {plural}: {counted or 'nothing to tune'}"
-    return Summary(line, [_row(one) for one in found])
+    return Summary(line, [_row(one) for one in found], _advice(found))
+
+
+def _advice(found: Sequence[LaunchOutcome]) -> str:
+    """How to learn what would help refused launches; empty where there are none."""
+    refused = (_near(one.launch.file) for one in found if one.outcome is Outcome.REFUSED)
+    files = shlex.join(dict.fromkeys(refused))
+    return f"what would help, if anything does: cutune inspect --suggest {files}" if files else ""
 
 
 def _row(one: LaunchOutcome) -> list[str]:
     launch, why = one.launch, one.why.removeprefix(f"kernel '{one.launch.kernel}' ")
-    short = why if len(why) <= LONGEST else f"{why[:LONGEST]}…"
+    short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
     remark = f"{short} [{one.code}]" if one.code else short
-    return [f"{launch.file}:{launch.line}", launch.kernel, one.outcome.value, remark]
+    return [f"{_near(launch.file)}:{launch.line}", launch.kernel, one.outcome.value, remark]
+
+
+def _near(file: str) -> str:
+    """The path from the current folder of a file that lies in it, as one would type it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -43,7 +43,7 @@ class ChoiceTable:
             "own block",
             "cutune's",
             "predicted speed-up",
-            "within 2 %",
+            "blocks within 2 %",
             title=f"predicted for {self.device}",
             box=None,
             title_justify="left",
@@ -59,10 +59,14 @@ class ChoiceTable:
 
 @dataclass(frozen=True)
 class Summary:
-    """A line of counts, then a row per launch: place, kernel, outcome, why and code."""
+    """A line of counts, then a row per launch: place, kernel, outcome, why and code.
+
+    `advice`: what to do about launches that were refused, if there are any.
+    """
 
     counts: str
     rows: list[list[str]]
+    advice: str = ""
 
     def show(self) -> None:
         """Print it."""
@@ -72,9 +76,11 @@ class Summary:
             _, *lines = with_remarks([""] * len(self.rows[0]), self.rows)
             for row_or_remark in lines:
                 console.print(row_or_remark)
-            return
-        for line in aligned(self.rows):
-            console.print(f"  {line}", markup=False, soft_wrap=True)
+        else:
+            for line in aligned(self.rows):
+                console.print(f"  {line}", markup=False, soft_wrap=True)
+        if self.advice:
+            console.print(self.advice, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)

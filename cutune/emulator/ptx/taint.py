@@ -194,7 +194,7 @@ class _Analysis:
     def _judge(self, instruction: Instruction) -> Obliviousness:
         opcode = instruction.opcode
         if opcode in UNCOUNTED:
-            return Obliviousness(False, f"'{opcode}' is not among the counters")
+            return Obliviousness(False, f"no model has the cost of its '{opcode}' instructions")
         decided = instruction.guard in self.tainted and id(instruction) not in self.on_detour
         if decided and opcode in STEERING and not self._is_detour(instruction):
             what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"

@@ -174,7 +174,7 @@ def _guess(
 ) -> list[Fraction] | None:
     """Least squares in floating point, rounded to simple fractions; the caller checks exactly."""
     sizes = np.array(points, dtype=np.float64)
-    scale = sizes.max(axis=0)
+    scale = np.maximum(sizes.max(axis=0), 1)  # a size that is always 0 stays so
     columns = monomials(sizes / scale, exponents)
     targets = np.array(values, dtype=np.float64)
     solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=SINGULAR)

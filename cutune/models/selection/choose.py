@@ -101,8 +101,9 @@ class Selection:
             return f"{_known_at(self.extrapolated)}: the program's own block stays"
         if self.is_impossible:
             return (
-                "the model's counts are less than what every thread executes, which is a fault of"
-                " cutune: the program's own block stays"
+                "the counts do not hold at these sizes, where they are less than what every thread"
+                " executes: the program's own block stays; to know more, run the program at such"
+                " sizes (--vary)"
             )
         if not self.ranked:
             return "no candidate covers exactly these threads: the program's own block stays"

@@ -48,7 +48,8 @@ def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     for word in words:
         found = _WORD.fullmatch(word)
         if found is None:
-            raise _bad(word, "a size", "NAME=1024")
+            every = f", or --all-sizes {word}" if word.isdecimal() else ""
+            raise _bad(word, "a size", f"NAME=1024{every}")
         sizes[found["name"]] = parse_size(found["value"], f"{found['name']}=1024")
     return sizes
 
@@ -94,9 +95,23 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
         raise CutuneError(
-            Diagnostic.at(Code.MISSING_SIZE, None, kernel=kernel.name, example=example)
+            Diagnostic.at(
+                Code.MISSING_SIZE,
+                None,
+                kernel=kernel.name,
+                example=example,
+                meaning="".join(map(_meaning, missing)),
+            )
         )
     return Question(sizes, _extents(kernel, sizes))
+
+
+def _meaning(word: str) -> str:
+    """What a size is that is no argument of the kernel; nothing for others."""
+    meanings = {"T": "threads of all blocks together", "G": "blocks of the grid"}
+    letter, dot, axis = word.partition(".")
+    known = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
+    return f"; {word}: {known} in {axis}" if known else ""
 
 
 class Chooser:

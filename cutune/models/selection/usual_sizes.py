@@ -18,7 +18,20 @@ def usual_sizes(model: FittedModel) -> tuple[int, ...]:
 
 
 def is_stream(model: FittedModel) -> bool:
-    """Has it about one thread per element of a single size?"""
+    """Has it about one thread per element of a single size, or always as many for a long one?"""
     most = STREAMING_SIZES[-1]
     extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
-    return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
+    is_one_pass = not model.looped and math.prod(extents) <= 2 * most
+    return model.one_dimensional and (is_one_pass or _strides_over_long_vectors(model))
+
+
+def _strides_over_long_vectors(model: FittedModel) -> bool:
+    """Do always as many threads share one size, and are they or it beyond those of matrices?
+
+    At a smaller size many of the threads would have nothing to do.
+    """
+    recorded = model.kernel.recorded
+    values = [size for sizes, _ in recorded for size in sizes]
+    threads = {extents for _, extents in recorded}
+    is_shared = len(model.kernel.parameters) == len(threads) == 1
+    return is_shared and max(min(values), *map(math.prod, threads)) > USUAL_SIZES[-1]
