@@ -70,11 +70,14 @@ print("last", 1 + (mode == 2))
 sys.exit(mode == 3)
 """
 DRIVER = """\
+import signal
 import sys
 from pathlib import Path
 from cutune.cli.main import main
 from cutune.search.builds import Builds, Built
 if __name__ == "__main__":  # processes of dask read this file, too
+    # What a shell starts in the background ignores Ctrl-C, and all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     Builds._built = lambda self, values: Built(Path(sys.argv[1]))
     sys.exit(main(sys.argv[2:]))
 """

@@ -244,17 +244,22 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
     return targets
 
 
-def _check_place(options: argparse.Namespace) -> None:
+def _check_place(options: argparse.Namespace, workspace: Workspace) -> None:
     """A file is written at the end: where it cannot be, that is said before the work.
+
+    The folder of the workspace is made on the way.
 
     Raises:
         CutuneError: CT002.
     """
     from cutune.core.workspace import writing
 
-    if len(options.files) == 1 and options.output is not None and Path(options.output).suffix:
+    if len(options.files) != 1 or options.output is None or not Path(options.output).suffix:
+        return
+    folder = Path(options.output).parent
+    if folder.resolve() != workspace.folder.resolve():
         with writing(Path(options.output)):
-            os.stat(Path(options.output).parent)
+            os.stat(folder)
 
 
 def _may_be_binary(output: str) -> bool:
@@ -294,7 +299,7 @@ def tune(options: argparse.Namespace) -> int:
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     plan, how = _plan(options), (options.fit, options.model)
-    _check_place(options)
+    _check_place(options, workspace)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)

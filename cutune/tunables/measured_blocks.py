@@ -124,7 +124,9 @@ class BlockClassifier:
                 values.append(low)
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                raise CutuneError(Diagnostic.at(code, None, kernel=self.kernel, example=example))
+                raise CutuneError(
+                    Diagnostic.at(code, None, kernel=self.kernel, example=example, meaning="")
+                )
         return tuple(values)
 
     def to_json(self) -> dict[str, Any]:

@@ -106,8 +106,9 @@ def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     launches = Session(flags=QUICK_FLAGS).load(str(path), require_nvcc=True).launches
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
-    untold = [Code.UNRESOLVED_LAUNCH] * 3
-    assert [site.code for site in launches] == [*[hidden] * 4, *untold, hidden]
+    untold = Code.UNRESOLVED_LAUNCH
+    shown = [untold, Code.UNCOMPILED_LAUNCH, untold]
+    assert [site.code for site in launches] == [*[hidden] * 4, *shown, hidden]
 
 
 MEETING = r"""

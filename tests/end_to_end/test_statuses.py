@@ -320,7 +320,7 @@ def test_options_of_parameters_are_not_left_unread(
 def test_tuning_parameters_takes_a_gpu_and_one_source(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("cutune.search.collect.shutil.which", lambda name: None)
+    monkeypatch.setattr("cutune.search.collect.shutil.which", lambda name, **_: None)
     assert main(["tune", str(program), "--tunables", *RUN]) == 1
     assert "[CT421]" in capsys.readouterr().err
     for words in ([str(program), str(program)], [], [str(program), "--make", "make"]):
