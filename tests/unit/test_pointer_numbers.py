@@ -98,6 +98,9 @@ APART = "__device__ long apart(const float *x, const float *y) { return x - y; }
 NUMBER = "size_t number(const float *p) { return (size_t)p; }"
 S = "struct S { float *p; __device__ size_t number() const { return (size_t)p; } }; "
 PLAIN = "struct S { float *p; __device__ S(float *q); }; "
+PLUS = "__device__ size_t operator+(int i) { return (size_t)p + i; }"
+PLUSES = f"struct S {{ float *p; {PLUS} }};"
+NUMERIC = "__device__ operator size_t() { return (size_t)p; }"
 CALLED = [
     ("a[i] = apart(a, b);", APART),
     ("a[i] = apart(a, b);", "template <class T> __device__ long apart(T x, T y) { return x - y; }"),
@@ -105,6 +108,9 @@ CALLED = [
     ("a[i] = number(a);", f"constexpr {NUMBER}"),
     ("a[i] = S{a}.number();", S),
     ("S s(a);", "struct S { size_t x; __device__ S(float *q) : x((size_t)q) {} };"),
+    ("a[i] = S{a} + 1;", f"struct alignas(16) S {{ float *p; {PLUS} }};"),
+    ("size_t x = S{a};", f"struct __align__(8) S {{ float *p; {NUMERIC} }};"),
+    ("a[i] = made(a) + 1;", f"{PLUSES} __device__ struct S made(float *p) {{ return {{p}}; }}"),
     # By way of other names.
     ("Other s{a};", f"{S} using Other = S;"),
     ("Other s{a};", f"{S} typedef S Other;"),
@@ -152,6 +158,15 @@ def test_functions_that_macros_define() -> None:
     macro = f"#define MAKE(name) __device__ {NUMBER.replace('number', 'name')}\n"
     written = parse(Source("test.cu", f"{macro}MAKE(number)\n{kernel}"))
     expanded = parse(Source("test.cu", f"__device__ {NUMBER}\n{kernel}"))
+    assert PointerNumbers([written], [expanded]).reason(written, written.kernels[0], ()) is not None
+
+
+def test_overloads_that_macros_define() -> None:
+    kernel = "__global__ void k(float *a) { a[0] = number(a); }"
+    plain = "__device__ int number(int i) { return i; }"
+    macro = f"#define MAKE(name) __device__ {NUMBER.replace('number', 'name')}\n"
+    written = parse(Source("test.cu", f"{plain}\n{macro}MAKE(number)\n{kernel}"))
+    expanded = parse(Source("test.cu", f"{plain}\n__device__ {NUMBER}\n{kernel}"))
     assert PointerNumbers([written], [expanded]).reason(written, written.kernels[0], ()) is not None
 
 

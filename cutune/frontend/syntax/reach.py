@@ -36,8 +36,20 @@ _VIRTUAL = frozenset({"virtual", "override"})
 _DIGITS = re.compile(r"\d+")
 _UNNAMED_TYPE = re.compile(r"U[lt]|__nv_h?dl_")
 Function = tuple[Syntax, SourceFunction]
-_Class = tuple[int, int, frozenset[str]]
-"""First and last token of a class, and the names that it goes by."""
+
+
+@dataclass(frozen=True)
+class _Class:
+    """A class: its first token, its brace, its last token, and the names that it goes by."""
+
+    first: int
+    brace: int
+    last: int
+    names: frozenset[str]
+
+    def has(self, function: SourceFunction) -> bool:
+        """Is it defined within?"""
+        return self.brace < function.first <= self.last
 
 
 @dataclass(frozen=True)
@@ -85,12 +97,8 @@ class Reach:
 
     def _leads_to(self, function: Function, names: frozenset[str]) -> bool:
         syntax, one = function
-        around = [
-            heads
-            for first, last, heads in self._classes(syntax)
-            if first <= one.parameters[0] <= last
-        ]
-        if any(heads & names for heads in around):
+        around = [each for each in self._classes(syntax) if each.has(one)]
+        if any(each.names & names for each in around):
             return True
         is_member_operator = bool(around) and one.name == "operator"
         return not is_member_operator and bool(_names_of(syntax, one) & names)
@@ -98,10 +106,8 @@ class Reach:
     @cached_property
     def _functions(self) -> list[Function]:
         """All that a kernel might call; those that macros define are in the expanded text alone."""
-        written = [(syntax, one) for syntax in self.files for one in _device_functions(syntax)]
-        known = {one.name for _, one in written}
-        made = [(syntax, one) for syntax in self.expanded for one in _device_functions(syntax)]
-        return [*written, *((syntax, one) for syntax, one in made if one.name not in known)]
+        every = (*self.files, *self.expanded)
+        return [(syntax, one) for syntax in every for one in _device_functions(syntax)]
 
     @cached_property
     def _is_open(self) -> bool:
@@ -133,12 +139,12 @@ class Reach:
         for macro in syntax.macros:
             yield _Region(frozenset({macro.name}), _words(macro.body))
         classes, spans = self._classes(syntax), []
-        for first, last, names in classes:
-            spans.append((first, last))
-            yield _Region(names, _words(syntax.tokens[first : last + 1]))
+        for each in classes:
+            spans.append((each.first, each.last))
+            yield _Region(each.names, _words(syntax.tokens[each.first : each.last + 1]))
         for one in syntax.functions:
             last = one.body[1] if one.body is not None else one.parameters[1]
-            is_member = any(begin <= one.first and last <= end for begin, end, _ in classes)
+            is_member = any(each.has(one) for each in classes)
             spans.append((one.first, last))
             if not one.is_kernel and not (is_member and one.name == "operator"):
                 yield _Region(_names_of(syntax, one), _words(_text(syntax, one)))
@@ -165,7 +171,8 @@ def _names_of(syntax: Syntax, function: SourceFunction) -> frozenset[str]:
     # One of a literal, or of any type, is called whatever the names are.
     if head[0].text == "template" or any(token.kind == "STRING" for token in head):
         return _UNNAMED
-    return scopes | _types(syntax.tokens[opener + 1 : closer])
+    # One without any is a member of a class that was not recognised.
+    return scopes | _types(syntax.tokens[opener + 1 : closer]) or _UNNAMED
 
 
 def _types(parameters: Sequence[Token]) -> frozenset[str]:
@@ -196,20 +203,24 @@ def _is_in_pieces(syntax: Syntax) -> bool:
     """Are files included within the definition of a function or class?"""
     places = [d.index for d in syntax.directives if d.name == "include"]
     spans = [(one.first, one.body[1]) for one in syntax.functions if one.body is not None]
-    spans += [(first, last) for first, last, _ in _classes(syntax)]
+    spans += [(each.first, each.last) for each in _classes(syntax)]
     return any(first < place <= last for place in places for first, last in spans)
 
 
 def _classes(syntax: Syntax) -> Iterator[_Class]:
     """Definitions of classes and enumerations, from the word to the semicolon."""
     tokens, partner = syntax.tokens, syntax.brackets.partner
+    bodies = {one.body[0] for one in syntax.functions if one.body is not None}
     for first, token in enumerate(tokens):
         if token.text not in _CLASSES:
             continue
         brace = first + 1
-        while brace < len(tokens) and tokens[brace].text not in ("{", ";", "(", ")", "="):
-            brace += 1
-        if brace >= len(tokens) or tokens[brace].text != "{" or partner[brace] < brace:
+        while brace < len(tokens) and tokens[brace].text not in ("{", ";", ")", "="):
+            # `alignas(16)`, or the parameters of a function that returns a class.
+            is_group = tokens[brace].text == "(" and partner[brace] > brace
+            brace = partner[brace] + 1 if is_group else brace + 1
+        is_brace = brace < len(tokens) and tokens[brace].text == "{" and partner[brace] > brace
+        if not is_brace or brace in bodies:
             continue
         last = partner[brace]
         while last + 1 < len(tokens) and tokens[last].text != ";":
@@ -218,7 +229,7 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
         names = _words(tokens[first:head]) | _words(tokens[partner[brace] : last])
         if token.text == "enum" or not names:
             names = _words(tokens[first:last])
-        yield _begin(tokens, first), last, names
+        yield _Class(_begin(tokens, first), brace, last, names)
 
 
 def _begin(tokens: Sequence[Token], index: int) -> int:
