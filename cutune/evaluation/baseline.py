@@ -26,6 +26,9 @@ _FAILED_KERNEL = re.compile(
 )
 #: A difference counts if the original, run so many times more, never shows it.
 CONFIRMING_RUNS = 2
+#: As many where other numbers vary, unless it has run for so long: a time that is printed with few
+#: digits is often the same.
+MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,19 @@ class Baseline:
             CutuneError: as `baseline`.
         """
         known, reason = self, self.difference(outcome)
-        for _ in range(CONFIRMING_RUNS):
-            if reason is None:
+        for number in range(MOST_CONFIRMING_RUNS):
+            if reason is None or not known._may_vary_still(number):
                 break
             known = known.run_again()
             reason = known.difference(outcome)
         return known, reason
+
+    def _may_vary_still(self, runs: int) -> bool:
+        """May what was the same in so many confirming runs vary by itself?"""
+        if runs < CONFIRMING_RUNS:
+            return True
+        varies = any(varying.numbers for varying in self.varying.values())
+        return varies and runs * self.outcome.seconds < CONFIRMING_SECONDS
 
     def remarks(self) -> Iterator[Diagnostic]:
         """Remarks on parts that were not compared; one if only the status was."""

@@ -121,6 +121,18 @@ def test_what_varies_seldom_is_found_before_it_counts() -> None:
     assert compared(counted, 'echo "sum 8"; echo "time 5 ms"')[1] is not None
 
 
+def test_more_runs_settle_what_varies_seldom_beside_what_always_does() -> None:
+    """Times of few digits are the same in several runs, and show in another line that they vary."""
+    times = f'n=$({COUNT}); echo "sum 7"; echo "a $n s"; echo "b $((n / 7)) s"'
+    assert compared(times, 'echo "sum 7"; echo "a 5 s"; echo "b 5 s"')[1] is None
+    assert compared(times, 'echo "sum 8"; echo "a 5 s"; echo "b 5 s"')[1] is not None
+    # Where nothing varies, two more runs are enough.
+    alone = times.replace("a $n s", "a 5 s")
+    Path("original.count").unlink()
+    assert compared(alone, 'echo "sum 7"; echo "a 5 s"; echo "b 5 s"')[1] is not None
+    assert len(Path("original.count").read_text().split()) == 4
+
+
 def test_where_all_lines_vary_nothing_is_compared() -> None:
     found = refused(COUNT)
     assert found.code is Code.NOTHING_COMPARED and "--tolerance" in found.message
