@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Mapping
@@ -103,6 +104,8 @@ def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, s
         environment["CUTUNE_PYTHON"] = sys.executable
         environment["CUTUNE_LAUNCH_LOG"] = str(log)
         environment["CUTUNE_LOG_LIMIT"] = str(_LOGGED_LAUNCHES)
+        # Times are no results: what the original prints of them varies by itself, as on a GPU.
+        environment["CUTUNE_CLOCK_SEED"] = str(1 + secrets.randbelow(2**32))
         if place.threads is not None:
             environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
     return {**environment, **run.environment}

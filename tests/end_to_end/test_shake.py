@@ -124,6 +124,21 @@ def test_what_is_asserted_wrongly_is_found_and_can_be_seen_again(tmp_path: Path)
     assert alone.returncode == 1 and alone.stdout.startswith(f"differs: seed {seed}, n=")
 
 
+def test_times_of_events_are_no_results(tmp_path: Path) -> None:
+    """Another block takes another time, which few digits or a ratio need not show to vary."""
+    begin, launch = "cudaEventRecord(begin);", "fill<<<(n + 63) / 64, 64>>>(n, out);"
+    timed = MAIN.replace(
+        launch,
+        f"cudaEvent_t begin, end; cudaEventCreate(&begin); cudaEventCreate(&end); {begin}"
+        f"{launch} cudaEventRecord(end); float ms; cudaEventElapsedTime(&ms, begin, end);"
+        f"{begin} {launch} {launch} cudaEventRecord(end); float more;"
+        'cudaEventElapsedTime(&more, begin, end); printf("%.3f ms, %.2f\\n", ms, more / ms);',
+    )
+    done = shake(written(tmp_path, HEAD + PURE + timed), "--seeds", 2)
+    assert done.returncode == 0 and done.stdout.startswith("same: 2 seeds"), done.stdout
+    assert "[CT436]" in done.stderr
+
+
 def test_an_original_that_fails_is_an_error(tmp_path: Path) -> None:
     source = written(tmp_path, HEAD + PURE + MAIN)
     done = shake(source, "-DSUCCESS=3", "--seeds", 1)

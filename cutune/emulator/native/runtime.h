@@ -18,7 +18,7 @@ struct Runtime {
     // An error that a kernel caused (illegal address, trap, …). CUDA answers every later call
     // that asks this device with it until the process ends.
     cudaError_t sticky[kMostDevices] = {};
-    // Modelled time on the device in milliseconds: see advance_clock().
+    // Modelled time on the device in milliseconds: see advance_clock_by_launch().
     double clock_ms = 0;
     Arena arena;
 
