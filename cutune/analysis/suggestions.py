@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from cutune.analysis.suggested_blocks import Proposal, collective, keeps_memory, proposal
+from cutune.analysis.suggested_constants import constant_of_block
 from cutune.core.codes import Code
 from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
@@ -25,6 +26,11 @@ ONE_BLOCK = (
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
+)
+CONSTANT = (
+    " Its block follows '{name}', though: with `{pragma}` before line {line} of {path}, and "
+    "`#pragma cutune region begin` and `end` around the launch, `cutune tune --tunables` finds on "
+    "a GPU which value is the fastest of those that compute the same."
 )
 
 
@@ -57,7 +63,7 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
         kernel = program.kernel(site.kernel)
         proposed = _proposal(site, kernel)
         if kernel is None or proposed is None:
-            yield _advice(site, kernel)
+            yield _advice(program, site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
@@ -133,7 +139,7 @@ def _is_integer(type_: str) -> bool:
     return integer_type(type_.replace("::", "$").split()) is not None
 
 
-def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
+def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
     is_one_block = kernel is not None and proposal(kernel) is None
     if code in ASSERTABLE and _has_unknown_memory(site) and not is_one_block:
@@ -145,5 +151,8 @@ def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     if code in ASSERTABLE and kernel is not None:
         name = collective(kernel)
         remedy = ONE_BLOCK if name is None else COLLECTIVE.format(name=name)
+        if found := constant_of_block(program, site, kernel.max_threads):
+            place = {"name": found.name, "line": found.line, "path": found.path}
+            remedy += CONSTANT.format(pragma=found.pragma, **place)
     text = f"{reason[0].upper()}{reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

@@ -416,9 +416,14 @@ class Code(Enum):
     NO_HOST_TUNABLES = (
         420,
         ERROR,
-        "'{path}' has no host tunable with a timed region; write #pragma cutune tune(m: 4, 8) "
-        "data(N) before 'int m = VALUE;', and #pragma cutune region begin and end around what is "
-        "timed",
+        "'{path}' has no parameters; write #pragma cutune tune(m: 4, 8) data(N) before 'int m = "
+        "VALUE;', or #pragma cutune tune(TILE: 8, 16) before '#define TILE VALUE'",
+    )
+    NO_REGION = (
+        483,
+        ERROR,
+        "'{path}' does not say what is timed; write #pragma cutune region begin before it, and "
+        "#pragma cutune region end behind it{where}",
     )
     REGIONS_NEED_GPU = (
         421,

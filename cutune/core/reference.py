@@ -409,8 +409,10 @@ MEANINGS: dict[Code, str] = {
     "not defined.",
     Code.UNKNOWN_IN_CONDITION: "The condition is evaluated when the choice is made; only what "
     "`tune` or `data` names is known then.",
-    Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only. Both annotations "
-    "are needed; those that cannot be applied have been reported.",
+    Code.NO_HOST_TUNABLES: "Parameters are chosen by measured times. Annotations that cannot be "
+    "applied have been reported.",
+    Code.NO_REGION: "Parameters are chosen by the time of a region: statements of one block of a "
+    "host function, for instance launches and the copies before and behind them.",
     Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "
     "emulated device runs the program, but not at the speed of a GPU.",
     Code.NO_RUN_ENDED_WELL: "The reason of the first failure is quoted.",

@@ -115,18 +115,21 @@ def collect_host(
     On the emulated device this checks that every configuration runs.
 
     Raises:
-        CutuneError: CT420 without parameters or regions, CT421 without a GPU, CT422 when no run
-            ends well, CT425 for an unknown name or too many runs, and what `program_space` says.
+        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU, CT422
+            when no run ends well, CT425 for an unknown name or too many runs, and what
+            `program_space` says.
     """
     on = sweep.how.on
     # Who runs trials elsewhere, or on one GPU each, says so itself.
     gpus = gpu_names() if on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, session.asked, template, vary, known)
-    if not whole.space.parameters or not program.regions:
-        raise CutuneError(
-            Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=program.source.path)
-        )
+    path = program.source.path
+    if not whole.space.parameters:
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
+    if not program.regions:
+        where = _first_launch(program)
+        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=path, where=where))
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
@@ -217,6 +220,15 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
     if not found and workers != LocalWorkers():
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
     return found
+
+
+def _first_launch(program: Program) -> str:
+    """A place for the pragmas, for a message."""
+    if not program.launches:
+        return ""
+    site = program.launches[0]
+    line = site.source.location(site.span.start).line
+    return f", for instance around the launch in line {line} of {site.source.path}"
 
 
 def _require_gpu(on: str) -> None:

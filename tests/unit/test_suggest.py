@@ -201,3 +201,54 @@ def test_what_a_called_function_asks_for_is_named() -> None:
     assert site.reason == (
         "kernel 'k' uses blockIdx.x, in 'rows', other than as blockIdx.x * blockDim.x + threadIdx.x"
     )
+
+
+TILED = """TILE_DEFINED
+__global__ void turned(const float *a, float *b, int n) {
+    __shared__ float tile[TILE][TILE + 1];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = a[y * n + x];
+    __syncthreads();
+    b[x * n + y] = tile[threadIdx.y][threadIdx.x];
+}
+void f(const float *a, float *b, int n) {
+    BLOCK
+    dim3 blocks(n / TILE, n / TILE);
+    turned<<<blocks, block>>>(a, b, n);
+}
+"""
+MACRO, BLOCK = "#define TILE 16", "dim3 block(TILE, TILE);"
+
+
+@pytest.mark.parametrize(
+    ("defined", "block", "values"),
+    [
+        (MACRO, BLOCK, "8, 16, 32"),
+        (MACRO, "dim3 block = dim3(TILE, TILE);", "8, 16, 32"),
+        ("constexpr int TILE = 32;", BLOCK, "8, 16, 32"),
+        ("static const unsigned int TILE = 8;", BLOCK, "8, 16, 32"),
+        (MACRO, "const int width = TILE; dim3 block(width, TILE);", "8, 16, 32"),
+        (MACRO, "dim3 block(TILE, 4);", "8, 16, 32, 64"),
+        (MACRO, "dim3 block(4, 4, TILE);", "4, 8, 16, 32, 64"),
+        ("#define TILE 16u", BLOCK, None),
+        ("#define TILE (8 + 8)", BLOCK, None),
+        ("#define TILE 16\n#ifdef LARGE\n#undef TILE\n#define TILE 32\n#endif", BLOCK, None),
+        ("#define TILE 16\n#define HIGH 16", "dim3 block(TILE, HIGH);", None),
+        (MACRO, "dim3 block(16, 16);", None),
+        (MACRO, "dim3 block(2 * TILE, 4);", None),
+        ("int TILE = 16;", BLOCK, None),
+    ],
+)
+def test_the_constant_that_a_block_is_made_of(defined: str, block: str, values: str) -> None:
+    text = TILED.replace("TILE_DEFINED", defined).replace("BLOCK", block)
+    (found,) = suggestions(program(text))
+    assert found.pragma is None and "one block alone" in found.text
+    said = f"`#pragma cutune tune(TILE: {values})` before line 1 of a.cu"
+    assert (said in found.text) == ("tune(" in found.text) == (values is not None)
+
+
+def test_a_block_follows_the_proposed_constant() -> None:
+    """Inserted, the pragma is one of a parameter that is compiled."""
+    text = TILED.replace("TILE_DEFINED", MACRO).replace("BLOCK", BLOCK)
+    (one,) = program(f"#pragma cutune tune(TILE: 8, 16, 32)\n{text}").constants
+    assert one.name == "TILE" and one.parameter.values == (8, 16, 32)

@@ -27,7 +27,8 @@ def is_before_constants(syntax: Syntax, pragma: Pragma, said: TuneAnnotation) ->
     """Does a pragma stand before a macro, or a constant known to the compiler?"""
     behind = [macro.name for macro in _macros_behind(syntax, pragma)]
     return (
-        any(name in behind for name in said.choices) or _constant(syntax, pragma.index) is not None
+        any(name in behind for name in said.choices)
+        or declared_constant(syntax, pragma.index) is not None
     )
 
 
@@ -105,7 +106,7 @@ def _macro_value(syntax: Syntax, macro: Macro) -> Span | None:
     return Span(macro.body[0].start, macro.body[-1].end)
 
 
-def _constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
+def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
     """The constant that is declared from a token on: its name, and the token of its value."""
     tokens = syntax.tokens
     words = []
@@ -125,7 +126,7 @@ def _constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
 def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
     """The bytes of the value of a constant among the declarations behind a pragma."""
     index = pragma.index
-    while (found := _constant(syntax, index)) is not None:
+    while (found := declared_constant(syntax, index)) is not None:
         own, first = found
         end = next(i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
         texts = [token.text for token in syntax.tokens[first:end]]
