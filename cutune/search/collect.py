@@ -124,12 +124,12 @@ def collect_host(
     gpus = gpu_names() if on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, session.asked, template, vary, known)
-    path = program.source.path
+    named = program.source.path
     if not whole.space.parameters:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=named))
     if not program.regions:
         where = _first_launch(program)
-        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=path, where=where))
+        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=named, where=where))
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
