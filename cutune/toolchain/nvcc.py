@@ -249,7 +249,12 @@ class Nvcc:
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
             self.check(
-                [*ptx_flags(flags, architecture), *self.source_words(path, flags), "-o", str(output)]
+                [
+                    *ptx_flags(flags, architecture),
+                    *self.source_words(path, flags),
+                    "-o",
+                    str(output),
+                ]
             )
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
