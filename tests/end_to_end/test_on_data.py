@@ -150,9 +150,7 @@ def test_the_program_runs_once_more_at_a_size_that_tells_more(ragged: tuple[Path
 
 def test_nobody_minds_if_that_run_fails(tmp_path: Path) -> None:
     source = tmp_path / "ragged.cu"
-    source.write_text(
-        BINS.replace("int *starts =", "if (n > 30000) return 1;\n    int *starts =")
-    )
+    source.write_text(BINS.replace("int *starts =", "if (n > 30000) return 1;\n    int *starts ="))
     done, _ = tuned_at(source, "500,2000", "30000")
     assert counted_sizes(source) == {500, 2000}
     assert "error" not in done.stderr
