@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
 """
 #: Stands for the program on a GPU. Mode 2 computes something else, mode 3 fails.
 PROGRAM = """\
-#!{python}
+#!{python} -S
 import json, os, sys, time
 text = os.environ["CUTUNE_SET"] or "mode=0,step=0,block=32"
 values = {{name: int(value) for name, value in (word.split("=") for word in text.split(","))}}

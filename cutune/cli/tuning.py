@@ -294,8 +294,10 @@ def tune(options: argparse.Namespace) -> int:
         kept = kept_for(question)
         if kept is not None:
             return _shown_again(kept, question, options)
+    question = question.with_begun() if question is not None else None
     keeper = Keeper.begin(question) if question is not None else None
-    session, said = _remembering(session_of(options))
+    begun = question.begun if question is not None else None
+    session, said = _remembering(replace(session_of(options), begun=begun))
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     plan, how = _plan(options), (options.fit, options.model)

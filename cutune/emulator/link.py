@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import cutune
@@ -53,6 +54,12 @@ def runtime_library(nvcc: Nvcc) -> Path:
     """
     if (found := built_in_library(LIBRARY, nvcc.version)) is not None:
         return found
+    return _made_here(nvcc, cache_folder())
+
+
+@cache
+def _made_here(nvcc: Nvcc, kept_in: Path) -> Path:
+    """The library in a cache. Its sources and compilers are read once: they are those of now."""
     machine = machine_library().parent
     root = Path(cutune.__file__).resolve().parent.parent
     return build_runtime_library(nvcc, machine, str(machine), sys.executable, str(root))

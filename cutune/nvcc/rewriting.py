@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,8 +162,8 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
     if question is None:
         return _made(unit, workspace, settings, nvcc)
     # nvcc is at work while the rest of this program is loaded.
-    begun = _begun(question) if _is_modelled(unit, workspace) else None
-    keeper = Keeper.watching(replace(question, begun=begun))
+    question = question.with_begun() if _is_modelled(unit, workspace) else question
+    keeper, begun = Keeper.watching(question), question.begun
     try:
         shadow = _made(unit, workspace, settings, nvcc, begun)
     finally:
@@ -180,16 +179,6 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
 def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
     """Are there models that may be of its kernels?"""
     return unit.own_workspace(workspace).models.exists() or workspace.models.exists()
-
-
-def _begun(question: Question) -> Begun | None:
-    """A source with kernels; those of headers are seen only in the preprocessed text."""
-    (source,), nvcc = question.sources, question.nvcc
-    with suppress(OSError), open(source, "rb") as file:
-        if b"__global__" in file.read():
-            flags, devices = question.flags_of(source), question.architectures
-            return Begun.at(nvcc, source, flags, devices)
-    return None
 
 
 def _made(

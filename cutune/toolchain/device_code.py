@@ -22,15 +22,15 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.dry_run import (
+    ended,
     front_end_failed,
     read_dry_run,
-    run,
     stand_in_for,
     value,
     with_source,
     words,
 )
-from cutune.toolchain.nvcc import Nvcc, without_target_flags
+from cutune.toolchain.nvcc import Nvcc, ptx_flags
 
 #: The oldest texts go where all of them are larger.
 MOST_BYTES = 64 << 20
@@ -44,6 +44,8 @@ _NAMING = frozenset(
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 _MARKER = re.compile(r'^# \d+ "(?:[^"\\]|\\.)*"', re.MULTILINE)
+#: What a compiler says of a text that is none; of anything else that is wrong nvcc tells itself.
+_ERROR = re.compile(r": (?:fatal |catastrophic )?error:")
 #: Lines of sources, and names that are made of a source's path: of unnamed namespaces, for example.
 _OF_A_PLACE = re.compile(r"^\s*\.(?:file|loc)\s|_GLOBAL__N_|INTERNAL_|__nv_static_", re.MULTILINE)
 
@@ -79,18 +81,26 @@ def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "8
 
 def _ptx(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str, folder: Path) -> str:
     output, stand_in = folder / "module.ptx", stand_in_for(nvcc, path, flags)
-    target = [f"-arch=compute_{architecture}"] if architecture else []
     files = ["--keep", "--keep-dir", str(folder), "-o", str(output)]
-    asked = [*without_target_flags(flags), *target, "-ptx", "--dryrun", *files, stand_in]
-    answer = nvcc.run(asked)
+    asked = ptx_flags(flags, architecture)
+    answer = nvcc.run([*asked, "--dryrun", *files, stand_in])
     steps = read_steps(answer.stderr + answer.stdout)
     environment = {**os.environ, **steps.variables}
-    run(with_source(steps.preprocess, stand_in, path), environment)
+
+    def run(step: Sequence[str]) -> None:
+        done = ended(with_source(step, stand_in, path), environment)
+        if done.returncode > 0 and _ERROR.search(done.stderr):
+            # nvcc would run the same, end with its status, and say no more.
+            nvcc.checked([*asked, *nvcc.source_words(path, flags), "-o", str(output)], done)
+        if done.returncode != 0:
+            raise front_end_failed(f"'{step[0]}' failed")
+
+    run(steps.preprocess)
     text = steps.expanded.read_text(encoding="latin-1")
     kept = cache_folder() / "ptx" / f"{_key(steps, text, environment)}.ptx"
     found = _read(kept)
     if found is None:
-        run(with_source(steps.compile, stand_in, path), environment)
+        run(steps.compile)
         found = output.read_text(encoding="latin-1")
         if not _OF_A_PLACE.search(found):
             _keep(kept, found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -93,14 +94,25 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
     Raises:
         CutuneError: CT703 when it fails.
     """
-    try:
-        done = run_step(command, environment)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
+    done = ended(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
         raise front_end_failed(reason or f"'{command[0]}' failed")
+
+
+def ended(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a step, whatever its status.
+
+    Raises:
+        CutuneError: CT703 when it cannot be run.
+    """
+    try:
+        return run_step(command, environment)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
 
 
 def first_line(said: str) -> str:

@@ -160,11 +160,16 @@ class Nvcc:
         Raises:
             CutuneError: CT701 with nvcc's own messages.
         """
-        return self._checked(arguments, self.run(arguments, cwd))
+        return self.checked(arguments, self.run(arguments, cwd))
 
-    def _checked(
+    def checked(
         self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
     ) -> subprocess.CompletedProcess[str]:
+        """What came of a run with these arguments, or of the step that ended it.
+
+        Raises:
+            CutuneError: CT701 with nvcc's own messages.
+        """
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             problem = Diagnostic.at(
@@ -190,7 +195,7 @@ class Nvcc:
         """The host pass of the preprocessor, with line markers."""
         # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
         words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", *self.source_words(path, flags)]
-        return self._checked(words, self._limited(words, str(path))).stdout
+        return self.checked(words, self._limited(words, str(path))).stdout
 
     def preprocess_device(
         self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
@@ -198,7 +203,7 @@ class Nvcc:
         """The device pass for an architecture, as `ptx` names it."""
         target = [f"-arch=compute_{architecture}"] if architecture else []
         words = [*without_target_flags(flags), *target, "-E", *self.source_words(path, flags)]
-        return self._checked(words, self._limited(words, str(path))).stdout
+        return self.checked(words, self._limited(words, str(path))).stdout
 
     def _limited(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
         """Run it as long as macros that grow without end have not outgrown what is allowed.
@@ -243,10 +248,13 @@ class Nvcc:
         """
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
-            target = [f"-arch=compute_{architecture}"] if architecture else []
-            other_flags = without_target_flags(flags)
             self.check(
-                [*other_flags, *target, "-ptx", *self.source_words(path, flags), "-o", str(output)]
+                [
+                    *ptx_flags(flags, architecture),
+                    *self.source_words(path, flags),
+                    "-o",
+                    str(output),
+                ]
             )
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
@@ -338,6 +346,12 @@ def _ended(
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Compile flags without architecture, output and phase, which our own replace."""
     return _without(flags, _TARGET_FLAGS_WITH_VALUE)
+
+
+def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
+    """Compile flags for PTX, for instance for `90a`; for nvcc's default without a name."""
+    target = [f"-arch=compute_{architecture}"] if architecture else []
+    return [*without_target_flags(flags), *target, "-ptx"]
 
 
 def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:

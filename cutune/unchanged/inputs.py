@@ -10,7 +10,8 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -68,6 +69,21 @@ class Question:
         places = os.getcwd(), str(self.workspace.folder.absolute()), str(self.nvcc.path)
         asked = [self.options, self.sources, self.flags, self.architectures, places]
         return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
+
+    def with_begun(self) -> Question:
+        """The same, with nvcc at work on its only source, if that has kernels.
+
+        Those of headers are seen only in the preprocessed text.
+        """
+        if len(self.sources) == 1:
+            with suppress(OSError), open(self.sources[0], "rb") as file:
+                if b"__global__" in file.read():
+                    source = self.sources[0]
+                    flags = self.flags_of(source)
+                    return replace(
+                        self, begun=Begun.at(self.nvcc, source, flags, self.architectures)
+                    )
+        return self
 
     @property
     def unknown(self) -> str:
@@ -142,10 +158,10 @@ def further_files(
     `units`: its sources, each with its flags.
     """
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
-    nvcc, found = question.nvcc, set[str]()
-    for path, flags in units:
-        found.update(files_of(nvcc.preprocess(path, [*flags, *ours])))
-        found.update(files_of(nvcc.preprocess_device(path, [*flags, *ours])))
+    passes = question.nvcc.preprocess, question.nvcc.preprocess_device
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        texts = [pool.submit(one, path, [*flags, *ours]) for path, flags in units for one in passes]
+        found = {file for text in texts for file in files_of(text.result())}
     written = str(question.workspace.folder.absolute()) + os.sep
     further = found - {*known.files}
     return sorted(path for path in further if not os.path.abspath(path).startswith(written))

@@ -45,7 +45,6 @@ int main(int argc, char **argv) {
 SHUFFLES = """
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 #pragma cutune kernel sums data(n) block(x: 32, 48, 64, 128, 256, 512) grid(keep)
 __global__ void sums(const int *in, int *out, int n) {
     int sum = 0;
@@ -55,15 +54,15 @@ __global__ void sums(const int *in, int *out, int n) {
 }
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 100, rows = 40;
-    std::vector<int> h(n * rows);
+    int *h = new int[n * rows];
     for (int i = 0; i < n * rows; ++i) h[i] = i % 1013;
     int *a, *b;
     cudaMalloc(&a, n * rows * 4);
     cudaMalloc(&b, rows * 4);
     cudaMemset(b, 0, rows * 4);
-    cudaMemcpy(a, h.data(), n * rows * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(a, h, n * rows * 4, cudaMemcpyHostToDevice);
     sums<<<rows, 128>>>(a, b, n);
-    cudaMemcpy(h.data(), b, rows * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, b, rows * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < rows; ++i) printf("%d\\n", h[i]);
 }
 """

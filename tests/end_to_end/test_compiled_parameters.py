@@ -92,7 +92,7 @@ def test_every_value_set_is_a_program(program: Path, capsys: pytest.CaptureFixtu
 
 #: Stands for an instrumented program on a GPU.
 TIMED = """\
-#!{python}
+#!{python} -S
 import json, os, sys
 values, n = {values}, int(sys.argv[1])
 block = int(os.environ["CUTUNE_SET"].partition("=")[2] or 64)

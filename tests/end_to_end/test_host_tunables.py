@@ -99,7 +99,7 @@ def test_times_need_a_gpu(program: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 #: Stands for the instrumented program on a GPU. m = 16 is fastest, but not allowed above 100.
 TIMED = """\
-#!{python}
+#!{python} -S
 import json, os, sys
 n = int(sys.argv[1])
 words = (os.environ["CUTUNE_SET"] or "R=0,m=5").split(",")
@@ -148,7 +148,7 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
 
 #: m = 4 is fast once, by chance; 8 and 16 are alike.
 LUCKY = """\
-#!{python}
+#!{python} -S
 import json, os
 m = int(os.environ["CUTUNE_SET"].partition("=")[2] or 5)
 if m != 5:

@@ -124,7 +124,6 @@ def test_the_same_is_printed_in_any_block(program: Program, expected: str, tmp_p
 STEPS = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 struct Fields { int nx, ny; float *now, *next; };
 __global__ void step(Fields f) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -135,16 +134,16 @@ int main(int, char **words) {
     float *one, *other;
     cudaMalloc(&one, 2 * n * n * sizeof(float));
     cudaMalloc(&other, n * n * sizeof(float));
-    std::vector<float> values(2 * n * n);
+    float *values = new float[2 * n * n];
     for (int i = 0; i < 2 * n * n; ++i) values[i] = i % 317;
-    cudaMemcpy(one, &values[0], 2 * n * n * sizeof(float), cudaMemcpyHostToDevice);
-    cudaMemcpy(other, &values[0], n * n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(one, values, 2 * n * n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(other, values, n * n * sizeof(float), cudaMemcpyHostToDevice);
     Fields f = {n, n, one, how == 0 ? other : how == 1 ? one : one + n * n};
     for (int round = 0; round < 4; ++round) {
         step<<<dim3(n / 8, n / 4), dim3(8, 4)>>>(f);
         if (how == 0) f = Fields{n, n, f.next, f.now};
     }
-    cudaMemcpy(&values[0], one, 2 * n * n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaMemcpy(values, one, 2 * n * n * sizeof(float), cudaMemcpyDeviceToHost);
     double sum = 0;
     for (int i = 0; i < 2 * n * n; ++i) sum += values[i] * (i % 1009);
     printf("%.17g %s\n", sum, cudaGetErrorString(cudaDeviceSynchronize()));

@@ -18,7 +18,6 @@ PROGRAM = """
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 #pragma cutune kernel softmax data(n) block(x: 32, 64, 96, 128, 256, 512, 1024) grid(keep)
 __global__ void softmax(const float *in, float *out, int n) {
     __shared__ float cache[1024];
@@ -59,16 +58,16 @@ __global__ void tiles(const float *in, float *out, int n) {
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 100, rows = argc > 2 ? atoi(argv[2]) : 24, count = 2 * n * n;
     if (count < rows * n) count = rows * n;
-    std::vector<float> h(count);
+    float *h = new float[count];
     for (int i = 0; i < count; ++i) h[i] = i * 7919 % 1000 / 100.0f;
     float *a, *b;
     cudaMalloc(&a, count * 4);
     cudaMalloc(&b, count * 4);
     cudaMemset(b, 0, count * 4);
-    cudaMemcpy(a, h.data(), count * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(a, h, count * 4, cudaMemcpyHostToDevice);
     softmax<<<rows, 256>>>(a, b, n);
     tiles<<<dim3((n + 15) / 16, 2), dim3(16, 16)>>>(a, b, n);
-    cudaMemcpy(h.data(), b, count * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, b, count * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < count; i += 37) printf("%.4g\\n", h[i]);
     return cudaGetLastError() != cudaSuccess;
 }

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.nvcc
 
 PROGRAM = """
 #include <cstdlib>
-#include <vector>
 __global__ void twice(int n, const float *in, float *out) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = 2 * in[i];
@@ -27,14 +26,15 @@ __global__ void endless(int n, float *out) {
 }
 int main(int argc, char **argv) {
     int n = atoi(argv[1]);
-    std::vector<float> h(n, 1.0f);
+    float *h = new float[n];
+    for (int i = 0; i < n; ++i) h[i] = 1;
     float *a, *b;
     cudaMalloc(&a, n * 4);
     cudaMalloc(&b, n * 4);
-    cudaMemcpy(a, h.data(), n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(a, h, n * 4, cudaMemcpyHostToDevice);
     twice<<<(n + 255) / 256, 256>>>(n, a, b);
     if (argc > 2) endless<<<1, 32>>>(n, a);
-    cudaMemcpy(h.data(), b, n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, b, n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < n; ++i)
         if (h[i] != 2) return 1;
     return 0;

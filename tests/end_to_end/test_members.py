@@ -13,7 +13,6 @@ pytestmark = pytest.mark.nvcc
 PROGRAM = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 namespace field {
 struct Range { short from; long long to; };
 typedef struct Grid_ {
@@ -49,18 +48,19 @@ int main(int count, char **words) {
     const int n = atoi(words[1]);
     field::Grid g = {0.5, 3, n, n + 1, {1, 2}, nullptr};
     float *values;
-    std::vector<float> host(n * (n + 1));
-    for (size_t i = 0; i < host.size(); ++i) host[i] = i % 7;
+    const int cells = n * (n + 1);
+    float *host = new float[cells];
+    for (int i = 0; i < cells; ++i) host[i] = i % 7;
     cudaMalloc(&g.sums, n * 4);
-    cudaMalloc(&values, host.size() * 4);
-    cudaMemcpy(values, host.data(), host.size() * 4, cudaMemcpyHostToDevice);
+    cudaMalloc(&values, cells * 4);
+    cudaMemcpy(values, host, cells * 4, cudaMemcpyHostToDevice);
     launch(n, g, values);
     // Other members, the same configuration.
     for (int i = 2; i + 1 < count; i += 2) {
         g.nx = atoi(words[i]), g.ny = atoi(words[i + 1]);
         launch(n, g, values);
     }
-    cudaMemcpy(host.data(), g.sums, n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(host, g.sums, n * 4, cudaMemcpyDeviceToHost);
     double sum = 0;
     for (int i = 0; i < n; ++i) sum += host[i] * (i % 5);
     printf("%.9g %s\n", sum, cudaGetErrorString(cudaDeviceSynchronize()));

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.nvcc
 PROGRAM = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 #ifdef INDEXED
 #define AT(k) index[k]
 #else
@@ -37,8 +36,8 @@ __global__ void rows(int n, const int *index, const float *from, float *to) {
 }
 int main(int count, char **words) {
     const int n = atoi(words[1]);
-    std::vector<int> index(n);
-    std::vector<float> host(24 * n);
+    int *index = new int[n];
+    float *host = new float[24 * n];
     for (int i = 0; i < n; ++i) index[i] = i;
     for (int i = 0; i < 24 * n; ++i) host[i] = i % 7;
     int *numbers;
@@ -46,10 +45,10 @@ int main(int count, char **words) {
     cudaMalloc(&numbers, n * 4);
     cudaMalloc(&from, 24 * n * 4);
     cudaMalloc(&to, n * 4);
-    cudaMemcpy(numbers, index.data(), n * 4, cudaMemcpyHostToDevice);
-    cudaMemcpy(from, host.data(), 24 * n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(numbers, index, n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, host, 24 * n * 4, cudaMemcpyHostToDevice);
     rows<<<(n + 255) / 256, 256>>>(n, numbers, from, to);
-    cudaMemcpy(host.data(), to, n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(host, to, n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < n; ++i) sum += host[i];
     printf("%g\n", sum);
 }
@@ -78,7 +77,6 @@ def test_the_same_work_is_predicted_alike(tmp_path: Path) -> None:
 BINS = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 __global__ void ragged(int n, const int *starts, const int *columns, const float *x, float *y) {
     const int row = threadIdx.x + blockIdx.x * blockDim.x;
     if (row >= n) return;
@@ -88,23 +86,24 @@ __global__ void ragged(int n, const int *starts, const int *columns, const float
 }
 int main(int count, char **words) {
     const int n = atoi(words[1]);
-    std::vector<int> starts(n + 1), columns;
+    int *starts = new int[n + 1], *columns = new int[25 * n], used = 0;
+    float *x = new float[n];
     for (int row = 0; row < n; ++row) {
-        for (int k = 0; k < 5 + row * 7 % 20; ++k) columns.push_back((row * 31 + k * k) % n);
-        starts[row + 1] = columns.size();
+        starts[row] = used, x[row] = 2;
+        for (int k = 0; k < 5 + row * 7 % 20; ++k) columns[used++] = (row * 31 + k * k) % n;
     }
-    std::vector<float> x(n, 2.0f);
+    starts[n] = used;
     int *a, *b;
     float *c, *d, sum = 0;
-    cudaMalloc(&a, starts.size() * 4);
-    cudaMalloc(&b, columns.size() * 4);
+    cudaMalloc(&a, (n + 1) * 4);
+    cudaMalloc(&b, used * 4);
     cudaMalloc(&c, n * 4);
     cudaMalloc(&d, n * 4);
-    cudaMemcpy(a, starts.data(), starts.size() * 4, cudaMemcpyHostToDevice);
-    cudaMemcpy(b, columns.data(), columns.size() * 4, cudaMemcpyHostToDevice);
-    cudaMemcpy(c, x.data(), n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(a, starts, (n + 1) * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(b, columns, used * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(c, x, n * 4, cudaMemcpyHostToDevice);
     ragged<<<(n + 95) / 96, 96>>>(n, a, b, c, d);
-    cudaMemcpy(x.data(), d, n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(x, d, n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < n; ++i) sum += x[i];
     printf("%g\n", sum);
 }
@@ -151,9 +150,7 @@ def test_the_program_runs_once_more_at_a_size_that_tells_more(ragged: tuple[Path
 
 def test_nobody_minds_if_that_run_fails(tmp_path: Path) -> None:
     source = tmp_path / "ragged.cu"
-    source.write_text(
-        BINS.replace("std::vector<int> starts", "if (n > 30000) return 1;\nstd::vector<int> starts")
-    )
+    source.write_text(BINS.replace("int *starts =", "if (n > 30000) return 1;\n    int *starts ="))
     done, _ = tuned_at(source, "500,2000", "30000")
     assert counted_sizes(source) == {500, 2000}
     assert "error" not in done.stderr
@@ -163,10 +160,10 @@ def test_launches_whose_work_nothing_tells_stay(tmp_path: Path) -> None:
     """A search whose front is small at first and large then, in launches that look alike."""
     source = tmp_path / "ragged.cu"
     launch = "ragged<<<(n + 95) / 96, 96>>>(n, a, b, c, d);"
-    fill = "cudaMemcpy(a, starts.data(), starts.size() * 4, cudaMemcpyHostToDevice);"
+    fill = "cudaMemcpy(a, starts, (n + 1) * 4, cudaMemcpyHostToDevice);"
     assert launch in BINS and fill in BINS
     source.write_text(
-        BINS.replace(launch, f"cudaMemset(a, 0, starts.size() * 4);\n{launch}\n{fill}\n{launch}")
+        BINS.replace(launch, f"cudaMemset(a, 0, (n + 1) * 4);\n{launch}\n{fill}\n{launch}")
     )
     words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
     done = cutune("tune", source, *words, *QUICK, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
@@ -177,7 +174,6 @@ def test_launches_whose_work_nothing_tells_stay(tmp_path: Path) -> None:
 BOX = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 // The replays cannot change the sizes: they are in an array in a structure.
 struct Size { int of[2]; };
 __global__ void smooth(const float *from, float *to, Size size) {
@@ -188,15 +184,15 @@ __global__ void smooth(const float *from, float *to, Size size) {
 }
 int main(int count, char **words) {
     const int n = atoi(words[1]);
-    std::vector<float> host(n * n);
+    float *host = new float[n * n];
     for (int i = 0; i < n * n; ++i) host[i] = i % 7;
     float *from, *to, sum = 0;
     cudaMalloc(&from, n * n * 4);
     cudaMalloc(&to, n * n * 4);
     cudaMemset(to, 0, n * n * 4);
-    cudaMemcpy(from, host.data(), n * n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, host, n * n * 4, cudaMemcpyHostToDevice);
     smooth<<<dim3((n + 3) / 4, (n + 15) / 16), dim3(4, 16)>>>(from, to, Size{{n, n}});
-    cudaMemcpy(host.data(), to, n * n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(host, to, n * n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < n * n; ++i) sum += host[i];
     printf("%g\n", sum);
 }
@@ -227,7 +223,6 @@ def test_without_data_only_launches_that_do_not_need_it_are_counted(
 PATCHES = r"""
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 // The sizes are no sizes each on its own: n is channels * height * width.
 __global__ void patches(int n, const float *image, int height, int width, int size, int pad,
                         float *to) {
@@ -242,15 +237,15 @@ __global__ void patches(int n, const float *image, int height, int width, int si
 }
 int main(int count, char **words) {
     const int side = atoi(words[1]), n = 16 * side * side;
-    std::vector<float> host(9 * n);
+    float *host = new float[9 * n];
     for (int i = 0; i < n; ++i) host[i] = i % 7;
     float *from, *to;
     double sum = 0;
     cudaMalloc(&from, n * 4);
     cudaMalloc(&to, 9 * n * 4);
-    cudaMemcpy(from, host.data(), n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, host, n * 4, cudaMemcpyHostToDevice);
     patches<<<(n + 991) / 992, 992>>>(n, from, side, side, 3, 1, to);
-    cudaMemcpy(host.data(), to, 9 * n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(host, to, 9 * n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < 9 * n; ++i) sum += host[i] * (i % 11);
     printf("%g\n", sum);
 }

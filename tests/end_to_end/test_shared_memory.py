@@ -16,7 +16,6 @@ pytestmark = pytest.mark.nvcc
 PROGRAM = """
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 #pragma cutune kernel sums data(n) block(x: 64, 96, 128, 256, 512, 1024) grid(ceil(n / x))
 __global__ void sums(int n, const float *a, float *b) {
     extern __shared__ float tile[];
@@ -44,20 +43,20 @@ __global__ void staged(int n, const float *a, float *b) {
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 100, count = n * n;
     float *a, *b, *c;
-    std::vector<float> h(count);
+    float *h = new float[count];
     for (int i = 0; i < count; ++i) h[i] = i % 7;
     cudaMalloc(&a, count * 4);
     cudaMalloc(&b, 4);
     cudaMalloc(&c, count * 4);
-    cudaMemcpy(a, h.data(), count * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(a, h, count * 4, cudaMemcpyHostToDevice);
     cudaMemset(b, 0, 4);
     int threads = 256;
     size_t bytes = threads * sizeof(float);
     sums<<<(count + threads - 1) / threads, threads, bytes>>>(count, a, b);
     staged<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16), 64 * 17 * 16>>>(n, a, c);
-    cudaMemcpy(h.data(), b, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, b, 4, cudaMemcpyDeviceToHost);
     printf("%g\\n", h[0]);
-    cudaMemcpy(h.data(), c, count * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, c, count * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < count; i += 37) printf("%g ", h[i]);
     return cudaGetLastError() != cudaSuccess;
 }

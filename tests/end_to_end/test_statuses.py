@@ -75,7 +75,7 @@ def test_every_failure_is_found_on_the_emulated_device(
 
 #: Stands for the same program on a GPU: what is wrong is fastest.
 TIMED = """\
-#!{python}
+#!{python} -S
 import json, os, sys, time
 text = os.environ["CUTUNE_SET"] or "mode=0,block=32"
 values = {{name: int(value) for name, value in (word.split("=") for word in text.split(","))}}

@@ -257,7 +257,6 @@ def test_a_program_that_nobody_has_seen(tmp_path: Path) -> None:
 FIELD = """#include "helper.h"
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 template <class T>
 __global__ void relax(const T *in, T *out, int width, int height, int depth) {
@@ -282,14 +281,15 @@ __global__ void row_sums(const float *field, double *sums, int width, int rows) 
 
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 16;
-    std::vector<float> start(n * n * n);
-    for (size_t i = 0; i < start.size(); ++i) start[i] = float(i * 7919 % 1009);
+    const size_t count = n * n * n, size = count * sizeof(float);
+    float *start = new float[count];
+    for (size_t i = 0; i < count; ++i) start[i] = float(i * 7919 % 1009);
     float *a, *b;
     double *sums;
-    cudaMalloc(&a, start.size() * sizeof(float));
-    cudaMalloc(&b, start.size() * sizeof(float));
+    cudaMalloc(&a, size);
+    cudaMalloc(&b, size);
     cudaMalloc(&sums, n * n * sizeof(double));
-    cudaMemcpy(a, start.data(), start.size() * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(a, start, size, cudaMemcpyHostToDevice);
     const dim3 block(8, 4, 4), grid((n + 7) / 8, (n + 3) / 4, (n + 3) / 4);
     for (int step = 0; step < 4; ++step)
         if (step % 2 == 0)
@@ -297,9 +297,9 @@ int main(int argc, char **argv) {
         else
             relax<float><<<grid, block>>>(b, a, n, n, n);
     row_sums<<<4, 64>>>(a, sums, n, n * n);
-    std::vector<double> result(n * n);
-    cudaMemcpy(result.data(), sums, n * n * sizeof(double), cudaMemcpyDeviceToHost);
-    for (double value : result) printf("%.17g\\n", value);
+    double *result = new double[n * n];
+    cudaMemcpy(result, sums, n * n * sizeof(double), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n * n; ++i) printf("%.17g\\n", result[i]);
     return cudaGetLastError() != cudaSuccess;
 }
 """

@@ -15,7 +15,7 @@ from benchmarks import bat_runs
 
 #: Writes a program that knows its options.
 NVCC = """\
-#!{python}
+#!{python} -S
 import sys
 output, flags = sys.argv[sys.argv.index("-o") + 1], sys.argv[1:]
 with open({log!r}, "a") as log:
@@ -28,7 +28,7 @@ import os
 os.chmod(output, 0o755)
 """
 PROGRAM = """\
-#!{python}
+#!{python} -S
 import json, os, sys
 if sys.argv[1:] == ["-s", "1"]:
     block = os.environ["CUTUNE_SET"]

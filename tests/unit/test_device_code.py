@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import device_code, dry_run
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device_code import ptx, read_steps
-from cutune.toolchain.nvcc import find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 
 SAID = """\
 #$ CICC_PATH=/cuda/nvvm/bin
@@ -72,13 +74,15 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The programs that run; the cache is empty."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     programs: list[str] = []
-    run = dry_run.run
+    ended = dry_run.ended
 
-    def noted(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def noted(
+        command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         programs.append(Path(command[0]).name)
-        run(command, environment)
+        return ended(command, environment)
 
-    monkeypatch.setattr(device_code, "run", noted)
+    monkeypatch.setattr(device_code, "ended", noted)
     return programs
 
 
@@ -130,13 +134,59 @@ def test_code_that_asks_where_it_stands_is_kept_for_its_place(
     assert compiled.count("cicc") == 2
 
 
+#: The folder that nvcc writes to.
+_FOLDER = re.compile(r"-o \S*/module\.ptx")
+
+
 @pytest.mark.nvcc
-def test_what_nvcc_says_is_its_own(tmp_path: Path) -> None:
-    source, host = tmp_path / "a.cu", tmp_path / "a.cpp"
-    source.write_text("int main() { return nothing; }\n")
+@pytest.mark.parametrize(
+    ("text", "said", "run"),
+    [
+        ("int main() { return nothing; }\n", 'identifier "nothing" is undefined', ["gcc", "cicc"]),
+        ('#include "nothing.h"\n', "nothing.h: No such file", ["gcc"]),
+    ],
+)
+def test_what_is_said_of_a_source_is_what_nvcc_says(
+    text: str,
+    said: str,
+    run: list[str],
+    tmp_path: Path,
+    compiled: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, nvcc = tmp_path / "a.cu", find_nvcc()
+    source.write_text(text)
+    with pytest.raises(CutuneError) as own:
+        nvcc.ptx(source, ["-DX"], "90")
+    # It is not compiled once more to hear the same.
+    monkeypatch.setattr(Nvcc, "ptx", None)
     with pytest.raises(CutuneError) as caught:
-        ptx(find_nvcc(), str(source))
+        ptx(nvcc, str(source), ["-DX"], "90")
     assert caught.value.diagnostic.code.number == "CT701"
-    assert 'identifier "nothing" is undefined' in caught.value.diagnostic.message
+    assert said in caught.value.diagnostic.message
+    messages = [one.value.diagnostic.message for one in (own, caught)]
+    assert _FOLDER.sub("", messages[0]) == _FOLDER.sub("", messages[1])
+    assert compiled == run
+
+
+@pytest.mark.nvcc
+def test_a_source_of_the_host_has_no_code(tmp_path: Path) -> None:
+    host = tmp_path / "a.cpp"
     host.write_text("int main() {}\n")
     assert ptx(find_nvcc(), str(host)) == ""
+
+
+@pytest.mark.nvcc
+def test_where_a_step_fails_without_a_word_nvcc_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "a.cu"
+    source.write_text(SOURCE)
+
+    def killed(
+        command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, -9, "", "")
+
+    monkeypatch.setattr(device_code, "ended", killed)
+    assert ptx(find_nvcc(), str(source), ["-DFACTOR=2"]) == find_nvcc().ptx(source, ["-DFACTOR=2"])

@@ -450,3 +450,21 @@ def test_what_is_no_program_is_not_known(tmp_path: Path) -> None:
 
 def test_the_same_inputs_have_the_same_digests(asked: Asked) -> None:
     assert inputs_of(asked.question) == inputs_of(asked.question)
+
+
+def test_where_nvcc_is_at_work_the_same_is_found(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = asked.question.with_begun()
+    assert question.begun is not None and question.name == asked.question.name
+    question.begun.wait()
+    with monkeypatch.context() as patch:
+        patch.setattr(Nvcc, "preprocess", None)  # What is begun is not done again.
+        found = inputs_of(question)
+    assert found == inputs_of(asked.question)
+
+
+def test_one_source_with_kernels_is_begun(asked: Asked) -> None:
+    Path("plain.cu").write_text("int main() {}\n")
+    for sources in (["app.cu", "plain.cu"], ["plain.cu"], ["nothing.cu"]):
+        assert replace(asked.question, sources=sources).with_begun().begun is None

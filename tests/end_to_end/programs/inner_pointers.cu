@@ -2,7 +2,6 @@
 // allocations, then with such that lead to one: there `out[i] = in[i ^ 16]` relies on warps.
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 const int n = 960;
 float *first, *second;
@@ -13,16 +12,16 @@ float *first, *second;
 // What both allocations hold; then they hold the same again as before each case.
 static void report(const char *name) {
     static int launches = 0;
-    std::vector<float> values(4 * n);
+    static float values[4 * n];
     if (launches++ > 0) {
-        cudaMemcpy(&values[0], first, 2 * n * sizeof(float), cudaMemcpyDeviceToHost);
+        cudaMemcpy(values, first, 2 * n * sizeof(float), cudaMemcpyDeviceToHost);
         cudaMemcpy(&values[2 * n], second, 2 * n * sizeof(float), cudaMemcpyDeviceToHost);
         double sum = 0;
         for (int i = 0; i < 4 * n; ++i) sum += values[i] * (i % 1009);
         printf("%s %.17g %s\n", name, sum, cudaGetErrorString(cudaDeviceSynchronize()));
     }
     for (int i = 0; i < 4 * n; ++i) values[i] = i % 317;
-    cudaMemcpy(first, &values[0], 2 * n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(first, values, 2 * n * sizeof(float), cudaMemcpyHostToDevice);
     cudaMemcpy(second, &values[2 * n], 2 * n * sizeof(float), cudaMemcpyHostToDevice);
 }
 

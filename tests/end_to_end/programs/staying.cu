@@ -1,6 +1,5 @@
 // Launches that stay as they are, or whose error stays what it is.
 #include <cstdio>
-#include <vector>
 
 const int n = 256;
 
@@ -24,8 +23,8 @@ int *x;
 
 void show(const char *what) {
     const cudaError_t error = cudaGetLastError();
-    std::vector<int> host(n);
-    cudaMemcpy(host.data(), x, n * sizeof(int), cudaMemcpyDeviceToHost);
+    int host[n];
+    cudaMemcpy(host, x, n * sizeof(int), cudaMemcpyDeviceToHost);
     unsigned long long sum = 0;
     for (int value : host) sum = sum * 31 + static_cast<unsigned>(value);
     printf("%s: %llx %s\n", what, sum, cudaGetErrorName(error));
