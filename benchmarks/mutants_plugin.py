@@ -16,7 +16,9 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,15 +28,14 @@ from mutmut.mutation import trampoline
 from mutmut.state import state
 
 #: A mutant that allocates for ever does not take the machine with it.
-MOST_BYTES = 8 << 30
+MOST_BYTES = 6 << 30
 #: Tests of a mutant take at most this many seconds where nothing is mutated.
-MOST_SECONDS = 60.0
+MOST_SECONDS = 15.0
 ORIGINAL = ""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what is asked for; workers of xdist look at the same environment."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     mutmut_config()  # reads the folder that it is in; tests leave it
     if folder := os.environ.get("CUTUNE_REACHED"):
         config.pluginmanager.register(Reached(Path(folder)))
@@ -87,6 +88,11 @@ class Reached:
             cache.cache_clear()
 
 
+def module_of(mutant: str) -> str:
+    """The module that it is in."""
+    return mutant.partition(".x")[0]
+
+
 @dataclass(frozen=True)
 class Running:
     """A process that tests a mutant."""
@@ -109,7 +115,9 @@ class Mutants:
         self.results = os.open(str(task["results"]), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.running: dict[int, Running] = {}
-        self.killers: set[str] = set()
+        #: Which tests have killed mutants: of a module, and of all.
+        self.kills: dict[str, Counter[str]] = defaultdict(Counter)
+        self.looked = time.time()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Test all mutants in their order, then whether the tests that killed some pass alone."""
@@ -119,27 +127,31 @@ class Mutants:
         for mutant, tests in self.tests.items():
             if time.time() > self.until:
                 break
-            self.start(session, mutant, [items[test] for test in self.chosen(tests, items)])
+            self.wait_for(self.workers - 1)
+            known = [test for test in tests if test in items]
+            self.start(session, mutant, [items[test] for test in self.chosen(mutant, known)])
         self.wait_for(0)
-        for test in sorted(self.killers):
+        for test in sorted(self.kills[ORIGINAL]):
+            self.wait_for(self.workers - 1)
             self.start(session, ORIGINAL, [items[test]])
         self.wait_for(0)
         shutil.rmtree(self.folder, ignore_errors=True)
         return True
 
-    def chosen(self, tests: Sequence[str], items: Mapping[str, pytest.Item]) -> Iterator[str]:
-        """The quickest first, as many as there is time for."""
+    def chosen(self, mutant: str, tests: Sequence[str]) -> Iterator[str]:
+        """Those first that have killed mutants of its module, then the quickest, while there is
+        time."""
+        kills = self.kills[module_of(mutant)]
         left = MOST_SECONDS
-        for test in sorted(tests, key=lambda test: self.seconds[test]):
+        for test in sorted(tests, key=lambda test: (-kills[test], self.seconds[test])):
             left -= self.seconds[test]
-            if test in items and left > 0:
+            if left > 0:
                 yield test
 
     def start(self, session: pytest.Session, mutant: str, items: Sequence[pytest.Item]) -> None:
         if not items:
             self.write(mutant, "no tests", 0.0)
             return
-        self.wait_for(self.workers - 1)
         expected = sum(self.seconds[item.nodeid] for item in items)
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         began = time.time()
@@ -149,7 +161,7 @@ class Mutants:
         if not process:
             self.test(session, mutant, items, folder)
         tests = tuple(item.nodeid for item in items)
-        until = began + 15 + 5 * expected
+        until = began + 10 + 3 * expected
         self.running[process] = Running(mutant, tests, began, until, folder)
 
     def wait_for(self, most: int) -> None:
@@ -162,10 +174,19 @@ class Mutants:
             if process in self.running:
                 self.ended(self.running.pop(process), os.waitstatus_to_exitcode(status))
                 continue
-            for process, running in list(self.running.items()):
-                if time.time() > running.until:
-                    os.killpg(process, signal.SIGKILL)
+            self.end_endless()
             time.sleep(0.005)
+
+    def end_endless(self) -> None:
+        """Processes that take too long, or too much."""
+        if time.time() < self.looked + 0.5:
+            return
+        self.looked = time.time()
+        for process, running in self.running.items():
+            pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            if time.time() > running.until or pages * resource.getpagesize() > MOST_BYTES:
+                with suppress(ProcessLookupError):
+                    os.killpg(process, signal.SIGKILL)
 
     def ended(self, running: Running, code: int) -> None:
         """A process leaves in its folder the name of a test that failed."""
@@ -176,12 +197,13 @@ class Mutants:
             status, killer = "killed", failed.read_text()
         elif code == 0:
             status = "survived"
-        elif code == -signal.SIGKILL and time.time() > running.until:
+        elif code == -signal.SIGKILL:
             status = "timeout"
         else:
             status = f"killed by status {code}"
         if killer is not None and running.mutant != ORIGINAL:
-            self.killers.add(killer)
+            self.kills[module_of(running.mutant)][killer] += 1
+            self.kills[ORIGINAL][killer] += 1
         self.write(
             running.mutant, status, time.time() - running.began, len(running.tests), killer,
             running.tests[0] if running.mutant == ORIGINAL else None,
