@@ -10,7 +10,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Function, Module
+from cutune.emulator.ptx.types import Function, Instruction, Module
 from cutune.frontend.program import Program
 from cutune.proof.compiled import Compiled, compiled_changes, proven
 from cutune.proof.flow.pressure import register_pressure
@@ -131,9 +131,8 @@ def test_threads_run_straight_to_the_end(body: str, expected: bool) -> None:
 
 def test_a_program_may_return_by_assembly() -> None:
     returning = function("@%p1 ret;")
-    (line, *_) = [
-        item.line for item in returning.body or () if getattr(item, "opcode", "") == "ret"
-    ]
+    body = [item for item in returning.body or () if isinstance(item, Instruction)]
+    line = next(item.line for item in body if item.opcode == "ret")
     assert is_straight(returning, frozenset())
     assert not is_straight(returning, {line})
 
