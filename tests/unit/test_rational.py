@@ -38,6 +38,8 @@ def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
     found = fit(VARIABLES, GRID, [int(v) for v in values])
     assert all(v.denominator == 1 for v in values)  # the grid holds multiples of 4
     assert found.exact
+    assert (found.held_out_error, found.residual) == (0, 0)
+    assert found.rank == found.unknowns or len(set(values)) == 1
     unseen = {"NI": 1000, "NJ": 1023}
     assert found(unseen) == truth(unseen)
 
@@ -155,6 +157,13 @@ def test_evidence_of_a_numerical_fit() -> None:
     found = fit_numerical(VARIABLES, GRID, values)
     assert found.rank == found.unknowns
     assert found.residual < 1e-6
+
+
+def test_one_sample_says_nothing_of_others() -> None:
+    found = fit_numerical(("N",), [(32,)], [7])
+    assert not found.exact
+    assert (found.held_out_error, found.residual) == (float("inf"), float("inf"))
+    assert found({"N": 32}) == found({"N": 4096}) == 7
 
 
 def test_no_pole_and_no_negative_count_among_the_samples() -> None:
