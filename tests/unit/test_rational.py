@@ -159,13 +159,6 @@ def test_evidence_of_a_numerical_fit() -> None:
     assert found.residual < 1e-6
 
 
-def test_one_sample_says_nothing_of_others() -> None:
-    found = fit_numerical(("N",), [(32,)], [7])
-    assert not found.exact
-    assert (found.held_out_error, found.residual) == (float("inf"), float("inf"))
-    assert found({"N": 32}) == found({"N": 4096}) == 7
-
-
 def test_no_pole_and_no_negative_count_among_the_samples() -> None:
     # 1 / (N - 100) has a pole between the samples; its samples are positive on one side.
     points = [(size,) for size in range(32, 320, 32)]
