@@ -93,6 +93,9 @@ def function(body: str) -> Function:
         (MOVED, SECOND, False),
         (FIRST, NEITHER, False),
         (NEITHER, FIRST, False),
+        # Of two products that are added the assembler fuses one: which, their order may tell.
+        (NEITHER, NEITHER, True),
+        (NEITHER, TURNED, False),
         (SQUARES, SQUARES, True),
         (SQUARES, SQUARED, False),
         (SQUARES, FLIPPED, False),
