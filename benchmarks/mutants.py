@@ -18,6 +18,7 @@ import compileall
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ OPTIONS = (
 )
 #: Of all mutants, with the same chance for each.
 RANDOM_STATE = 20261126
+_STRICT = re.compile(r",?\s*strict=\w+|\s|,(?=\s*\))")
 #: One that takes longer alone than this many seconds is not run per mutant.
 LONGEST_TEST = 20.0
 
@@ -151,6 +153,14 @@ def add_changes(results: Path) -> None:
     write_lines(results, lines)
 
 
+def is_assertion(change: str) -> bool:
+    """Is `strict` of a `zip` all that it changes? It asserts what holds."""
+    lines = [line for line in change.splitlines()[2:] if line[:1] in ("-", "+")]
+    sides = ("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
+    before, after = (_STRICT.sub("", side) for side in sides)
+    return "strict=" in change and before == after
+
+
 def table(results: Path) -> Iterator[str]:
     """A row per stage, then the survivors."""
     lines = read_lines(results)
@@ -161,17 +171,20 @@ def table(results: Path) -> Iterator[str]:
         status = line["status"].partition(" by ")[0]
         if line["killer"] in unsure:
             status = "survived"
+        if status == "survived" and is_assertion(line.get("change", "")):
+            status = "assertion"
         for stage in (line["mutant"].split(".")[1], "all"):
             counts[stage][status] += 1
         if status in ("survived", "no tests"):
             survivors.append(line)
-    yield "| stage | mutants | killed | timed out | survived | reached by no test | score |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| stage | mutants | killed | timed out | survived | not reached | of `strict` | score |"
+    yield "|---|---|---|---|---|---|---|---|"
     for stage, count in counts.items():
         killed = count["killed"] + count["timeout"]
-        share = killed / max(1, count.total())
-        cells = (count[status] for status in ("killed", "timeout", "survived", "no tests"))
-        yield f"| {stage} | {count.total()} | {' | '.join(map(str, cells))} | {share:.1%} |"
+        share = killed / max(1, count.total() - count["assertion"])
+        statuses = ("killed", "timeout", "survived", "no tests", "assertion")
+        cells = " | ".join(str(count[status]) for status in statuses)
+        yield f"| {stage} | {count.total()} | {cells} | {share:.1%} |"
     for line in survivors:
         yield f"\n# {line['mutant']}: {line['status']}, {line['tests']} tests"
         yield line.get("change", "")
