@@ -159,9 +159,12 @@ class Mutants:
         sys.stderr.flush()
         process = os.fork()
         if not process:
+            # Of the processor: other processes may keep it busy.
+            seconds = int(10 + 3 * expected)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             self.test(session, mutant, items, folder)
         tests = tuple(item.nodeid for item in items)
-        until = began + 10 + 3 * expected
+        until = began + 60 + 10 * expected
         self.running[process] = Running(mutant, tests, began, until, folder)
 
     def wait_for(self, most: int) -> None:
@@ -197,7 +200,7 @@ class Mutants:
             status, killer = "killed", failed.read_text()
         elif code == 0:
             status = "survived"
-        elif code == -signal.SIGKILL:
+        elif code in (-signal.SIGKILL, -signal.SIGXCPU):
             status = "timeout"
         else:
             status = f"killed by status {code}"
