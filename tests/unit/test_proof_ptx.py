@@ -31,6 +31,7 @@ st.param.b32 [result], %r2; ret; }
 .visible .entry kernel(
 .param .u64 kernel_param_0, .param .u32 kernel_param_1, .param .u32 kernel_param_2)
 {
+.local .align 4 .b8 room_of_each[64];
 .reg .pred %p<9>; .reg .f32 %f<9>; .reg .b16 %rs<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>;
 ld.param.u64 %rd1, [kernel_param_0];
 ld.param.u32 %r1, [kernel_param_1];
@@ -132,6 +133,14 @@ def test_conditions(condition: str, expected: str) -> None:
         (f"setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, %r5; @%p2 mov.u32 %r7, 0; {STORE.format('%r7')}",
          "x raw"),
         (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 st.global.u32 [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 red.global.add.u32 [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; {OWN} @%p2 red.global.add.u32 [%rd3], %r2;", "x < n"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 atom.global.add.u32 %r7, [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 ld.global.u32 %r7, [%rd3];", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; @%p2 trap; {STORE.format('%r2')}", "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; @%p2 trap; {STORE.format('%r2')}", "x < n"),
+        (f"setp.eq.s32 %p2, %r5, 7; {{ .param .b32 value; st.param.b32 [value], %r2;"
+         f" @%p2 call hinted, (value); }} {STORE.format('%r2')}", "x raw"),
         (f"setp.eq.s32 %p2, %r2, 7; {OWN} @%p2 st.global.u32 [%rd3], %r2;", "x < n"),
         # By a table of labels.
         ("$which: .branchtargets $one, $end; brx.idx %r2, $which; $one: " + STORE.format("%r2"),
@@ -143,6 +152,71 @@ def test_conditions(condition: str, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_values(body: str, expected: str) -> None:
+    assert verdict(BELOW + body) == expected
+
+
+#: Eight bytes per id, and the address of an element by the thread alone.
+PAIRS = "mul.wide.s32 %rd2, %r6, 8; add.s64 %rd3, %rd1, %rd2;"
+BY_THREAD = "mul.wide.s32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6;"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Several numbers at once: as many bytes as the ids leave, or more.
+        (f"{PAIRS} st.global.v2.u32 [%rd3], {{%r2, %r6}};", "x < n"),
+        (f"{OWN} st.global.v2.u32 [%rd3], {{%r2, %r6}};", "x < n; warps"),
+        (f"{PAIRS} st.global.v2.u32 [%rd3], {{%r2, %r5}};", "x raw"),
+        (f"{PAIRS} st.global.u32 [%rd3], %r2; st.global.u32 [%rd3+4], %r6;", "x < n"),
+        (f"{PAIRS} st.global.u64 [%rd3], %rd1; ld.global.u32 %r7, [%rd3+8];", "x < n; warps"),
+        (f"{PAIRS} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3+4], %r7;", "x < n"),
+        # Addresses by the thread alone.
+        (f"{BY_THREAD} st.global.u32 [%rd7], %r2;", "x raw"),
+        (f"{BY_THREAD} ld.global.u32 %r7, [%rd7]; {STORE.format('%r7')}", "x raw"),
+        (f"{BY_THREAD} red.global.add.u32 [%rd7], %r2;", "x raw"),
+        (f"{BY_THREAD} prefetch.global.L2 [%rd7]; {STORE.format('%r2')}", "x raw"),
+        (f"{OWN} prefetch.global.L2 [%rd3]; st.global.u32 [%rd3], %r2;", "x < n"),
+        # Each thread has local memory of its own.
+        ("st.local.u32 [room_of_each], %r6; ld.local.u32 %r7, [room_of_each];"
+         f" {STORE.format('%r7')}", "x < n"),
+        (f"st.local.u32 [room_of_each], %r5; {STORE.format('%r2')}", "x raw"),
+        # Atomic operations: in any order, with results that nobody reads.
+        ("red.global.add.u32 [%rd1], %r2;", "x < n"),
+        ("red.global.add.u32 [%rd1], %r5;", "x raw"),
+        ("atom.global.max.s32 %r7, [%rd1], %r6;", "x < n"),
+        ("atom.global.max.s32 _, [%rd1], %r6;", "x < n"),
+        (f"atom.global.add.u32 %r7, [%rd1], %r2; {STORE.format('%r7')}", "CT216"),
+        ("atom.global.acquire.add.u32 %r7, [%rd1], %r2;", "CT222"),
+        ("red.global.L2::cache_hint.add.u32 [%rd1], %r2;", "x < n"),
+        ("atom.global.exch.b32 %r7, [%rd1], %r2;", "CT222"),
+        (f"{OWN} atom.global.exch.b32 %r7, [%rd3], %r6;", "x < n"),
+        ("red.global.add.u32 [%rd1], %r2; red.global.max.u32 [%rd1], %r2;", "CT222"),
+        ("red.global.add.u32 [%rd1], %r2; red.global.max.u32 [%rd1+4], %r2;", "x < n"),
+        ("red.global.inc.u32 [%rd1], %r2;", "x < n"),
+        ("red.global.inc.u32 [%rd1], %r6;", "CT222"),
+        # What threads meet in.
+        ("st.global.u32 [%rd1], %r2;", "x < n"),  # all write the same
+        ("st.global.u32 [%rd1], %r2; ld.global.u32 %r7, [%rd1];", "x < n; warps"),
+        ("st.global.u32 [%rd1], %r2; st.global.u32 [%rd1], %r1;", "x < n; warps"),
+        ("st.global.u32 [%rd1], %r6;", "x < n; warps"),
+        (f"{OWN} st.global.u32 [%rd3], %r2; ld.global.u32 %r7, [%rd3+4];", "x < n; warps"),
+        (f"{OWN} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3], %r7;", "x < n"),
+        ("ld.global.u64 %rd9, [%rd1]; st.global.u32 [%rd9], %r2;", "x < n; warps"),
+        # Warps: all lanes, or some.
+        (f"bar.warp.sync -1; {STORE.format('%r2')}", "x < n; warps"),
+        (f"bar.warp.sync 3; {STORE.format('%r2')}", "CT213"),
+        (f"vote.sync.any.pred %p2, %p1, -1; {STORE.format('%r2')}", "x < n; warps"),
+        (f"vote.sync.ballot.b32 %r7, %p1, 7; {STORE.format('%r7')}", "CT213"),
+        (f"shfl.sync.idx.b32 %r7, %r5, 0, 31, -1; {STORE.format('%r7')}", "x raw"),
+        (f"match.any.sync.b32 %r7, %r6, -1; {STORE.format('%r7')}", "CT213"),
+        (f"activemask.b32 %r7; {STORE.format('%r7')}", "CT219"),
+        (f"membar.gl; {STORE.format('%r2')}", "CT222"),
+        (f"ld.volatile.global.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),
+        (f"ld.global.relaxed.gpu.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),
+        (f"ld.shared.u32 %r7, [room]; {STORE.format('%r7')}", "CT211"),
+    ],
+)  # fmt: skip
+def test_memory(body: str, expected: str) -> None:
     assert verdict(BELOW + body) == expected
 
 
