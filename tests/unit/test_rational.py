@@ -48,6 +48,8 @@ def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
 def test_a_size_may_be_0_in_all_samples() -> None:
     found = fit_polynomial(("n", "m"), [(n, 0) for n in range(1, 9)], [3 * n for n in range(1, 9)])
     assert found is not None and found({"n": 100, "m": 0}) == 300
+    assert found.residual == found.held_out_error == 0
+    assert found.rank == found.unknowns > 1
 
 
 def test_a_rational_function_is_found_where_no_polynomial_is() -> None:
