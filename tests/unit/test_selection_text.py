@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
+from cutune.emit.emitter import double_text
 from cutune.emit.selection import Decider, DecisionText, SelectionText, emit_selection
+from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteKey
+from cutune.models.constants import ASKING_US
+from cutune.models.selection.variants import worthwhile
+from tests.emitted_programs import MODELS, SMALLER
 
 H200, A100, T4 = (DeviceProfile.named(name) for name in ("h200", "a100", "t4"))
 
@@ -149,3 +156,56 @@ def test_sites_of_the_same_instances_share_a_routine() -> None:
     ]
     assert routines(both) == ["cutune_select_instance_0"] * 2
     assert "if (true) return cutune_select_l(asked_, list_);" in emitted(both).text
+
+
+# Variants: those that may run are asked first.
+
+
+def varied(variant: str, coarsen: Block) -> tuple[FittedModel, FittedModel]:
+    """A model, and that of a variant which takes a quarter of the time."""
+    (alone,) = MODELS
+    columns = tuple(replace(c, values=tuple(v / 4 for v in c.values)) for c in alone.columns)
+    facts = replace(alone.kernel, variant=variant, coarsen=coarsen, asked_pointers=2)
+    return replace(alone, variants=()), replace(alone, kernel=facts, columns=columns)
+
+
+def written(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("devices", [(H200,), (H200, SMALLER)])
+def test_variants_that_may_run_are_asked_before_the_kernel(
+    devices: tuple[DeviceProfile, ...],
+) -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    model = replace(alone, variants=(variant,))
+    assert all(worthwhile(model, device) for device in devices)
+    found = emit_selection([model], devices)
+    text = written(found.text)
+    more = ", device_" if len(devices) > 1 else ""
+    assert dict(found.variants) == {"add": {"restrict"}}
+    asked = f"cutune_prefer(&best_, cutune_decide_add_restrict(asked_, nullptr{more}), v_,"
+    plain = f"cutune_decide_add_plain(asked_, list_{more});"
+    assert 'if (const int v_ = cutune_allowed(*asked_, "restrict"))' in text
+    assert text.index(asked) < text.index(plain)
+    assert f"return cutune_decide_add(asked_, list_{more});" in text
+    # Asking the driver about pointers takes time; each device has its own certainty.
+    sure = "sure_[0]" if more else double_text(worthwhile(model, H200)[0].sure_us)
+    assert f"v_, {double_text(2 * ASKING_US)}, {sure}, &is_sure_);" in text
+    assert ("sure_of_add" in text) is bool(more)
+
+
+def test_a_variant_whose_threads_do_several_ids_is_asked_about_fewer_threads() -> None:
+    alone, variant = varied("x2", (2, 1, 1))
+    text = written(emit_selection([replace(alone, variants=(variant,))], [H200]).text)
+    assert "shared_.extent[0] = (shared_.extent[0] + 1) / 2;" in text
+    assert "shared_.extent[1]" not in text
+    assert "cutune_decide_add_x2(&shared_, nullptr), v_," in text
+
+
+def test_devices_on_which_no_variant_is_worthwhile_decide_among_blocks_alone() -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    slower = replace(variant, columns=alone.columns)
+    found = emit_selection([replace(alone, variants=(slower,))], [H200, SMALLER])
+    assert dict(found.variants) == {"add": set()}
+    assert "cutune_prefer(" not in found.text
