@@ -162,7 +162,7 @@ def _of_worst_block(steps: Mapping[tuple[int, int], float]) -> float:
     of_block: dict[int, float] = {}
     for (block, _), share in steps.items():
         of_block[block] = of_block.get(block, 0.0) + share
-    return max(of_block.values(), default=0.0)
+    return max(of_block.values())
 
 
 def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:

@@ -25,6 +25,17 @@ CASES: Mapping[str, tuple[str, str]] = {
         f" __double_as_longlong(v + __longlong_as_double(seen))); {REPEAT}",
         "global.add.f64",
     ),
+    "add_nearest": (
+        f"{WIDE} double v = b[i]; do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __double_as_longlong(__dadd_rn(v, __longlong_as_double(seen)))); {REPEAT}",
+        "global.add.f64",
+    ),
+    # No atomic operation rounds so.
+    "add_toward_zero": (
+        f"{WIDE} double v = b[i]; do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __double_as_longlong(__dadd_rz(v, __longlong_as_double(seen)))); {REPEAT}",
+        "",
+    ),
     # What is added is read anew in each round.
     "read_again": (
         f"{WIDE} do {{ seen = old; old = atomicCAS(p, seen,"

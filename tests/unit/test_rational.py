@@ -38,6 +38,8 @@ def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
     found = fit(VARIABLES, GRID, [int(v) for v in values])
     assert all(v.denominator == 1 for v in values)  # the grid holds multiples of 4
     assert found.exact
+    assert (found.held_out_error, found.residual) == (0, 0)
+    assert found.rank == found.unknowns or len(set(values)) == 1
     unseen = {"NI": 1000, "NJ": 1023}
     assert found(unseen) == truth(unseen)
 
@@ -46,6 +48,8 @@ def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
 def test_a_size_may_be_0_in_all_samples() -> None:
     found = fit_polynomial(("n", "m"), [(n, 0) for n in range(1, 9)], [3 * n for n in range(1, 9)])
     assert found is not None and found({"n": 100, "m": 0}) == 300
+    assert found.residual == found.held_out_error == 0
+    assert found.rank == found.unknowns > 1
 
 
 def test_a_rational_function_is_found_where_no_polynomial_is() -> None:

@@ -32,6 +32,7 @@ ld.global.nc.f32 %f9, [%rd2]; mul.f32 %f8, %f9, %f1; ld.global.f32 %f7, [%rd1];
 fma.rn.f32 %f6, %f7, %f1, %f8; st.global.f32 [%rd1], %f6;
 """
 NEITHER = LOADS + "mul.f32 %f4, %f1, %f3; mul.f32 %f6, %f1, %f2; add.f32 %f5, %f6, %f4;\n"
+STORED = LOADS + "mul.f32 %f4, %f1, %f2; st.global.f32 [%rd1], %f4;\n"
 TURNED = LOADS + "mul.f32 %f4, %f1, %f2; mul.f32 %f6, %f1, %f3; add.f32 %f5, %f6, %f4;\n"
 #: Products of the same array: one cannot be told from the other.
 SQUARES = """\
@@ -92,6 +93,9 @@ def function(body: str) -> Function:
         (MOVED, SECOND, False),
         (FIRST, NEITHER, False),
         (NEITHER, FIRST, False),
+        # Of two products that are added the assembler fuses one: which, their order may tell.
+        (NEITHER, NEITHER, True),
+        (NEITHER, TURNED, False),
         (SQUARES, SQUARES, True),
         (SQUARES, SQUARED, False),
         (SQUARES, FLIPPED, False),
@@ -99,6 +103,9 @@ def function(body: str) -> Function:
         (IN_MEMORY, IN_REGISTER, True),
         (SCALED, FUSED, False),
         (NEITHER.replace("mul", "mul.rn"), FIRST, False),
+        (STORED, STORED, True),
+        (STORED, STORED.replace("%f1, %f2", "%f1, %f3"), False),
+        (STORED, LOADS, False),
         (NEITHER.replace("mul", "mul.rn"), TURNED.replace("mul", "mul.rn"), True),
     ],
 )

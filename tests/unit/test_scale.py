@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
-from cutune.fit.per_warp import Scale
+from cutune.fit.measurement.measurement import (
+    FEATURES,
+    MeasuredKernel,
+    Measurement,
+    SiteCounters,
+)
+from cutune.fit.per_warp import STEPS, Scale, growth
 from cutune.fit.rational.functions import constant_function
 from tests.measured import KERNEL
 
@@ -89,3 +95,135 @@ def test_warps_without_work_do_not_make_others_busy() -> None:
     kernel = replace(KERNEL, compiled=code)
     assert Scale(kernel, COUNTS, counted).busiest() == pytest.approx(4)
     assert Scale(replace(kernel, on_data=True), COUNTS, counted).busiest() == 1
+
+
+#: A plane of n times 4 threads. Each loads a float, and adds a double to what several share.
+PLANE = replace(
+    KERNEL,
+    free=(True, True, False),
+    guards=("n", "4", None),
+    variable_extents=(False, False, False),
+    recorded=(((20,), (20, 4, 1)),),
+    compiled=replace(
+        KERNEL.compiled,
+        memory=(load(0, 0, 1), MemoryInstruction(1, "atomic", 8, 0, False, True, 1)),
+        code_blocks=(CodeBlock(0, 10, 1, 3, 0, 0),),
+    ),
+)
+#: Threads of a launch: 80 work. Of the two accesses, each does the first three times.
+WORK = replace(
+    COUNTS,
+    working=constant_function(("n",), 80),
+    instructions=constant_function(("n",), 800),
+    groups=tuple(constant_function(("n",), total) for total in (240, 80)),
+    group_of=(0, 1),
+)
+
+
+def plane(kernel: MeasuredKernel = PLANE, sites: tuple[SiteCounters, ...] = ()) -> Scale:
+    """Six blocks of a warp, 80 threads of which have work; a warp runs the code three times."""
+    both = sites or (
+        SiteCounters(18, 240, 3, 12, 480, 40, 6, 24, 6, 0, 0, 320, 48, 12),
+        SiteCounters(6, 80, 1, 6, 0, 240, 0, 24, 6, 1, 0, 320, 6, 6),
+    )
+    launch = Measurement(
+        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), both
+    )
+    return Scale(kernel, WORK, launch)
+
+
+def test_costs_are_per_warp_and_trip() -> None:
+    # Of 18 executions 12 were traced. 80 threads are 2.5 warps' worth, which do 18.
+    work = plane()
+    executions = 18 / 2.5 * 80 / 240
+    assert work.requests([0]) == pytest.approx(executions)
+    assert work.cost([0], "load_cost_x20") == pytest.approx(480 / 20 / 12 * executions)
+    assert work.cost([0], "sectors") == pytest.approx(48 / 12 * executions)
+    assert work.cost([0, 1], "lines") == work.cost([0], "lines") + work.cost([1], "lines")
+
+
+def test_what_is_not_executed_costs_nothing() -> None:
+    nothing = SiteCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    work = plane(sites=(nothing, nothing))
+    assert (work.requests([0, 1]), work.cost([0, 1], "sectors")) == (0, 0)
+    assert (work.missing([0, 1]), work.lines([0, 1]), work.busiest()) == (0, 0, 1)
+
+
+def test_lines_are_those_of_stores_that_rewrite() -> None:
+    assert plane().lines([0, 1]) == 1
+    assert plane().lines([1]) == 0
+
+
+def test_atomic_operations_change_bytes() -> None:
+    """Proven: each thread does each once. Else by what was counted, per thread and trip."""
+    assert plane().atomic_bytes([1]) == 8
+    allowed = replace(PLANE, asserted=True)
+    assert plane(allowed).atomic_bytes([1]) == pytest.approx(80 * 8 / 80 / 1)
+    assert plane(allowed).atomic_bytes([0]) == pytest.approx(240 * 4 / 80 / 3)
+    # Of all blocks, where their number is kept.
+    kept = replace(allowed, grid_kept=(True, False, False))
+    assert plane(kept).atomic_bytes([0]) == pytest.approx(240 * 4 / 240)
+
+
+def test_work_is_divided_among_warps() -> None:
+    # As many as have work; those of the whole launch, where it was counted; those of the grid.
+    assert plane().per_warp("instructions") == pytest.approx(18 * 10 / 2.5)
+    counted = replace(PLANE, on_data=True)
+    assert plane(counted).per_warp("instructions") == pytest.approx(18 * 10 / (3 * 1))
+    line = replace(counted, free=(True, False, False))
+    assert plane(line).per_warp("instructions") == pytest.approx(18 * 10 / 2.5)
+    kept = replace(PLANE, grid_kept=(True, False, False))
+    assert plane(kept).per_warp("instructions") == pytest.approx(18 * 10 / 6)
+
+
+def test_work_relative_to_that_of_a_thread() -> None:
+    proven, allowed = plane(), plane(replace(PLANE, asserted=True))
+    assert proven.relative("instructions") == pytest.approx(18 * 10 / 2.5 / (240 * 10 / 80))
+    assert allowed.per_thread("instructions") == 10
+    assert allowed.relative("instructions") == pytest.approx(18 * 10 / 2.5 / 10)
+    assert allowed.relative("double") == 1  # of which a thread has none by the counts
+    assert allowed.requests([0]) == pytest.approx(18 / 2.5 / 3)
+    assert proven.per_warp(STEPS) == pytest.approx(18 * 1 / 2.5)
+
+
+def test_ratios_near_one_are_one() -> None:
+    def of(executions: int) -> float:
+        site = SiteCounters(executions, 8000, *[0] * 12)
+        return plane(sites=(site, site)).requests([0])
+
+    assert (of(254), of(246)) == (1, 1)
+    assert [of(258), of(242)] == pytest.approx([1.032, 0.968])
+
+
+@dataclass
+class Work:
+    """A launch, of which nothing else matters here."""
+
+    of_thread: float
+    of_warp: float
+
+    def per_thread(self, what: str) -> float:
+        assert what == STEPS
+        return self.of_thread
+
+    def per_warp(self, what: str) -> float:
+        assert what == STEPS
+        return self.of_warp
+
+
+@pytest.mark.parametrize(
+    ("larger", "smaller", "expected"),
+    [
+        (Work(10, 25), Work(5, 15), (2, 5)),
+        (Work(10, 20), Work(5, 10), (2, 0)),
+        (Work(10, 25), Work(5, 25), (0, 25)),
+        # No thread does anything.
+        (Work(0, 25), Work(0, 15), (0, 25)),
+        # Nothing can be told: the threads do as much, or what is fixed would be negative.
+        (Work(10, 25), Work(9.9, 15), (2.5, 0)),
+        (Work(10, 20), Work(5, 5), (2, 0)),
+        (Work(10, 20), Work(5, 30), (2, 0)),
+    ],
+)
+def test_how_work_grows(larger: Work, smaller: Work, expected: tuple[float, float]) -> None:
+    assert growth(cast(Scale, larger), cast(Scale, smaller), STEPS) == pytest.approx(expected)

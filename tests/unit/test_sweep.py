@@ -73,7 +73,8 @@ def test_variants_count_among_the_best() -> None:
 
 def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
     named = replace(SECOND, sizes={"n": 1000, "step": 3}, extents=(1000, 1, 1), size=None)
-    sweep = RecordedSweep("NVIDIA H200", "580", "how", (FIRST, named))
+    varied = replace(FIRST, variants={"restrict": {LARGE: 0.5}, "x2": {SMALL: 0.25}})
+    sweep = RecordedSweep("NVIDIA H200", "580", "how", (FIRST, named, varied))
     path = tmp_path / "sweep.json"
     write_sweep(path, sweep)
     assert read_sweep(path) == sweep

@@ -8,11 +8,11 @@ ends by itself.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
+from cutune.emulator.ptx.control_flow import ControlFlow, Loop, control_flow
 from cutune.emulator.ptx.taint import results, sources
 from cutune.emulator.ptx.types import Function, Instruction
 
@@ -37,7 +37,11 @@ class _Loops:
         if not self._reaching_branches:
             return False
         flow = control_flow(self.function, lambda name: True)
-        return any(self._waits(flow, loop.blocks) for loop in flow.loops)
+        return any(
+            any(self._exits(flow, loop.blocks))
+            or any(all(self._exits(flow, blocks)) for blocks in _inner_loops(flow, loop))
+            for loop in flow.loops
+        )
 
     @cached_property
     def _written_by(self) -> Mapping[str, list[Instruction]]:
@@ -74,17 +78,17 @@ class _Loops:
                 waiting += new
         return list(found.values())
 
-    def _waits(self, flow: ControlFlow, blocks: frozenset[int]) -> bool:
-        """Does any condition to leave a loop depend on loads, and on nothing that changes?"""
+    def _exits(self, flow: ControlFlow, blocks: frozenset[int]) -> Iterator[bool]:
+        """Per condition to leave a loop: does it depend on loads, and on nothing that changes?"""
         lines = {item.line for b in blocks for item in flow.blocks[b].instructions}
         for block in blocks:
             terminator = flow.blocks[block].terminator
-            if not terminator.guard or not set(terminator.targets) - blocks:
-                continue
-            for item in self._made_of({terminator.guard}, lines):
-                if item.opcode == "setp" and self._is_waiting({*sources(item)}, lines):
-                    return True
-        return False
+            if terminator.guard and set(terminator.targets) - blocks:
+                made_of = self._made_of({terminator.guard}, lines)
+                yield any(
+                    item.opcode == "setp" and self._is_waiting({*sources(item)}, lines)
+                    for item in made_of
+                )
 
     def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
         made_of = self._made_of(registers, lines)
@@ -112,3 +116,25 @@ class _Loops:
             and instruction in self._made_of({*sources(item)}, lines, through_loads)
             for item in behind
         )
+
+
+def _inner_loops(flow: ControlFlow, loop: Loop) -> Iterator[frozenset[int]]:
+    """Loops that begin where one does: `for (…) while (…);`. Control flow has them as one.
+
+    Its empty latch then stands for several ways back. A way back is an inner loop, or a `continue`.
+    """
+    before: defaultdict[int, list[int]] = defaultdict(list)
+    for block in sorted(loop.blocks):
+        for target in flow.blocks[block].terminator.targets:
+            before[target].append(block)
+    (latch,) = (block for block in before[loop.header] if block in loop.blocks)
+    if flow.blocks[latch].instructions or len(before[latch]) < 2:
+        return
+    for end in before[latch]:
+        found, waiting = {loop.header, latch}, [end]
+        while waiting:
+            block = waiting.pop()
+            if block not in found:
+                found.add(block)
+                waiting += before[block]
+        yield frozenset(found)

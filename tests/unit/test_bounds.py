@@ -1,0 +1,174 @@
+"""Bounds of ids that follow from comparisons in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from cutune.frontend.values.polynomial import IDENTITY, OPAQUE, PARAMETER, IntegerPolynomial
+from cutune.proof.values.bounds import IdBound, bounds, common
+from cutune.proof.values.predicates import (
+    Both,
+    Comparison,
+    Fixed,
+    Not,
+    Unknown,
+    either,
+    follows,
+    negation,
+)
+from cutune.proof.values.terms import NOTHING, AtomOperation, Atoms
+
+X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")
+N, M = (IntegerPolynomial.atom(PARAMETER, name) for name in "nm")
+LOADED = IntegerPolynomial.atom(OPAQUE, "loaded")
+
+
+def of(value: int) -> IntegerPolynomial:
+    return IntegerPolynomial.constant(value)
+
+
+def compared(
+    left: IntegerPolynomial,
+    relation: str,
+    right: IntegerPolynomial,
+    signed: bool = True,
+    bits: int = 32,
+) -> Comparison:
+    return Comparison(relation, bits, signed, left, right)
+
+
+def found(known: Iterable[Comparison], atoms: Atoms | None = None) -> set[IdBound]:
+    return {*bounds(known, "x", atoms or Atoms()).values()}
+
+
+@pytest.mark.parametrize(
+    ("comparison", "limit"),
+    [
+        (compared(X, "lt", N), N),
+        (compared(X, "le", N), N + of(1)),
+        (compared(N, "gt", X), N),
+        (compared(N, "ge", X), N + of(1)),
+        (compared(X, "eq", N), N + of(1)),
+        (compared(N, "eq", X), N + of(1)),
+        # The id and a small number, or a parameter.
+        (compared(X + of(3), "lt", N), N - of(3)),
+        (compared(X - of(3), "lt", N), N + of(3)),
+        (compared(X + M, "lt", N), N - M),
+        (compared(X - M, "lt", N), N + M),
+        (compared(X + M + of(1), "le", N * M), N * M - M),
+    ],
+)
+def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) -> None:
+    assert found([comparison]) == {IdBound(limit)}
+
+
+@pytest.mark.parametrize(
+    "comparison",
+    [
+        compared(X, "gt", N),
+        compared(X, "ge", N),
+        compared(X, "ne", N),
+        # Of other threads, of data, or of what may wrap around.
+        compared(Y, "lt", N),
+        compared(of(2) * X, "lt", N),
+        compared(-X, "lt", N),
+        compared(X, "lt", Y),
+        compared(X, "lt", LOADED),
+        compared(X + LOADED, "lt", N),
+        compared(X + N + M, "lt", N),
+        compared(X + of(2) * M, "lt", N),
+        compared(X + N * M, "lt", N),
+        compared(X + of(1 << 40), "lt", N),
+        compared(X - of(1 << 40), "lt", N),
+        # Equal in 16 bits alone.
+        compared(X, "eq", N, bits=16),
+    ],
+)
+def test_what_bounds_nothing(comparison: Comparison) -> None:
+    assert found([comparison]) == set()
+
+
+def test_unsigned_numbers_below_zero_are_large() -> None:
+    def limits(left: IntegerPolynomial) -> set[IdBound]:
+        return found([compared(left, "lt", N, signed=False)])
+
+    assert limits(X) == {IdBound(N)}
+    assert limits(X - of(1)) == {IdBound(N + of(1))}
+    assert limits(X - of(2)) == {IdBound(N + of(2), (N,))}
+    assert limits(X - M) == {IdBound(N + M, (N,))}
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "signed", "expected"),
+    [
+        ("min.s32", (N, M), True, {IdBound(N), IdBound(M)}),
+        ("min.s64", (N, M), True, {IdBound(N), IdBound(M)}),
+        ("min.u32", (N, M), False, {IdBound(N), IdBound(M)}),
+        ("min.u32", (N, M), True, set()),
+        ("min.s32", (N, M), False, set()),
+        ("max.s32", (N, M), True, set()),
+        ("min.s32", (N, LOADED), True, {IdBound(N)}),
+        # Extended numbers are what they extend; unsigned ones unless that is below zero.
+        ("s32", (N,), True, {IdBound(N)}),
+        ("s8", (N,), True, {IdBound(N)}),
+        ("u32", (N,), True, {IdBound(N, (N,))}),
+        ("u16", (N,), True, {IdBound(N, (N,))}),
+        ("f32", (N,), True, set()),
+    ],
+)
+def test_limits_that_are_computed(
+    name: str, operands: tuple[IntegerPolynomial, ...], signed: bool, expected: set[IdBound]
+) -> None:
+    atoms = Atoms()
+    limit = atoms.computed(AtomOperation(name, operands), NOTHING)
+    assert found([compared(X, "lt", limit, signed)], atoms) == expected
+    more = {IdBound(one.limit + of(2), one.conditions) for one in expected}
+    assert found([compared(X, "lt", limit + of(2), signed)], atoms) == more
+    for wrong in (limit + N, limit + of(1 << 40), limit + limit, limit * limit):
+        assert found([compared(X, "lt", wrong, signed)], atoms) == set()
+
+
+def test_of_equal_bounds_that_with_fewer_conditions_counts() -> None:
+    atoms = Atoms()
+    extended = atoms.computed(AtomOperation("u32", (N,)), NOTHING)
+    both = [compared(X, "lt", extended), compared(X, "lt", N)]
+    assert found(both, atoms) == found(both[::-1], atoms) == {IdBound(N)}
+
+
+def test_bounds_that_hold_everywhere() -> None:
+    atoms = Atoms()
+    extended = atoms.computed(AtomOperation("u32", (N,)), NOTHING)
+    first = [compared(X, "lt", N), compared(X, "lt", M), compared(X, "lt", N + M)]
+    second = [compared(X, "lt", N + M), compared(X, "lt", extended)]
+    # Those of fewer terms first.
+    assert common([first, second], "x", atoms) == [IdBound(N, (N,)), IdBound(N + M)]
+    assert common([first, []], "x", atoms) == []
+    assert common([], "x", atoms) == []
+
+
+# Conditions.
+
+
+def test_the_opposite() -> None:
+    less, unknown = compared(X, "lt", N), Unknown("p", NOTHING)
+    opposites = {"lt": "ge", "le": "gt", "eq": "ne", "lo": "hs", "ls": "hi"}
+    for relation, opposite in opposites.items():
+        one, other = compared(X, relation, N), compared(X, opposite, N)
+        assert (negation(one), negation(other)) == (other, one)
+    assert negation(Fixed(True)) == Fixed(False)
+    assert negation(unknown) == Not(unknown)
+    assert negation(Not(less)) == less
+
+
+def test_what_follows() -> None:
+    less, equal = compared(X, "lt", N), compared(Y, "eq", M)
+    both = Both(less, equal)
+    assert [*follows(both, True)] == [less, equal]
+    assert [*follows(both, False)] == []
+    assert [*follows(Not(both), False)] == [less, equal]
+    assert [*follows(either(less, equal), False)] == [less.negated(), equal.negated()]
+    assert [*follows(either(less, equal), True)] == []
+    assert [*follows(less, False)] == [compared(X, "ge", N)]
+    assert [*follows(Fixed(True), True)] == [*follows(Unknown("p", NOTHING), True)] == []

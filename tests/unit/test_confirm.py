@@ -1,0 +1,306 @@
+"""A kernel by its source and by proofs on its compiled code: where both agree, which decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.core.codes import Code
+from cutune.core.source import Source
+from cutune.frontend.program import DataParameter, DimensionProof, DistinctPlaces, Kernel, Role
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
+from cutune.proof.compiled import Compiled
+from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.entry import EntryDimension, EntryProof, Refused
+from cutune.proof.memory.places import Spread
+from cutune.proof.values.bounds import IdBound
+
+LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
+STRIDED = (
+    "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
+    " a[i] = i;"
+)
+NOT_FOLLOWED = LINE.replace("a[i] = i", "unknown(a, i)")
+RAW = "a[threadIdx.x] = n;"
+WAITING = f"__syncthreads(); {LINE}"
+
+
+def kernel(body: str = LINE, head: str = "") -> Kernel:
+    text = f"{head} __global__ void k(int n, unsigned m, float *a, float *b) {{ {body} }}"
+    return analyze(parse(Source("a.cu", text))).kernels[0]
+
+
+def of(name: str, kind: str = PARAMETER) -> IntegerPolynomial:
+    return IntegerPolynomial.atom(kind, name)
+
+
+N, M = of("0:0:b32"), of("1:0:b32")
+UNNAMED = of("9:0:b32")
+ONE = IntegerPolynomial.constant(1)
+NONE = EntryDimension(False)
+
+
+def below(*limits: IntegerPolynomial, **more: Any) -> EntryDimension:
+    return EntryDimension(True, None, tuple(IdBound(limit) for limit in limits), **more)
+
+
+def proof(x: EntryDimension | None = None, y: EntryDimension = NONE, **more: Any) -> EntryProof:
+    more = {"name": "_Z1k", "parameters": (4, 4, 8, 8)} | more
+    return EntryProof(dimensions=(x or below(N), y, NONE), **more)
+
+
+def judged(kernel: Kernel, *proofs: EntryProof, members: Sequence[MemberPlaces] = ()) -> Kernel:
+    return confirmed(kernel, Compiled({"k": proofs}, (80, 90)), members)
+
+
+def x_of(found: Kernel) -> DimensionProof:
+    return found.dimensions[0]
+
+
+# Guards.
+
+
+def test_source_and_compiled_code_agree() -> None:
+    found = judged(kernel(), proof())
+    assert (found.pure_dimensions, x_of(found).guard) == (("x",), "n")
+    assert found.proven_for == (80, 90)
+    assert found.data_parameters == (DataParameter("n", Role.GUARD),)
+
+
+@pytest.mark.parametrize(
+    ("limits", "guard"),
+    [
+        ([N, M], "n"),
+        ([M, N], "n"),
+        # The compiler may have tightened it by a few steps.
+        ([N - ONE], "n"),
+        ([N - IntegerPolynomial.constant(8)], "n"),
+        # Without a bound in the compiled code the source's is none either.
+        ([], None),
+        ([UNNAMED], None),
+    ],
+)
+def test_a_guard_of_the_source(limits: list[IntegerPolynomial], guard: str | None) -> None:
+    found = judged(kernel(), proof(below(*limits)))
+    assert (found.pure_dimensions, x_of(found).guard) == (("x",), guard)
+
+
+@pytest.mark.parametrize("limit", [M, N + ONE, N - IntegerPolynomial.constant(9)])
+def test_another_guard_is_a_contradiction(limit: IntegerPolynomial) -> None:
+    found = judged(kernel(), proof(below(limit)))
+    assert found.pure_dimensions == ()
+    reason = x_of(found).impurity
+    assert reason is not None and reason.code is Code.CONTRADICTION
+    assert "bounds x by n, the compiled code by " in reason.message
+
+
+def test_a_guard_that_divides_is_not_searched_for() -> None:
+    divided = judged(kernel(LINE.replace("i < n", "i < n / 2")), proof(below(M)))
+    assert (divided.pure_dimensions, x_of(divided).guard) == (("x",), None)
+
+
+def test_conditions_of_a_bound_are_asked_too() -> None:
+    bound = IdBound(N, (M - ONE, N - M))
+    found = judged(kernel(), proof(EntryDimension(True, None, (bound,))))
+    assert x_of(found).guard == "m - 1 < 0 ? 0 : n - m < 0 ? 0 : n"
+    # What is unsigned is not below 0.
+    unsigned = judged(kernel(), proof(EntryDimension(True, None, (IdBound(N, (M,)),))))
+    assert x_of(unsigned).guard == "n"
+    signed = judged(kernel(), proof(EntryDimension(True, None, (IdBound(N, (N,)),))))
+    assert x_of(signed).guard == "n < 0 ? 0 : n"
+    negative = judged(kernel(), proof(EntryDimension(True, None, (IdBound(N, (-M,)),))))
+    assert x_of(negative).guard == "-m < 0 ? 0 : n"
+    # One that has no name in the source cannot be asked.
+    nameless = judged(kernel(), proof(EntryDimension(True, None, (IdBound(N, (UNNAMED,)),))))
+    assert x_of(nameless).guard is None
+
+
+def test_a_bound_holds_in_all_instances() -> None:
+    assert x_of(judged(kernel(), proof(below(N, M)), proof(below(N)))).guard == "n"
+    both = judged(kernel(NOT_FOLLOWED), proof(below(N, M)), proof(below(M)))
+    assert x_of(both).guard == "m"
+    neither = judged(kernel(NOT_FOLLOWED), proof(below(N)), proof(below(M)))
+    assert x_of(neither).guard is None
+    conditional = [
+        proof(EntryDimension(True, None, (IdBound(N, (condition,)),)))
+        for condition in (M - ONE, N - ONE, M - ONE)
+    ]
+    assert x_of(judged(kernel(), *conditional)).guard == "m - 1 < 0 ? 0 : n - 1 < 0 ? 0 : n"
+
+
+def test_strides_have_no_guard() -> None:
+    for one in (below(N, grid_stride=True), below(grid_stride=False)):
+        found = x_of(judged(kernel(STRIDED), proof(one)))
+        assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
+    by_code = x_of(judged(kernel(), proof(below(N, grid_stride=True))))
+    assert (by_code.grid_stride, by_code.guard) == (True, None)
+
+
+# Which of both decides.
+
+
+def test_what_was_not_followed_the_compiled_code_decides() -> None:
+    roles = (("0:0:b32", Role.BOUND), ("1:0:b32", Role.BRANCH), ("9:0:b32", Role.GUARD))
+    stronger = (("1:0:b32", Role.STRIDE), ("0:0:b32", Role.COUNTER))
+    own = kernel(NOT_FOLLOWED)
+    assert own.impurity is not None
+    found = judged(own, proof(below(M), roles=roles), proof(below(M), roles=stronger))
+    assert (found.impurity, found.pure_dimensions, x_of(found).guard) == (None, ("x",), "m")
+    assert found.data_parameters == (
+        DataParameter("n", Role.BOUND),
+        DataParameter("m", Role.STRIDE),
+    )
+
+
+def test_a_barrier_of_the_source_of_which_nothing_is_left() -> None:
+    own = kernel(WAITING)
+    assert own.impurity is not None and own.impurity.code is Code.BARRIER
+    found = judged(own, proof())
+    assert (found.impurity, found.pure_dimensions) == (None, ("x",))
+
+
+def test_what_is_not_compiled_is_refused() -> None:
+    found = confirmed(kernel(), Compiled({}, (80,)))
+    assert found.impurity is not None and found.impurity.code is Code.NOT_COMPILED
+    assert found.impurity.message == Code.NOT_COMPILED.template
+    # The reason of the source comes first.
+    waiting = confirmed(kernel(WAITING), Compiled({}, (80,)))
+    assert waiting.impurity is not None and waiting.impurity.code is Code.BARRIER
+
+
+def test_what_is_refused_in_one_instance_is_refused() -> None:
+    refused = proof(refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
+    found = judged(kernel(), proof(), refused)
+    assert found.impurity is not None and found.impurity.code is Code.UNPROVEN_CODE
+    assert "uses shared memory" in found.impurity.message
+    unfollowed = judged(kernel('asm(""); ' + LINE), refused)
+    assert unfollowed.impurity is not None
+    # What the source says is told, where it was analysed.
+    waiting = judged(kernel(WAITING), refused)
+    assert waiting.impurity is not None and waiting.impurity.code is Code.BARRIER
+
+
+def test_indices_that_the_compiled_code_uses_otherwise() -> None:
+    raw = EntryDimension(True, "threadIdx.x")
+    contradicted = x_of(judged(kernel(), proof(raw))).impurity
+    assert contradicted is not None and contradicted.code is Code.CONTRADICTION
+    assert "the compiled code uses threadIdx.x other than as" in contradicted.message
+    told = x_of(judged(kernel(RAW), proof(raw))).impurity
+    assert told is not None and told == kernel(RAW).dimensions[0].impurity
+    unfollowed = x_of(judged(kernel(NOT_FOLLOWED), proof(raw))).impurity
+    assert unfollowed is not None and unfollowed.code is Code.BLOCK_DEPENDENT
+    assert unfollowed.message == Code.BLOCK_DEPENDENT.template.format(what="threadIdx.x", d="x")
+    # In a dimension that the source does not use.
+    other = judged(kernel(), proof(y=EntryDimension(True, "threadIdx.y")))
+    assert (other.pure_dimensions, x_of(other).guard) == (("x",), "n")
+    assert other.dimensions[1].impurity is not None
+
+
+def test_rows_are_shared_where_the_source_was_not_followed_to_an_id() -> None:
+    kept = EntryDimension(True, grid_kept=True)
+    found = x_of(judged(kernel(RAW), proof(kept)))
+    assert (found.grid_kept, found.impurity, found.guard) == (True, None, None)
+    followed = x_of(judged(kernel(), proof(kept))).impurity
+    assert followed is not None and followed.code is Code.CONTRADICTION
+    mixed = x_of(judged(kernel(RAW), proof(kept), proof())).impurity
+    assert mixed is not None
+    # What rows need cannot be asked where warps keep their threads.
+    warps = x_of(judged(kernel(RAW), proof(kept, needs_warps=True)))
+    assert warps.impurity is not None and warps.impurity.code is Code.BLOCK_DEPENDENT
+    assert "blockDim.x" in warps.impurity.message and not warps.grid_kept
+
+
+# Templates.
+
+
+def test_of_a_template_only_some_instances_may_be_proven() -> None:
+    template = kernel(LINE, "template <class t>")
+    assert template.template_parameters
+    refused = proof(name="_Z1kf", refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
+    found = judged(template, proof(), refused)
+    assert found.pure_dimensions == ("x",)
+    ((name, reason),) = found.unproven
+    assert (name, reason.code) == ("_Z1kf", Code.UNPROVEN_CODE)
+    # Not where one instance is refused on one architecture alone, or all are.
+    assert judged(template, proof(), replace(refused, name="_Z1k")).pure_dimensions == ()
+    assert judged(template, refused, replace(refused, name="_Z1ki")).pure_dimensions == ()
+    assert judged(kernel(), proof(), refused).pure_dimensions == ()
+
+
+# Threads that meet.
+
+
+def test_what_a_launch_asks() -> None:
+    spread = Spread(IntegerPolynomial.constant(4) * M, IntegerPolynomial.constant(4), 0)
+    found = judged(
+        kernel(),
+        proof(pointers=(("2:0:b64", "3:0:b64"),), spreads=(spread,), single_thread=("z",)),
+        proof(max_threads=512, single_thread=("y",)),
+    )
+    assert found.may_meet == ((2, 3),)
+    assert found.distinct_places == (DistinctPlaces("4 * m", "4", 0),)
+    assert (found.single_thread, found.max_threads) == (("y", "z"), 512)
+    assert not found.needs_warps and found.inner_pointers == ()
+    forgotten = without_meetings(replace(found, needs_warps=True))
+    assert (forgotten.may_meet, forgotten.distinct_places, forgotten.single_thread) == ((), (), ())
+    assert not forgotten.needs_warps and forgotten.max_threads == 512
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"needs_warps": True, "pointers": (("2:0:b64", "3:0:b64"),), "single_thread": ("y",)},
+        # Nothing that the source has a name for, or that is a pointer.
+        {"spreads": (Spread(UNNAMED, ONE, 0),), "pointers": (("2:0:b64", "3:0:b64"),)},
+        {"spreads": (Spread(ONE, UNNAMED, 0),), "single_thread": ("y",)},
+        {"spreads": (Spread(of("any", OPAQUE), ONE, 0),)},
+        {"pointers": (("2:0:b64", "3:4:b64"),)},
+        {"pointers": (("2:0:b64", "3:8:b64"),), "structures": frozenset({3})},
+        {"pointers": (("2:0:b64", "3:4:b64"),), "structures": frozenset({3})},
+    ],
+)
+def test_where_that_cannot_be_asked_warps_keep_their_threads(more: dict[str, Any]) -> None:
+    found = judged(kernel(), proof(**more))
+    assert found.needs_warps
+    assert (found.may_meet, found.distinct_places, found.single_thread) == ((), (), ())
+
+
+def test_pointers_in_structures_come_behind_the_arguments() -> None:
+    pointers = (("2:0:b64", "3:8:b64"), ("3:0:b64", "3:8:b64"))
+    own = proof(pointers=pointers, structures=frozenset({3}), parameters=(4, 4, 8, 24))
+    found = judged(kernel(), own)
+    assert found.inner_pointers == ((3, 0), (3, 8))
+    assert found.may_meet == ((2, 5), (4, 5))
+    # Where the text does not list all parameters it is not known what lies behind them.
+    assert judged(kernel(), replace(own, parameters=(4, 4, 8, 24, 8))).needs_warps
+    many = tuple((f"3:{8 * n}:b64", f"3:{8 * n + 8}:b64") for n in range(16))
+    large = replace(own, parameters=(4, 4, 8, 8 * 17), pointers=many)
+    assert judged(kernel(), large).needs_warps
+    assert not judged(kernel(), replace(large, pointers=many[:-1])).needs_warps
+
+
+# Names.
+
+
+def test_parameters_have_names_by_their_size() -> None:
+    # A short one is read as any of the kinds.
+    short = proof(below(of("0:0:s16")), parameters=(2, 4, 8, 8))
+    assert x_of(judged(kernel(), short)).guard == "n"
+    longer = proof(below(of("0:0:b32")), parameters=(8, 4, 8, 8))
+    assert x_of(judged(kernel(NOT_FOLLOWED), longer)).guard is None
+    # Nothing is known where there are others than the source lists.
+    other = proof(below(N), parameters=(4, 4, 8))
+    assert x_of(judged(kernel(NOT_FOLLOWED), other)).guard is None
+
+
+def test_members_have_names_where_the_structure_is_as_long() -> None:
+    places = MemberPlaces(3, 16, {"3:8:b32": "s.n"})
+    inner = of("3:8:b32")
+    for size, guard in ((16, "s.n"), (24, None)):
+        one = proof(below(inner), parameters=(4, 4, 8, size))
+        assert x_of(judged(kernel(NOT_FOLLOWED), one, members=[places])).guard == guard

@@ -1,0 +1,258 @@
+"""Verdicts on PTX that compilers seldom write: each case is a body and what is proven of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.emulator.ptx.parse import parse
+from cutune.proof.entry import prove
+from tests.verdicts import described
+
+HEAD = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b8 room[64];
+.func (.param .b32 result) square(.param .b32 value)
+{ .reg .b32 %r<4>; ld.param.u32 %r1, [value]; $again: mul.lo.s32 %r2, %r1, %r1;
+st.param.b32 [result], %r2; ret; }
+.func missing(.param .b32 value);
+.func clocked(.param .b32 value) { .reg .b32 %r<4>; mov.u32 %r1, %clock; ret; }
+.func waiting(.param .b32 value) { bar.sync 0; ret; }
+.func sharing(.param .b32 value) { .reg .b32 %r<4>; mov.u32 %r1, room; ret; }
+.func loading(.param .b32 value)
+{ .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.shared.u32 %r1, [%rd1]; ret; }
+.func ordering(.param .b32 value)
+{ .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.volatile.u32 %r1, [%rd1]; ret; }
+.func hinted(.param .b32 value)
+{ .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.global.L1::evict_last.u32 %r1, [%rd1]; ret; }
+.func outer(.param .b32 value) { call waiting, (value); ret; }
+.func endless(.param .b32 value) { call endless, (value); ret; }
+.visible .entry kernel(
+.param .u64 kernel_param_0, .param .u32 kernel_param_1, .param .u32 kernel_param_2)
+{
+.local .align 4 .b8 room_of_each[64];
+.reg .pred %p<9>; .reg .f32 %f<9>; .reg .b16 %rs<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>;
+ld.param.u64 %rd1, [kernel_param_0];
+ld.param.u32 %r1, [kernel_param_1];
+ld.param.u32 %r2, [kernel_param_2];
+mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
+mad.lo.s32 %r6, %r3, %r4, %r5;
+"""
+#: An element per id; the same where the id is below n, and a value there.
+OWN = "mul.wide.s32 %rd2, %r6, 4; add.s64 %rd3, %rd1, %rd2; "
+STORE = f"{OWN} st.global.u32 [%rd3], {{}};"
+BELOW = "setp.ge.s32 %p1, %r6, %r1; @%p1 bra $end; "
+
+
+def verdict(body: str) -> str:
+    module = parse(f"{HEAD}{body}\n$end: ret;\n}}\n")
+    return described(prove(module, "kernel"), {"1:0:b32": "n", "2:0:b32": "m"})
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("setp.lt.s32 %p1, %r6, %r1; @!%p1 bra $end;", "x < n"),
+        # With another condition: both hold, or one of them.
+        ("setp.ne.s32 %p2, %r2, 7; setp.lt.and.s32 %p1, %r6, %r1, %p2; @!%p1 bra $end;", "x < n"),
+        ("setp.ne.s32 %p2, %r2, 7; setp.lt.or.s32 %p1, %r6, %r1, %p2; @!%p1 bra $end;", "x"),
+        ("setp.ge.s32 %p2, %r6, %r1; setp.ne.and.s32 %p1, %r2, 7, !%p2; @!%p1 bra $end;", "x < n"),
+        ("setp.ge.s32 %p2, %r6, %r1; setp.ne.and.s32 %p1, %r2, 7, %p2; @!%p1 bra $end;", "x"),
+        ("setp.ge.s32 %p2, %r6, %r1; setp.ne.xor.s32 %p1, %r2, 7, %p2; @!%p1 bra $end;", "x"),
+        # The second result is another condition.
+        ("setp.lt.s32 %p1|%p2, %r6, %r1; @!%p1 bra $end;", "x < n"),
+        ("setp.lt.s32 %p2|%p1, %r6, %r1; @!%p1 bra $end;", "x"),
+        # Conditions in registers.
+        ("setp.lt.s32 %p1, %r6, %r1; not.pred %p2, %p1; @%p2 bra $end;", "x < n"),
+        ("setp.lt.s32 %p2, %r6, %r1; mov.pred %p1, %p2; @!%p1 bra $end;", "x < n"),
+        (
+            "setp.lt.s32 %p2, %r6, %r1; setp.lt.s32 %p3, %r6, %r2; or.pred %p1, %p2, %p3;"
+            " @!%p1 bra $end;",
+            "x",
+        ),
+        (
+            "setp.ge.s32 %p2, %r6, %r1; setp.ge.s32 %p3, %r6, %r2; or.pred %p1, %p2, %p3;"
+            " @%p1 bra $end;",
+            "x < n; x < m",
+        ),
+        (
+            "setp.lt.s32 %p2, %r6, %r1; setp.lt.s32 %p3, %r6, %r2; xor.pred %p1, %p2, %p3;"
+            " @!%p1 bra $end;",
+            "x",
+        ),
+        # Chosen by a number, or by another condition.
+        (
+            "setp.lt.s32 %p2, %r6, %r1; selp.u32 %r7, 1, 0, %p2; setp.eq.s32 %p1, %r7, 0;"
+            " @%p1 bra $end;",
+            "x < n",
+        ),
+        (
+            "setp.lt.s32 %p2, %r6, %r1; selp.u32 %r7, 0, 1, %p2; setp.eq.s32 %p1, %r7, 0;"
+            " @%p1 bra $end;",
+            "x",
+        ),
+        # The condition itself may have been replaced.
+        (
+            "setp.lt.s32 %p1, %r6, %r1; setp.eq.s32 %p2, %r2, 7; @%p2 mov.pred %p1, %p3;"
+            " @!%p1 bra $end;",
+            "x",
+        ),
+    ],
+)
+def test_conditions(condition: str, expected: str) -> None:
+    assert verdict(condition + STORE.format("%r2")) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # What threads store, by their ids or by the block.
+        (STORE.format("%r6"), "x < n"),
+        (STORE.format("%r5"), "x raw"),
+        (f"add.u32 %r7, %r5, 1; {STORE.format('%r7')}", "x raw"),
+        (f"and.b32 %r7, %r5, 12; {STORE.format('%r7')}", "x raw"),
+        # In words and halves.
+        (f"mov.b32 {{%rs1, %rs2}}, %r6; cvt.u32.u16 %r7, %rs2; {STORE.format('%r7')}", "x < n"),
+        (f"mov.b32 {{%rs1, %rs2}}, %r5; cvt.u32.u16 %r7, %rs2; {STORE.format('%r7')}", "x raw"),
+        (f"mov.b32 {{%rs1, _}}, %r5; cvt.u32.u16 %r7, %rs1; {STORE.format('%r7')}", "x raw"),
+        (f"mov.b64 %rd5, {{%r5, %r2}}; shr.u64 %rd6, %rd5, 32; cvt.u32.u64 %r7, %rd6;"
+         f" {STORE.format('%r7')}", "x raw"),
+        (f"mov.b64 %rd5, {{%r6, %r2}}; shr.u64 %rd6, %rd5, 32; cvt.u32.u64 %r7, %rd6;"
+         f" {STORE.format('%r7')}", "x < n"),
+        # With a carry.
+        (f"add.cc.u32 %r7, %r6, %r2; addc.u32 %r8, %r2, 0; {STORE.format('%r8')}", "x < n"),
+        (f"add.cc.u32 %r7, %r5, %r2; addc.u32 %r8, %r2, 0; {STORE.format('%r8')}", "x raw"),
+        # Where a condition holds.
+        (f"setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 mov.u32 %r7, %r6; {STORE.format('%r7')}",
+         "x < n"),
+        (f"setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 mov.u32 %r7, %r5; {STORE.format('%r7')}",
+         "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; mov.u32 %r7, 0; @%p2 mov.u32 %r7, %r2; {STORE.format('%r7')}",
+         "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, %r5; @%p2 mov.u32 %r7, 0; {STORE.format('%r7')}",
+         "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 st.global.u32 [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 red.global.add.u32 [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; {OWN} @%p2 red.global.add.u32 [%rd3], %r2;", "x < n"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 atom.global.add.u32 %r7, [%rd3], %r2;", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; {OWN} @%p2 ld.global.u32 %r7, [%rd3];", "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; @%p2 trap; {STORE.format('%r2')}", "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; @%p2 trap; {STORE.format('%r2')}", "x < n"),
+        (f"setp.eq.s32 %p2, %r5, 7; {{ .param .b32 value; st.param.b32 [value], %r2;"
+         f" @%p2 call hinted, (value); }} {STORE.format('%r2')}", "x raw"),
+        (f"setp.eq.s32 %p2, %r2, 7; {OWN} @%p2 st.global.u32 [%rd3], %r2;", "x < n"),
+        # By a table of labels.
+        ("$which: .branchtargets $one, $end; brx.idx %r2, $which; $one: " + STORE.format("%r2"),
+         "x < n"),
+        ("$which: .branchtargets $one, $end; brx.idx %r5, $which; $one: " + STORE.format("%r2"),
+         "x raw"),
+        # What nobody asks for changes nothing.
+        (f"mov.u32 %r7, %r5; {STORE.format('%r2')}", "x < n"),
+    ],
+)  # fmt: skip
+def test_values(body: str, expected: str) -> None:
+    assert verdict(BELOW + body) == expected
+
+
+#: Eight bytes per id, and the address of an element by the thread alone.
+PAIRS = "mul.wide.s32 %rd2, %r6, 8; add.s64 %rd3, %rd1, %rd2;"
+BY_THREAD = "mul.wide.s32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6;"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Several numbers at once: as many bytes as the ids leave, or more.
+        (f"{PAIRS} st.global.v2.u32 [%rd3], {{%r2, %r6}};", "x < n"),
+        (f"{OWN} st.global.v2.u32 [%rd3], {{%r2, %r6}};", "x < n; warps"),
+        (f"{PAIRS} st.global.v2.u32 [%rd3], {{%r2, %r5}};", "x raw"),
+        (f"{PAIRS} st.global.u32 [%rd3], %r2; st.global.u32 [%rd3+4], %r6;", "x < n"),
+        (f"{PAIRS} st.global.u64 [%rd3], %rd1; ld.global.u32 %r7, [%rd3+8];", "x < n; warps"),
+        (f"{PAIRS} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3+4], %r7;", "x < n"),
+        # Addresses by the thread alone.
+        (f"{BY_THREAD} st.global.u32 [%rd7], %r2;", "x raw"),
+        (f"{BY_THREAD} ld.global.u32 %r7, [%rd7]; {STORE.format('%r7')}", "x raw"),
+        (f"{BY_THREAD} red.global.add.u32 [%rd7], %r2;", "x raw"),
+        (f"{BY_THREAD} prefetch.global.L2 [%rd7]; {STORE.format('%r2')}", "x raw"),
+        (f"{OWN} prefetch.global.L2 [%rd3]; st.global.u32 [%rd3], %r2;", "x < n"),
+        # Each thread has local memory of its own.
+        ("st.local.u32 [room_of_each], %r6; ld.local.u32 %r7, [room_of_each];"
+         f" {STORE.format('%r7')}", "x < n"),
+        (f"st.local.u32 [room_of_each], %r5; {STORE.format('%r2')}", "x raw"),
+        # Atomic operations: in any order, with results that nobody reads.
+        ("red.global.add.u32 [%rd1], %r2;", "x < n"),
+        ("red.global.add.u32 [%rd1], %r5;", "x raw"),
+        ("atom.global.max.s32 %r7, [%rd1], %r6;", "x < n"),
+        ("atom.global.max.s32 _, [%rd1], %r6;", "x < n"),
+        (f"atom.global.add.u32 %r7, [%rd1], %r2; {STORE.format('%r7')}", "CT216"),
+        ("atom.global.acquire.add.u32 %r7, [%rd1], %r2;", "CT222"),
+        ("red.global.L2::cache_hint.add.u32 [%rd1], %r2;", "x < n"),
+        ("atom.global.exch.b32 %r7, [%rd1], %r2;", "CT222"),
+        (f"{OWN} atom.global.exch.b32 %r7, [%rd3], %r6;", "x < n"),
+        ("red.global.add.u32 [%rd1], %r2; red.global.max.u32 [%rd1], %r2;", "CT222"),
+        ("red.global.add.u32 [%rd1], %r2; red.global.max.u32 [%rd1+4], %r2;", "x < n"),
+        ("red.global.inc.u32 [%rd1], %r2;", "x < n"),
+        ("red.global.inc.u32 [%rd1], %r6;", "CT222"),
+        # What threads meet in.
+        ("st.global.u32 [%rd1], %r2;", "x < n"),  # all write the same
+        ("st.global.u32 [%rd1], %r2; ld.global.u32 %r7, [%rd1];", "x < n; warps"),
+        ("st.global.u32 [%rd1], %r2; st.global.u32 [%rd1], %r1;", "x < n; warps"),
+        ("st.global.u32 [%rd1], %r6;", "x < n; warps"),
+        (f"{OWN} st.global.u32 [%rd3], %r2; ld.global.u32 %r7, [%rd3+4];", "x < n; warps"),
+        (f"{OWN} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3], %r7;", "x < n"),
+        ("ld.global.u64 %rd9, [%rd1]; st.global.u32 [%rd9], %r2;", "x < n; warps"),
+        # Warps: all lanes, or some.
+        (f"bar.warp.sync -1; {STORE.format('%r2')}", "x < n; warps"),
+        (f"bar.warp.sync 3; {STORE.format('%r2')}", "CT213"),
+        (f"vote.sync.any.pred %p2, %p1, -1; {STORE.format('%r2')}", "x < n; warps"),
+        (f"vote.sync.ballot.b32 %r7, %p1, 7; {STORE.format('%r7')}", "CT213"),
+        (f"shfl.sync.idx.b32 %r7, %r5, 0, 31, -1; {STORE.format('%r7')}", "x raw"),
+        (f"match.any.sync.b32 %r7, %r6, -1; {STORE.format('%r7')}", "CT213"),
+        (f"activemask.b32 %r7; {STORE.format('%r7')}", "CT219"),
+        (f"membar.gl; {STORE.format('%r2')}", "CT222"),
+        (f"ld.volatile.global.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),
+        (f"ld.global.relaxed.gpu.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),
+        (f"ld.shared.u32 %r7, [room]; {STORE.format('%r7')}", "CT211"),
+    ],
+)  # fmt: skip
+def test_memory(body: str, expected: str) -> None:
+    assert verdict(BELOW + body) == expected
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ("square", "x < n; warps"),
+        ("hinted", "x < n; warps"),
+        ("endless", "x < n; warps"),
+        ("missing", "CT218"),
+        ("clocked", "CT219"),
+        ("waiting", "CT219"),
+        ("sharing", "CT219"),
+        ("loading", "CT219"),
+        ("ordering", "CT219"),
+        ("outer", "CT219"),
+    ],
+)
+def test_functions_that_are_called(called: str, expected: str) -> None:
+    call = f"{{ .param .b32 value; st.param.b32 [value], %r2; call {called}, (value); }} "
+    if called == "square":
+        call = call.replace("call square", ".param .b32 result; call (result), square")
+    assert verdict(BELOW + call + STORE.format("%r2")) == expected
+
+
+@pytest.mark.parametrize(
+    ("instruction", "expected"),
+    [
+        ("mov.u32 %r7, %clock;", "CT222"),
+        ("mov.u64 %rd5, %globaltimer;", "CT222"),
+        ("mov.u32 %r7, %smid;", "CT219"),
+        ("shfl.sync.bfly.b32 %r7|%p2, %r6, 1, 31, -1;", "x < n; warps"),
+        ("bar.sync 0;", "CT212"),
+        ("nanosleep.u32 100;", "CT219"),
+        ("st.shared.u32 [room], %r2;", "CT211"),
+    ],
+)
+def test_instructions_besides(instruction: str, expected: str) -> None:
+    assert verdict(BELOW + instruction + STORE.format("%r2")) == expected

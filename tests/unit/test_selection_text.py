@@ -1,0 +1,211 @@
+"""Routines that decide: their names, the sites and devices that they serve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
+from cutune.emit.emitter import double_text
+from cutune.emit.selection import Decider, DecisionText, SelectionText, emit_selection
+from cutune.fit.fitted_model import FittedModel
+from cutune.frontend.launch_sites import SiteKey
+from cutune.models.constants import ASKING_US
+from cutune.models.selection.variants import worthwhile
+from tests.emitted_programs import MODELS, SMALLER
+
+H200, A100, T4 = (DeviceProfile.named(name) for name in ("h200", "a100", "t4"))
+
+
+def decider(
+    kernel: str,
+    site: int = 1,
+    *,
+    suffixes: tuple[str, ...] = (),
+    signatures: tuple[int, ...] = (),
+    positions: tuple[int, ...] = (0, 3),
+    unless: DeviceProfile | None = None,
+    variants: tuple[str, ...] = (),
+) -> Decider:
+    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
+        text = f"<{name} on {device.name}>"
+        return None if device == unless else DecisionText(text, variants)
+
+    site_key = SiteKey("a.cu", site)
+    return Decider(kernel, (site_key,), positions, decision, signatures, None, suffixes)
+
+
+def emitted(deciders: Sequence[Decider], *devices: DeviceProfile) -> SelectionText:
+    return emit_selection([], devices or (H200,), measured=deciders)
+
+
+def routines(deciders: Sequence[Decider], *devices: DeviceProfile) -> list[str]:
+    names = dict(emitted(deciders, *devices).routines)
+    return [names[SiteKey("a.cu", number)] for number in range(1, len(names) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (decider("k"), decider("l", 2), ["k", "l"]),
+        (decider("k"), decider("k", 2), ["k", "k_2"]),
+        (decider("a::k"), decider("b::k", 2), ["a__k", "b__k"]),
+        # What decides for parts of one kernel is not what decides for another.
+        (decider("k", suffixes=("_plain",)), decider("k_plain", 2), ["k", "k_plain_2"]),
+        (decider("k_plain"), decider("k", 2, suffixes=("_plain",)), ["k_plain", "k_2"]),
+        (decider("k"), decider("k_plain", 2), ["k", "k_plain"]),
+    ],
+)
+def test_each_routine_has_a_name_of_its_own(
+    first: Decider, second: Decider, expected: list[str]
+) -> None:
+    assert routines([first, second]) == [f"cutune_select_{name}" for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [("k_on_0", "k_on_0_2"), ("k_on_1", "k_on_1_2"), ("k_on_2", "k_on_2"),
+     ("k_x2_on_1", "k_x2_on_1_2"), ("k_x2_on_2", "k_x2_on_2")],
+)  # fmt: skip
+def test_so_has_that_of_each_device(second: str, expected: str) -> None:
+    found = routines([decider("k", suffixes=("_x2",)), decider(second, 2)], H200, A100)
+    assert found == ["cutune_select_k", f"cutune_select_{expected}"]
+
+
+def test_three_of_one_name() -> None:
+    names = [f"cutune_select_k{end}" for end in ("", "_2", "_3")]
+    assert routines([decider("k", number) for number in (1, 2, 3)]) == names
+
+
+def test_it_says_which_arguments_are_read() -> None:
+    text = emitted([decider("k", positions=(0, 3))]).text
+    (bits,) = re.findall(r"cutune_select_k_arguments = (\w+?)(?:ull)? ", text)
+    assert int(bits, 0) == 0b1001
+
+
+def test_on_another_device_the_block_stays() -> None:
+    text = emitted([decider("k")]).text
+    major, minor = H200.compute_capability
+    assert f"if (cutune_is_current({H200.sm_count}, {major}, {minor}))" in text
+    assert "return cutune_decide_k(asked_, list_);" in text
+    assert "return cutune_only_block(asked_->block);" in text
+    assert f"<k on {H200.name}>" in text
+    assert "cutune_device_number" not in text
+    assert text.startswith(f"// Emitted by cutune for {H200.name}.\n")
+
+
+def test_several_devices_are_numbered() -> None:
+    text = emitted([decider("k", unless=A100)], H200, A100, T4).text
+    facts = [
+        f"{{{d.sm_count}, {d.compute_capability[0]}, {d.compute_capability[1]}}}"
+        for d in (H200, A100, T4)
+    ]
+    assert f"known_[][3] = {{{', '.join(facts)}}};" in text
+    assert "while (number_ < 3 &&" in text
+    cases = dict(re.findall(r"case (\d): return (\w+)\(asked_, list_\);", text))
+    assert cases == {"0": "cutune_decide_k_on_0", "2": "cutune_decide_k_on_2"}
+    assert "<k_on_0 on " in text and "<k_on_1 on " not in text
+    assert text.startswith(f"// Emitted by cutune for {H200.name} and {A100.name} and {T4.name}.\n")
+
+
+def test_where_no_device_decides_there_is_no_routine() -> None:
+    found = emitted([decider("k", unless=H200)])
+    assert found.routines == ()
+    assert "cutune_select_k" not in found.text
+    assert dict(found.variants) == {}
+
+
+def test_variants_that_may_be_chosen() -> None:
+    both = [decider("k", variants=("restrict",)), decider("k", 2, variants=("x2", "restrict"))]
+    assert dict(emitted(both).variants) == {"k": {"restrict", "x2"}}
+
+
+def test_instances_of_a_template_are_told_apart_at_their_site() -> None:
+    own = [
+        decider("k", signatures=(5, 7), positions=(0,)),
+        decider("k", signatures=(9,), positions=(2,)),
+    ]
+    found = emitted([*own, decider("l", 2)])
+    assert dict(found.routines) == {
+        SiteKey("a.cu", 1): "cutune_select_instance_0",
+        SiteKey("a.cu", 2): "cutune_select_l",
+    }
+    one, other = (
+        "asked_->signature == 5ull || asked_->signature == 7ull",
+        "asked_->signature == 9ull",
+    )
+    assert f"if ({one}) return cutune_select_k(asked_, list_);" in found.text
+    assert f"if ({other}) return cutune_select_k_2(asked_, list_);" in found.text
+    read = "cutune_select_k_arguments | cutune_select_k_2_arguments"
+    assert f"cutune_select_instance_0_arguments = {read} }}" in found.text
+
+
+def test_sites_of_the_same_instances_share_a_routine() -> None:
+    def at(site: int) -> list[Decider]:
+        return [decider("k", site, signatures=(5,)), decider("l", site, signatures=(7,))]
+
+    assert routines([*at(1), *at(2)]) == [f"cutune_select_instance_{n}" for n in (0, 1)]
+    one = decider("k", signatures=(5,))
+    both = [
+        Decider(d.kernel, (*d.sites, SiteKey("a.cu", 2)), d.positions, d.decision, d.signatures)
+        for d in (one, decider("l"))
+    ]
+    assert routines(both) == ["cutune_select_instance_0"] * 2
+    assert "if (true) return cutune_select_l(asked_, list_);" in emitted(both).text
+
+
+# Variants: those that may run are asked first.
+
+
+def varied(variant: str, coarsen: Block) -> tuple[FittedModel, FittedModel]:
+    """A model, and that of a variant which takes a quarter of the time."""
+    (alone,) = MODELS
+    columns = tuple(replace(c, values=tuple(v / 4 for v in c.values)) for c in alone.columns)
+    facts = replace(alone.kernel, variant=variant, coarsen=coarsen, asked_pointers=2)
+    return replace(alone, variants=()), replace(alone, kernel=facts, columns=columns)
+
+
+def written(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("devices", [(H200,), (H200, SMALLER)])
+def test_variants_that_may_run_are_asked_before_the_kernel(
+    devices: tuple[DeviceProfile, ...],
+) -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    model = replace(alone, variants=(variant,))
+    assert all(worthwhile(model, device) for device in devices)
+    found = emit_selection([model], devices)
+    text = written(found.text)
+    more = ", device_" if len(devices) > 1 else ""
+    assert dict(found.variants) == {"add": {"restrict"}}
+    asked = f"cutune_prefer(&best_, cutune_decide_add_restrict(asked_, nullptr{more}), v_,"
+    plain = f"cutune_decide_add_plain(asked_, list_{more});"
+    assert 'if (const int v_ = cutune_allowed(*asked_, "restrict"))' in text
+    assert text.index(asked) < text.index(plain)
+    assert f"return cutune_decide_add(asked_, list_{more});" in text
+    # Asking the driver about pointers takes time; each device has its own certainty.
+    sure = "sure_[0]" if more else double_text(worthwhile(model, H200)[0].sure_us)
+    assert f"v_, {double_text(2 * ASKING_US)}, {sure}, &is_sure_);" in text
+    assert ("sure_of_add" in text) is bool(more)
+
+
+def test_a_variant_whose_threads_do_several_ids_is_asked_about_fewer_threads() -> None:
+    alone, variant = varied("x2", (2, 1, 1))
+    text = written(emit_selection([replace(alone, variants=(variant,))], [H200]).text)
+    assert "shared_.extent[0] = (shared_.extent[0] + 1) / 2;" in text
+    assert "shared_.extent[1]" not in text
+    assert "cutune_decide_add_x2(&shared_, nullptr), v_," in text
+
+
+def test_devices_on_which_no_variant_is_worthwhile_decide_among_blocks_alone() -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    slower = replace(variant, columns=alone.columns)
+    found = emit_selection([replace(alone, variants=(slower,))], [H200, SMALLER])
+    assert dict(found.variants) == {"add": set()}
+    assert "cutune_prefer(" not in found.text
