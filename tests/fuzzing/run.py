@@ -23,7 +23,7 @@ _ENDED = ("crash-", "timeout-", "oom-")
 _COVERED = re.compile(r"cov: (\d+) ft: (\d+)")
 _TRIED = re.compile(r"stat::number_of_executed_units: (\d+)|^#(\d+)", re.MULTILINE)
 #: For all findings of a run together.
-_MINIMISING_SECONDS = 60.0
+_MINIMISING_SECONDS = 30.0
 
 
 @dataclass
@@ -106,7 +106,7 @@ def _until(workers: Sequence[_Worker], end: float) -> int:
     while running:
         for worker, process in list(running.items()):
             if process.poll() is None:
-                if time.monotonic() > end + 30:  # it starts up, or hangs
+                if time.monotonic() > end + 10:  # it starts up, or hangs
                     process.kill()
                 continue
             rest = end - time.monotonic()
@@ -135,22 +135,24 @@ def _report(summary: Summary, check: Check, sources: Sequence[Path], folder: Pat
     raw = [path.read_bytes() for path in candidates if path.name.startswith("raw-")]
     until = time.monotonic() + _MINIMISING_SECONDS
     known: set[str] = set()
-    for failure in _failures(raw, check):
+    for failure in _failures(raw, check, until):
         if failure.place not in known:
             known.add(failure.place)
             rest = max(1.0, (until - time.monotonic()) / 4)
             smallest = minimised(failure, check, rest)
             _write(summary, folder, smallest)
     for path in candidates:
+        if path.name.startswith(("raw-", *_ENDED)):
+            (folder / path.name[:24]).write_bytes(path.read_bytes())
         if path.name.startswith(_ENDED):
             kind = path.name.partition("-")[0]
             _write(summary, folder, in_a_process(summary.reader, kind, path))
 
 
-def _failures(inputs: Sequence[bytes], check: Check) -> Iterator[Failure]:
-    """Those that fail without instrumentation, too."""
+def _failures(inputs: Sequence[bytes], check: Check, until: float) -> Iterator[Failure]:
+    """Those that fail without instrumentation, too, as far as there is time."""
     for data in sorted(inputs, key=len):
-        if (found := failure_of(data, check)) is not None:
+        if time.monotonic() < until and (found := failure_of(data, check)) is not None:
             yield found
 
 
