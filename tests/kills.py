@@ -1,8 +1,9 @@
-"""Commands that are killed: `python -m tests.kills FOLDER --kills 200 --processes 6 --seconds 480`.
+"""Commands that are killed: `python -m tests.kills FOLDER --kills 30 --processes 6`.
 
-Signal 9 goes to all processes of `tune`, of `collect`, of `make -j4` with `cutune nvcc`, or to one of
-them, at random moments; the command is called again, and perhaps killed again. What it has written in
-the end has to be what it writes undisturbed, to the byte. `tests.faults` does the same to searches.
+Signal 9 goes to all processes of `tune`, of `collect`, of `make -j4` with `cutune nvcc`, or to one
+of them, at random moments; the command is called again, and perhaps killed again. What it has
+written in the end has to be what it writes undisturbed, to the byte. `tests.faults` does the same
+to searches.
 """
 
 from __future__ import annotations
@@ -239,7 +240,9 @@ def check(work: Work, kills: int, seed: int, until: float, report: Report) -> No
     work.reset()
     took = work.finish()
     if work.results() != expected:
-        report.findings.append(f"{work.name}: two undisturbed runs differ: {_differing(work, expected)}")
+        report.findings.append(
+            f"{work.name}: two undisturbed runs differ: {_differing(work, expected)}"
+        )
         return
     rng = random.Random(seed)
     while report.kills[work.name] < kills and time.monotonic() + 3 * took < until:

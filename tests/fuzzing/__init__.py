@@ -1,4 +1,4 @@
-"""Fuzzing with coverage: inputs of each reader end in a value or a diagnostic, soon, in little memory.
+"""Fuzzing with coverage: inputs of a reader end in a value or a diagnostic, soon.
 
     python -m tests.fuzzing READER --minutes 30 --seed 1 FOLDER
 

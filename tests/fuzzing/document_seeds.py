@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from cutune.analysis.seen import SeenLaunch
 from cutune.core.workspace import COMMAND_SCHEMA
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Measurement, Origin, SiteCounters
 from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line, write_sweep
 from cutune.frontend.launch_sites import SiteKey
-from cutune.analysis.seen import SeenLaunch
 from cutune.interchange.convert import FORMATS
 from cutune.interchange.results import Measured, Result, Results
 from cutune.nvcc.lending import SCHEMA as LENDING_SCHEMA

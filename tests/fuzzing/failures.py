@@ -1,4 +1,4 @@
-"""What an input must not do, and the smallest input that still does it. Takes inputs and a check."""
+"""What an input must not do, and the smallest input that does it. Takes inputs and a check."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def limit_memory(more: int = MOST_BYTES) -> None:
 def minimised(
     failure: Failure, check: Check, seconds: float, limit: float = MOST_SECONDS
 ) -> Failure:
-    """Leave out lines, then words, then bytes, in ever smaller pieces, while the failure remains."""
+    """Leave out lines, then words, then bytes, in ever smaller pieces, while it still fails."""
     stop_at = time.monotonic() + seconds
     for split in (_lines, _WORD.findall, _bytes):
         pieces: Sequence[bytes] = split(failure.data)

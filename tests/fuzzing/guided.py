@@ -1,7 +1,7 @@
 """A process that fuzzes one reader, guided by coverage: started by `python -m tests.fuzzing`.
 
-An input that fails is kept, one for each place, and the search goes on. What ends the process itself
-(a crash of native code, a hang outside of Python, too much memory) is libFuzzer's to save.
+An input that fails is kept, one for each place, and the search goes on. What ends the process
+itself (a crash of native code, a hang outside of Python, too much memory) is libFuzzer's to save.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mutations that know words: text in, text out. Bytes are decoded as latin-1, so that any is text."""
+"""Mutations that know words: text in, text out. Bytes are read as latin-1, so that any is text."""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ GRIDS = (((1, 1, 1), (32, 1, 1)), ((2, 2, 1), (8, 5, 2)), ((3, 1, 2), (100, 1, 1
 _INSTRUCTIONS = 20_000
 _BUFFER_BYTES = 1 << 14
 #: Where a sanitizer says what is wrong, or in which function of the machine.
-_ERROR = re.compile(r"([\w.]+:\d+):\d+: runtime error: (.*)|AddressSanitizer: (?:CHECK failed: )?(\S+)")
+_ERROR = re.compile(
+    r"([\w.]+:\d+):\d+: runtime error: (.*)|AddressSanitizer: (?:CHECK failed: )?(\S+)"
+)
 _FRAME = re.compile(r"^\s*#\d+ .* in (.*) \S*/native/(\S+?)(?::\d+)?$", re.MULTILINE)
 
 

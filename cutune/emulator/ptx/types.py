@@ -39,6 +39,10 @@ class PtxError(Exception):
         self.reason = reason
 
 
+#: The same where a part of a module is read by itself.
+UNREADABLE = (PtxError, *NOT_UNDERSTOOD)
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One PTX instruction; operands are text, `source_line` is 0 when there is no `.loc`."""

@@ -13,6 +13,7 @@ from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.typed import Text, typed
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
@@ -90,8 +91,8 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
 class Compiled:
     """Sources that a command compiled together, seen from its folder, with its flags."""
 
-    sources: tuple[str, ...]
-    folder: str = "."
+    sources: tuple[Text, ...]
+    folder: Text = "."
     flags: tuple[str, ...] = ()
 
     @property
@@ -116,7 +117,7 @@ def compiled_sources(workspace: Workspace) -> list[Compiled]:
 
 
 def _as_compiled(entry: Json) -> Compiled:
-    return Compiled(tuple(entry["sources"]), entry["folder"], tuple(entry["flags"]))
+    return typed(Compiled, entry)
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:

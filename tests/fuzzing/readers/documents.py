@@ -15,6 +15,7 @@ from cutune.emit.selection import emit_selection
 from cutune.fit.measurement.measurement import by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, read_sweep, swept_launch
 from cutune.fit.models_file import read_models
+from cutune.frontend.syntax.words import word_set
 from cutune.interchange.convert import FORMATS, Asked, read_results
 from cutune.nvcc.lending import connect, lenders_of, seen_units
 from cutune.nvcc.units import noted_launches, registered
@@ -26,13 +27,17 @@ from cutune.unchanged.kept import model_digests
 from tests.fuzzing.document_seeds import ORIGIN, UNIT, seeds
 from tests.fuzzing.reader import Reader, Scratch
 
-PIECES = r"""
-"schema": cutune-models-7 cutune-choices/1 cutune-kernel-3 cutune-measurement-3 cutune-trial-1
-cutune-sweep-1 cutune-swept-1 cutune-command-1 cutune-unit-1 cutune-launches-1 cutune-lending-1
-cutune-device-2 null true false [] {} [[]] {"a":1} 0 1 -1 0.5 1e999 1e-999 99999999999999999999
-NaN Infinity "n" "x" "1/0" "a\nb" "\u0000" "\ud800" , : [ ] { } " \\ "begin" "end" "stop" "ok"
-"n*n" "n/0" "(n+1)/2" "2**n" "n%m" "NVIDIA\ H200" [32,1,1] [0,0,0] [1024,1024,64] ../../a
-""".split()
+PIECES = sorted(
+    word_set(
+        r"""
+    "schema": cutune-models-7 cutune-choices/1 cutune-kernel-3 cutune-measurement-3 cutune-trial-1
+    cutune-sweep-1 cutune-swept-1 cutune-command-1 cutune-unit-1 cutune-launches-1 cutune-lending-1
+    cutune-device-2 null true false [] {} [[]] {"a":1} 0 1 -1 0.5 1e999 1e-999 99999999999999999999
+    NaN Infinity "n" "x" "1/0" "a\nb" "\u0000" "\ud800" , : [ ] { } " \\ "begin" "end" "stop" "ok"
+    "n*n" "n/0" "(n+1)/2" "2**n" "n%m" "NVIDIA\ H200" [32,1,1] [0,0,0] [1024,1024,64] ../../a
+    """
+    )
+)
 _SCRATCH = Scratch()
 _SESSION = Session(warn=lambda said: said.render())
 _H200 = DeviceProfile.named("h200")
@@ -60,7 +65,9 @@ def check(data: bytes) -> None:
         _diagnosed(use, workspace)
 
 
-def _diagnosed(read: Callable[[Path], object] | Callable[[Workspace], object], what: object) -> None:
+def _diagnosed(
+    read: Callable[[Path], object] | Callable[[Workspace], object], what: object
+) -> None:
     try:
         read(what)  # type: ignore[arg-type]
     except CutuneError as error:

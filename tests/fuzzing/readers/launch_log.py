@@ -10,14 +10,19 @@ from cutune.emulator.counters import site_counters
 from cutune.emulator.findings import counted, read_findings
 from cutune.emulator.launch_log import is_cut, read_launches
 from cutune.emulator.run import RunResult, summarize
+from cutune.frontend.syntax.words import word_set
 from tests.fuzzing.reader import Reader, Scratch
 
-PIECES = r"""
-"schema": cutune-launch-1 cutune-cut-1 cutune-findings-1 "sequence": "site": null "kernel": "grid":
-"block": [1,1,1] [1,2] "parameters": "00ff" "zz" "pointers": "counters": "blocks": "sites":
-"members": "hazard": "text": "count": "line": "findings": "module": "thread": "access": "a.ptx"
-1 -1 0 1e999 99999999999999999999999 0.5 NaN Infinity true [] {} "" , : " { } [ ] \n \ud800
-""".split()
+PIECES = sorted(
+    word_set(
+        r"""
+    "schema": cutune-launch-1 cutune-cut-1 cutune-findings-1 "sequence": "site": null "kernel": "grid":
+    "block": [1,1,1] [1,2] "parameters": "00ff" "zz" "pointers": "counters": "blocks": "sites":
+    "members": "hazard": "text": "count": "line": "findings": "module": "thread": "access": "a.ptx"
+    1 -1 0 1e999 99999999999999999999999 0.5 NaN Infinity true [] {} "" , : " { } [ ] \n \ud800
+    """
+    )
+)
 _SCRATCH = Scratch()
 
 
@@ -51,20 +56,31 @@ def _lines(*entries: object) -> bytes:
 
 def _launch(counters: object) -> object:
     return {
-        **{"schema": "cutune-launch-1", "sequence": 0, "site": 1, "kernel": "_Z3addiPi"},
-        **{"module": "/none/a.ptx", "grid": [4, 1, 1], "block": [256, 1, 1], "shared": 0},
-        **{"parameters": "e803000000000000", "warp_instructions": 320, "signature": 77},
+        "schema": "cutune-launch-1",
+        "sequence": 0,
+        "site": 1,
+        "kernel": "_Z3addiPi",
+        "module": "/none/a.ptx",
+        "grid": [4, 1, 1],
+        "block": [256, 1, 1],
+        "shared": 0,
+        "parameters": "e803000000000000",
+        "warp_instructions": 320,
+        "signature": 77,
         "thread_instructions": 10240,
         "pointers": [{"offset": 8, "base": 4096, "size": 4000, "delta": 0}],
-        **{"counters": counters, "members": [[2, 0, 4, 4, True]]},
+        "counters": counters,
+        "members": [[2, 0, 4, 4, True]],
     }
 
 
 def _counters() -> object:
     site = {counter.name: 1 for counter in site_counters()}
     return {
-        **{"executed_blocks": 4, "working_threads": 1000},
-        **{"blocks": [[0, 32, 1024], [1, 32, 1000]], "sites": [{**site, "site": 0}]},
+        "executed_blocks": 4,
+        "working_threads": 1000,
+        "blocks": [[0, 32, 1024], [1, 32, 1000]],
+        "sites": [{**site, "site": 0}],
     }
 
 

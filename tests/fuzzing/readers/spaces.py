@@ -8,16 +8,21 @@ from collections.abc import Iterator
 from itertools import islice
 
 from cutune.core.diagnostics import CutuneError
+from cutune.frontend.syntax.words import word_set
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1, to_t1
 from tests.fuzzing.reader import Reader, Scratch
 
-PIECES = r"""
-ConfigurationSpace TuningParameters Conditions Expression Parameters Name Values Type int string
-range( list( ) [ ] , for i in if x y z == != <= >= < > + - * / // % ** and or not min( max( abs(
-math.ceil( lambda 1 0 -1 2 1e999 99999999999999999999 1/0 'a' \"a\" True False None ( ) { } : "
-[i\ for\ i\ in\ range(9)] range(10**9) 2**2**2**9 x*y<=1024 x%y==0 __import__( . ; \\ \n \u0000
-""".split()
+PIECES = sorted(
+    word_set(
+        r"""
+    ConfigurationSpace TuningParameters Conditions Expression Parameters Name Values Type int string
+    range( list( ) [ ] , for i in if x y z == != <= >= < > + - * / // % ** and or not min( max( abs(
+    math.ceil( lambda 1 0 -1 2 1e999 99999999999999999999 1/0 'a' \"a\" True False None ( ) { } : "
+    [i\ for\ i\ in\ range(9)] range(10**9) 2**2**2**9 x*y<=1024 x%y==0 __import__( . ; \\ \n \u0000
+    """
+    )
+)
 _VALUES = ("[1, 2, 4]", "list(range(32, 128 + 1, 32))", "[2**i for i in range(0, 6)]", [8, 16])
 _CONDITIONS = ("x * y <= 64", "x % 2 == 0 or y > 3", "not (x < y) and z != 16", "min(x, z) >= 1")
 _SCRATCH = Scratch()

@@ -13,7 +13,21 @@ from tests.fuzzing.reader import RECORDED, Reader, Scratch
 
 PIECES = (
     *("n", "m", "block", "ms", "ms_0", "status", "device", "kernel", "code", "time", "seconds"),
-    *("ok", "compile", "limits", "wrong", "timeout", ",", '"', '""', "\n", "\r\n", "\r", "#", "\x00"),
+    *(
+        "ok",
+        "compile",
+        "limits",
+        "wrong",
+        "timeout",
+        ",",
+        '"',
+        '""',
+        "\n",
+        "\r\n",
+        "\r",
+        "#",
+        "\x00",
+    ),
     *("nan", "inf", "-1", "1e999", "99999999999999999999", "0.5", "1_0", "0x10", "\ufeff", "\x85"),
     *("timestamp", "times", "compile_ms", "GPU A", " ", ";", "\t", "True", "null", "n=1", "1/3"),
 )
@@ -39,7 +53,7 @@ def check(data: bytes) -> None:
         read_labels(path, Columns(("n",), ("block",)))
 
 
-class _diagnosed(suppress):  # noqa: N801 (a context manager)
+class _diagnosed(suppress):
     """Diagnostics pass, and can be shown."""
 
     def __init__(self) -> None:
