@@ -19,10 +19,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from cutune.fit.measurement.measurement import KERNEL_SCHEMA
 
 ROOT = Path(__file__).parents[1]
 QUICK = ("-std=c++14", "--nvcc-flag=-arch=compute_80", "--variants=none")
@@ -92,6 +94,7 @@ class Work:
     def start(self) -> subprocess.Popen[bytes]:
         """Begin, in a process group of its own."""
         self.temporary.mkdir(exist_ok=True)
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         with open(self.folder / "said", "ab") as said:
             return subprocess.Popen(
                 self.words,
@@ -99,7 +102,7 @@ class Work:
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.temporary)},
+                env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(self.temporary)},
             )
 
     def reset(self) -> None:
@@ -130,11 +133,15 @@ class Work:
 
 
 def _content(path: Path) -> bytes:
-    """A file; of lines those that are whole, each once or it shows."""
+    """A file; of lines those that are whole. What was measured twice shows.
+
+    Each call describes the kernels anew: equal descriptions are one.
+    """
     data = path.read_bytes()
     if path.name in _LINES:
         whole = [line for line in data.splitlines(keepends=True) if _is_whole(line)]
-        return b"".join(sorted(whole))
+        about = {line for line in whole if KERNEL_SCHEMA.encode() in line[:60]}
+        return b"".join(sorted([*about, *(line for line in whole if line not in about)]))
     if path.suffix == ".o":
         subprocess.run(["strip", "--strip-debug", path, "-o", f"{path}.code"], check=True)
         return _TEMPORARY_NAME.sub(b"name", Path(f"{path}.code").read_bytes())
@@ -148,35 +155,44 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def works(folder: Path) -> Iterator[Work]:
-    """What is killed: each in a folder, so that paths in results are the same."""
-    cutune = [sys.executable, "-m", "cutune"]
-    run = ["--run", "./{program} {n}", "--vary", "n=500,1000"]
-    source = (_SOURCE + _MAIN).format(name="sums", start="0").encode()
-    state = (".cutune/measurements.jsonl", ".cutune/models.json")
-    tune = [*cutune, "tune", "a.cu", *run, *QUICK, "-o", "tuned.cu"]
-    yield Work("tune", folder / "tune", tune, ("tuned.cu", *state), {"a.cu": source})
-    collect = [*cutune, "collect", "a.cu", *run, *QUICK]
-    yield Work("collect", folder / "collect", collect, state[:1], {"a.cu": source})
-    yield _make(folder / "make", cutune)
+_CUTUNE = (sys.executable, "-m", "cutune")
+_RUN = ("--run", "./{program} {n}", "--vary", "n=500,1000")
+_STATE = (".cutune/measurements.jsonl", ".cutune/models.json")
 
 
-def _make(folder: Path, cutune: Sequence[str]) -> Work:
+def _tune(folder: Path) -> Work:
+    words = [*_CUTUNE, "tune", "a.cu", *_RUN, *QUICK, "-o", "tuned.cu"]
+    return Work("tune", folder, words, ("tuned.cu", *_STATE), _one_source())
+
+
+def _collect(folder: Path) -> Work:
+    words = [*_CUTUNE, "collect", "a.cu", *_RUN, *QUICK]
+    return Work("collect", folder, words, _STATE[:1], _one_source())
+
+
+def _one_source() -> dict[str, bytes]:
+    return {"a.cu": (_SOURCE + _MAIN).format(name="sums", start="0").encode()}
+
+
+def _make(folder: Path) -> Work:
     """A build in parallel of sources that were tuned before."""
     sources = {
         f"{name}.cu": (_SOURCE + (_MAIN if number == 0 else "")).format(name=name, start=number)
         for number, name in enumerate(_PARTS)
     }
-    makefile = _MAKEFILE.format(nvcc=" ".join([*cutune, "nvcc"]))
+    makefile = _MAKEFILE.format(nvcc=" ".join([*_CUTUNE, "nvcc"]))
     kept = {name: text.encode() for name, text in {**sources, "Makefile": makefile}.items()}
     first = Work("make", folder, ["make", "-j4"], (), kept)
     first.reset()
-    run = ["--run", "./{program} {n}", "--vary", "n=500"]
-    tune = [*cutune, "tune", "one.cu", *run, *QUICK, "-o", str(folder / "tuned.cu")]
+    tune = [*_CUTUNE, "tune", "one.cu", *_RUN, *QUICK, "-o", str(folder / "tuned.cu")]
     Work("", folder, tune, ()).finish()
     kept[".cutune/models.json"] = (folder / "work/.cutune/models.json").read_bytes()
     written = [f"{name}.{ending}" for name in _PARTS for ending in ("o", "d")]
     return Work("make", folder, ["make", "-j4"], written, kept)
+
+
+#: What is killed: each in a folder of its own, so that paths in results are the same.
+WORKS: Mapping[str, Callable[[Path], Work]] = {"tune": _tune, "collect": _collect, "make": _make}
 
 
 @dataclass
@@ -282,29 +298,28 @@ def main() -> int:
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--seconds", type=float, default=480)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--only", default="", help="one of tune, collect, make")
+    options.add_argument("--only", choices=WORKS)
     asked = options.parse_args()
     until = time.monotonic() + asked.seconds
     if asked.processes > 1:
         return _several(asked.folder, asked, until)
     report = Report()
-    for work in works(asked.folder.resolve()):
-        if asked.only in ("", work.name):
-            share = until if asked.only else time.monotonic() + asked.seconds / 3
-            check(work, asked.kills, asked.seed, share, report)
+    for name in [asked.only] if asked.only else WORKS:
+        share = until if asked.only else time.monotonic() + asked.seconds / len(WORKS)
+        check(WORKS[name](asked.folder.resolve() / name), asked.kills, asked.seed, share, report)
     print(json.dumps(report.__dict__, indent=1))
     return 1 if report.findings else 0
 
 
 def _several(folder: Path, asked: argparse.Namespace, until: float) -> int:
     """One process for each folder and kind, in turn; their reports are in files."""
-    kinds = ("tune", "collect", "make")
+    kinds = [*WORKS]
     running = []
     for number in range(asked.processes):
         own = folder / str(number)
         own.mkdir(parents=True, exist_ok=True)
         words = [str(own), "--kills", str(asked.kills), "--seed", str(asked.seed + number)]
-        words += ["--seconds", str(until - time.monotonic()), "--only", kinds[number % 3]]
+        words += ["--seconds", str(until - time.monotonic()), "--only", kinds[number % len(kinds)]]
         with open(own / "report.json", "wb") as out:
             running.append(
                 subprocess.Popen(

@@ -19,7 +19,7 @@ build() {
 
 if [ "$2" = 1 ]; then
     fuzz cuda 100; fuzz ptx 200; fuzz annotations 300; fuzz json 400
-    (build; timeout 490 python3 -m tests.kills "${TMPDIR:-/tmp}/kills" --kills 30 --processes 6 \
+    (build; timeout 500 python3 -m tests.kills "${TMPDIR:-/tmp}/kills" --kills 30 --processes 6 \
         --seconds 400; mkdir -p "$found/kills"
     cd "${TMPDIR:-/tmp}/kills" && tar cf - */report.json */*/finding-* | tar xf - -C "$found/kills"
     ) > "$found/kills.txt" 2>&1 &

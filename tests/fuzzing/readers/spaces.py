@@ -38,7 +38,8 @@ def check(data: bytes) -> None:
         rng = random.Random(1)
         for configuration in (*islice(space, 3), space.draw(rng)):
             assert configuration in space
-            space.neighbours(configuration, 0, 3)
+            for axis in range(len(space.tables)):
+                space.neighbours(configuration, axis, 3)
         to_t1(space, {}, {})
     except CutuneError as error:
         error.diagnostic.render()
