@@ -153,11 +153,12 @@ def _all(lines: Iterable[str]) -> Iterator[Finding]:
     for line in lines:
         try:
             entry = parsed(line)
-            is_one = isinstance(entry, dict) and entry.get("schema") == SCHEMA
-            launch = typed(_Checked, entry) if is_one else None
+            if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
+                continue
+            launch = typed(_Checked, entry)
         except ValueError:  # the program was killed while it wrote
             continue
-        for one in launch.findings if launch is not None else ():
+        for one in launch.findings:
             yield one.finding(launch)
 
 

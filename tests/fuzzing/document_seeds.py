@@ -84,9 +84,11 @@ def _trials() -> bytes:
 
 def _results() -> Results:
     whole = Result(
-        *({"tile": 4, "mode": "fast"}, {"x": 4096}, Status.OK, 0.125, (0.125, 0.25), _DEVICE),
-        *("", "abc", 1.5, "2026-01-02 03:04:05+00:00", {"compile": 900.0}),
-        {"GFLOP/s": Measured(12.5)},
+        {"tile": 4, "mode": "fast"},
+        {"x": 4096},
+        *(Status.OK, 0.125, (0.125, 0.25), _DEVICE, "", "abc", 1.5, "2026-01-02 03:04:05+00:00"),
+        phases={"compile": 900.0},
+        measurements={"GFLOP/s": Measured(12.5)},
     )
     failed = Result({"tile": 8, "mode": "slow"}, {"x": 4096}, Status.LIMITS, device=_DEVICE)
     return Results((whole, failed), "blur", {"tile": (4, 8), "mode": ("fast", "slow")})

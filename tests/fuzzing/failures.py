@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import resource
 import signal
@@ -9,7 +10,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 Check = Callable[[bytes], None]
@@ -52,6 +54,23 @@ def failure_of(data: bytes, check: Check, seconds: float = MOST_SECONDS) -> Fail
     except Exception as error:
         return Failure.of(error, data)
     return None
+
+
+@dataclass
+class Watched:
+    """A check whose failures are kept in a folder."""
+
+    check: Check
+    folder: Path
+    seconds: float
+    known: set[str] = field(default_factory=set)
+
+    def __call__(self, data: bytes) -> None:
+        failure = failure_of(data, self.check, self.seconds)
+        if failure is not None and failure.place not in self.known:
+            self.known.add(failure.place)
+            name = hashlib.sha256(failure.place.encode()).hexdigest()[:16]
+            (self.folder / f"raw-{name}").write_bytes(data)
 
 
 @contextmanager

@@ -6,37 +6,18 @@ itself (a crash of native code, a hang outside of Python, too much memory) is li
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import atheris
 
-from tests.fuzzing.failures import Check, failure_of
+from tests.fuzzing.failures import MOST_SECONDS, Watched, failure_of
 
 #: Without instrumentation a reader is several times as fast; who minimises looks again.
 SLOWER = 4
 #: Wall-clock seconds, memory in MB, after which libFuzzer ends the process.
 _MOST_WALL_SECONDS, _MOST_MEGABYTES = 60, 2_300
-
-
-@dataclass
-class Watched:
-    """A check whose failures are kept in a folder."""
-
-    check: Check
-    folder: Path
-    seconds: float
-    known: set[str] = field(default_factory=set)
-
-    def __call__(self, data: bytes) -> None:
-        failure = failure_of(data, self.check, self.seconds)
-        if failure is not None and failure.place not in self.known:
-            self.known.add(failure.place)
-            name = hashlib.sha256(failure.place.encode()).hexdigest()[:16]
-            (self.folder / f"raw-{name}").write_bytes(data)
 
 
 def fuzz(reader: str, corpus: Path, findings: Path, seconds: int, seed: int) -> None:
@@ -50,10 +31,10 @@ def fuzz(reader: str, corpus: Path, findings: Path, seconds: int, seed: int) -> 
 
     def mutator(data: bytes, most: int, number: int) -> bytes:
         if number % 3 == 0:
-            return atheris.Mutate(data, most)
+            return bytes(atheris.Mutate(data, most))
         return target.mutated(data, number, most)
 
-    watched: Callable[[bytes], None] = Watched(target.check, findings, 5.0 * SLOWER)
+    watched: Callable[[bytes], None] = Watched(target.check, findings, MOST_SECONDS * SLOWER)
     words = [
         *(f"-max_total_time={seconds}", f"-max_len={target.most_bytes}", f"-seed={seed}"),
         *(f"-timeout={_MOST_WALL_SECONDS}", f"-rss_limit_mb={_MOST_MEGABYTES}"),

@@ -64,7 +64,7 @@ def checked_library() -> Path:
     return build_library("cutune_machine_checked", machine_sources(), SANITIZED, SANITIZED, ())
 
 
-def launched(module: AssembledModule, kernel: KernelCode, way: int) -> None:
+def launched(module: AssembledModule, kernel: KernelCode, way: int, _: bytes) -> None:
     """Launch a kernel with small sizes and buffers; a diagnostic is as good an end as any."""
     grid, block = GRIDS[way % len(GRIDS)]
     array = np.zeros(_BUFFER_BYTES, np.uint8)
@@ -115,7 +115,7 @@ def run_batch(seeds: Path, current: Path, seed: int, seconds: float) -> None:
         current.write_bytes(data)
         for way, kernel in enumerate(islice(module.kernels.values(), 2)):
             use = partial(launched, module, kernel, rng.randrange(6) + way)
-            failure = failure_of(data, lambda _, use=use: use(), 20.0)
+            failure = failure_of(data, use, 20.0)
             if failure is not None:
                 print(failure.trace, file=sys.stderr, flush=True)
         print("done", len(module.kernels), flush=True)
@@ -123,7 +123,9 @@ def run_batch(seeds: Path, current: Path, seed: int, seconds: float) -> None:
             sys.exit(78)
 
 
-def _batch(folder: Path, number: int, seeds: Path, library: Path, seconds: float) -> Any:
+def _batch(
+    folder: Path, number: int, seeds: Path, library: Path, seconds: float
+) -> subprocess.Popen[bytes]:
     own = folder / str(number)
     own.mkdir()
     # The library for exceptions, too: a sanitizer looks for what it replaces as it starts.
@@ -154,7 +156,8 @@ def run(minutes: float, processes: int, seed: int, folder: Path) -> Summary:
         for number, data in enumerate(reader_named("ptx").seeds()):
             (seeds / f"{number:04}").write_bytes(data)
         until = time.monotonic() + 60 * minutes
-        number, running = seed * 100_000, {}
+        number = seed * 100_000
+        running: dict[int, subprocess.Popen[bytes]] = {}
         while running or time.monotonic() < until - 2:
             while len(running) < processes and (rest := until - time.monotonic()) > 2:
                 number += 1
@@ -206,7 +209,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options.add_argument("--batch", nargs=4, help=argparse.SUPPRESS)
     asked = options.parse_args(words)
     if asked.batch is not None:
-        machine.machine_library = lambda: asked.folder
+        setattr(machine, "machine_library", lambda: asked.folder)  # noqa: B010 (imported there)
         seeds, current, seed, seconds = asked.batch
         run_batch(Path(seeds), Path(current), int(seed), float(seconds))
         return 0

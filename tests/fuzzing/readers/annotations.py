@@ -30,11 +30,12 @@ _PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma (.*(?:\\\n.*)*)$", re.MULTILINE)
 PIECES = sorted(
     word_set(
         r"""
-    cutune kernel add block( x: y: z: 8..1024 32, 64 ) data( n m p->n p.n where( x * y <= 1024 grid(
-    ceil(n / x), ceil(m / y) tune( mode: step: block: 0, 1, 2 0..15 region begin end ignore shared(
-    copies warps stride kernel_info_size_param_idx_add kernel_info_dim_add = 1 2 3 and or not == !=
-    <= >= < > + - * / % ( ) , : ; .. . "a" 'a' 1e999 1e-999 99999999999999999999 0x10 -1 0 1/0 {} [ ]
-    min( max( floor( pure assume( given( values( TILE macro( constant( T<int> ::a a::b
+    cutune kernel add block( x: y: z: 8..1024 32, 64 ) data( n m p->n p.n where( x * y <= 1024
+    grid( ceil(n / x), ceil(m / y) tune( mode: step: block: 0, 1, 2 0..15 region begin end ignore
+    shared( copies warps stride kernel_info_size_param_idx_add kernel_info_dim_add = 1 2 3 and or
+    not == != <= >= < > + - * / % ( ) , : ; .. . "a" 'a' 1e999 1e-999 99999999999999999999 0x10 -1
+    0 1/0 {} [ ] min( max( floor( pure assume( given( values( TILE macro( constant( T<int> ::a
+    a::b
     """
     )
 )

@@ -27,13 +27,13 @@ PIECES = sorted(
     word_set(
         r"""
     <<< >>> << < >> > <<<1,1>>>(); ( ) { } [ ] ; , : ? . -> :: = == != && || ! ~ ++ -- += <<= # ##
-    " ' R"( )" R"x( L' u8" /* */ // \\ #if #endif #else #elif #define
-    #pragma cutune ignore region kernel block(x: data( __global__ __device__ __shared__
-    template template<typename <T> <int,4> __launch_bounds__( 128, dim3 const static extern typedef
-    threadIdx.x blockIdx.x*blockDim.x+threadIdx.x gridDim blockDim.y __syncthreads(); if( if(i<n) else
-    for(;;) while( do switch case default: return break; continue; goto namespace struct class enum
-    union operator operator() lambda [=](int\ i){ auto asm volatile int unsigned long float size_t
-    using sizeof( 0 1 0x 08 1.f 1e 99999999999999999999 -1 n i a[i] *p &p a.b a->b (int) {}
+    " ' R"( )" R"x( L' u8" /* */ // \\ #if #endif #else #elif #define #pragma cutune ignore region
+    kernel block(x: data( __global__ __device__ __shared__ template template<typename <T> <int,4>
+    __launch_bounds__( 128, dim3 const static extern typedef threadIdx.x
+    blockIdx.x*blockDim.x+threadIdx.x gridDim blockDim.y __syncthreads(); if( if(i<n) else for(;;)
+    while( do switch case default: return break; continue; goto namespace struct class enum union
+    operator operator() lambda [=](int\ i){ auto asm volatile int unsigned long float size_t using
+    sizeof( 0 1 0x 08 1.f 1e 99999999999999999999 -1 n i a[i] *p &p a.b a->b (int) {}
     static_cast<int>( alignas( decltype( constexpr if constexpr( __device__\ int
     """
     )

@@ -39,7 +39,6 @@ PIECES = sorted(
     )
 )
 _SCRATCH = Scratch()
-_SESSION = Session(warn=lambda said: said.render())
 _H200 = DeviceProfile.named("h200")
 
 
@@ -76,6 +75,9 @@ def _diagnosed(
 
 def _said(diagnostic: Diagnostic) -> None:
     diagnostic.render()
+
+
+_SESSION = Session(warn=_said)
 
 
 def _as_models(path: Path) -> None:

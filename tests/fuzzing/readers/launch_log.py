@@ -16,10 +16,11 @@ from tests.fuzzing.reader import Reader, Scratch
 PIECES = sorted(
     word_set(
         r"""
-    "schema": cutune-launch-1 cutune-cut-1 cutune-findings-1 "sequence": "site": null "kernel": "grid":
-    "block": [1,1,1] [1,2] "parameters": "00ff" "zz" "pointers": "counters": "blocks": "sites":
-    "members": "hazard": "text": "count": "line": "findings": "module": "thread": "access": "a.ptx"
-    1 -1 0 1e999 99999999999999999999999 0.5 NaN Infinity true [] {} "" , : " { } [ ] \n \ud800
+    "schema": cutune-launch-1 cutune-cut-1 cutune-findings-1 "sequence": "site": null "kernel":
+    "grid": "block": [1,1,1] [1,2] "parameters": "00ff" "zz" "pointers": "counters": "blocks":
+    "sites": "members": "hazard": "text": "count": "line": "findings": "module": "thread":
+    "access": "a.ptx" 1 -1 0 1e999 99999999999999999999999 0.5 NaN Infinity true [] {} "" , : " {
+    } [ ] \n \ud800
     """
     )
 )

@@ -20,16 +20,17 @@ from tests.property.test_hostile_ptx import TEXT
 PIECES = sorted(
     word_set(
         r"""
-    .visible .entry .func .param .u64 .u32 .s32 .b32 .b64 .f32 .f64 .pred .reg .shared .global .const
-    .local .align 4 8 16 .b8 a[128] = { } ( ) ; , [ ] %r1 %rd1 %f1 %p1 %r999 %rd<9>; @%p1 @!%p1 bra
-    $L_end: $L_end ret; exit; trap; bar.sync 0; mov.u32 %tid.x %ctaid.x %ntid.x %nctaid.x ld.global.f32
-    st.global.v4.f32 ld.param.u64 cvta.to.global.u64 add.s32 mul.wide.s32 mad.lo.s32 setp.ge.s32
-    selp.b32 shfl.sync.down.b32 vote.sync.ballot.b32 atom.global.add.f32 atom.shared.cas.b32 red
-    cvt.rn.f32.s32 rcp.rn.f32 div.rn.f32 sqrt sin.approx.f32 bfe.u32 prmt.b32 lop3.b32 popc brx.idx
-    call.uni call ld.shared.u32 st.shared.u32 fma.rn.f32 membar.gl; 0f3F800000 0d3FF0000000000000
-    0f -1 1e999 99999999999999999999 0x7fffffff 0 31 .version 8.0 .target sm_80 .address_size 64
-    .loc 1 .file .extern .weak .maxntid .reqntid .minnctapersm .pragma tex.2d mma.sync wmma ldmatrix
-    cp.async mbarrier match activemask nanosleep clock64 %clock64 %laneid %warpid vprintf .alias
+    .visible .entry .func .param .u64 .u32 .s32 .b32 .b64 .f32 .f64 .pred .reg .shared .global
+    .const .local .align 4 8 16 .b8 a[128] = { } ( ) ; , [ ] %r1 %rd1 %f1 %p1 %r999 %rd<9>; @%p1
+    @!%p1 bra $L_end: $L_end ret; exit; trap; bar.sync 0; mov.u32 %tid.x %ctaid.x %ntid.x
+    %nctaid.x ld.global.f32 st.global.v4.f32 ld.param.u64 cvta.to.global.u64 add.s32 mul.wide.s32
+    mad.lo.s32 setp.ge.s32 selp.b32 shfl.sync.down.b32 vote.sync.ballot.b32 atom.global.add.f32
+    atom.shared.cas.b32 red cvt.rn.f32.s32 rcp.rn.f32 div.rn.f32 sqrt sin.approx.f32 bfe.u32
+    prmt.b32 lop3.b32 popc brx.idx call.uni call ld.shared.u32 st.shared.u32 fma.rn.f32 membar.gl;
+    0f3F800000 0d3FF0000000000000 0f -1 1e999 99999999999999999999 0x7fffffff 0 31 .version 8.0
+    .target sm_80 .address_size 64 .loc 1 .file .extern .weak .maxntid .reqntid .minnctapersm
+    .pragma tex.2d mma.sync wmma ldmatrix cp.async mbarrier match activemask nanosleep clock64
+    %clock64 %laneid %warpid vprintf .alias
     """
     )
 )
@@ -61,7 +62,9 @@ def seeds() -> Iterator[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "a.ptx"
         for path in sorted(path for pattern in SOURCES for path in ROOT.glob(pattern)):
-            words = [nvcc.path, "-ptx", "-arch=compute_80", path, "-o", output]
+            words = [
+                str(one) for one in (nvcc.path, "-ptx", "-arch=compute_80", path, "-o", output)
+            ]
             subprocess.run(words, check=True, capture_output=True)
             yield from _parts(output.read_text("latin-1"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from cutune.core.diagnostics import CutuneError
@@ -55,7 +55,7 @@ def seeds() -> Iterator[bytes]:
     yield _space({**texts, "mode": "['fast', 'slow']"}, _CONDITIONS)
 
 
-def _space(values: dict[str, object], conditions: object) -> bytes:
+def _space(values: Mapping[str, object], conditions: object) -> bytes:
     assert isinstance(conditions, (list, tuple))
     parameters = [{"Name": name, "Type": "int", "Values": one} for name, one in values.items()]
     listed = [{"Parameters": list(values), "Expression": text} for text in conditions]
