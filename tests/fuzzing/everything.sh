@@ -8,7 +8,7 @@ mkdir -p "$found"
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 
 fuzz() {
-    timeout 515 python3 -m tests.fuzzing "$1" --minutes 7.5 --processes 4 --seed "$2" \
+    timeout 515 python3 -m tests.fuzzing "$1" --minutes 7.4 --processes 4 --seed "$2" \
         "$found/$1" > "$found/$1.txt" 2>&1 &
 }
 
@@ -21,7 +21,7 @@ if [ "$2" = 1 ]; then
     fuzz cuda 100; fuzz ptx 200; fuzz annotations 300; fuzz json 400
     (build; timeout 500 python3 -m tests.kills "${TMPDIR:-/tmp}/kills" --kills 30 --processes 6 \
         --seconds 400; mkdir -p "$found/kills"
-    cd "${TMPDIR:-/tmp}/kills" && tar cf - */report.json */*/finding-* | tar xf - -C "$found/kills"
+    cd "${TMPDIR:-/tmp}/kills" && tar cf - */report.json $(ls -d */*/finding-* 2>/dev/null) | tar xf - -C "$found/kills"
     ) > "$found/kills.txt" 2>&1 &
 else
     fuzz csv 500; fuzz ncu 600; fuzz t1 700; fuzz launch-log 800

@@ -6,6 +6,8 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
@@ -35,7 +37,7 @@ PIECES = sorted(
     )
 )
 #: Kernels whose PTX is mutated.
-SOURCES = ("tests/kernels/*.cu", "samples/polybench/[a-g]*.cu")
+SOURCES = ("tests/kernels/*.cu", "samples/polybench/gemm.cu")
 _PARTS = re.compile(r"^(?=\.(?:visible|weak|entry|func|extern \.func))", re.MULTILINE)
 
 
@@ -56,17 +58,21 @@ def seeds() -> Iterator[bytes]:
     """A small module, and each function of compiled ones that is understood by itself."""
     yield TEXT.encode()
     try:
-        nvcc = find_nvcc()
+        nvcc = str(find_nvcc().path)
     except CutuneError:  # no compiler: the small one has to do
         return
+    paths = sorted(path for pattern in SOURCES for path in ROOT.glob(pattern))
+    with ThreadPoolExecutor() as pool:
+        for text in pool.map(partial(_compiled, nvcc), paths):
+            yield from _parts(text)
+
+
+def _compiled(nvcc: str, path: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "a.ptx"
-        for path in sorted(path for pattern in SOURCES for path in ROOT.glob(pattern)):
-            words = [
-                str(one) for one in (nvcc.path, "-ptx", "-arch=compute_80", path, "-o", output)
-            ]
-            subprocess.run(words, check=True, capture_output=True)
-            yield from _parts(output.read_text("latin-1"))
+        words = [nvcc, "-ptx", "-arch=compute_80", str(path), "-o", str(output)]
+        subprocess.run(words, check=True, capture_output=True)
+        return output.read_text("latin-1")
 
 
 def _parts(text: str) -> Iterator[bytes]:
