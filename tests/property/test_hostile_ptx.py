@@ -6,6 +6,7 @@ import random
 
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.ptx.types import PtxError
+from cutune.proof.compiled import proven
 
 TEXT = """\
 .version 8.0
@@ -75,3 +76,20 @@ def test_what_is_not_understood_is_said() -> None:
         except PtxError as error:
             assert error.reason
     assert 0 < understood < 300
+
+
+def test_entries_that_are_not_understood_are_not_proven() -> None:
+    """Operands that lack: nothing is raised, and where they are needed the entry is refused."""
+    lines = [one for one in TEXT.splitlines() if not one.strip().startswith(("bar", "atom"))]
+    (proof,) = proven(["\n".join(lines)], lambda _: True).proofs["k"]
+    assert proof.refused is None
+    refused: set[str] = set()
+    lacking = [(i, one.rpartition(",")[0]) for i, one in enumerate(lines) if "%" in one]
+    for number, head in lacking:
+        if not head:
+            continue
+        text = "\n".join([*lines[:number], f"{head};", *lines[number + 1 :]])
+        for found in proven([text], lambda _: True).proofs.values():
+            if found[0].refused is not None:
+                refused.add(head.split()[0])
+    assert {"ld.param.u64", "mul.wide.s32", "setp.ge.s32", "ld.global.f32"} <= refused

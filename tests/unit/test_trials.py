@@ -7,6 +7,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
@@ -126,6 +128,25 @@ def test_entries_of_another_kind_are_skipped(tmp_path: Path) -> None:
     said: list[Diagnostic] = []
     assert Trials(path, ORIGIN, said.append).load().known(TRIAL) == ENDED
     assert [one.code.number for one in said] == ["CT006"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"trial": ["a"]}, {"event": "none"}, {"sizes": 5}, {"configuration": {"tile": [1]}}],
+    ids=str,
+)
+def test_an_entry_that_is_damaged_is_skipped(tmp_path: Path, changes: dict[str, object]) -> None:
+    path = tmp_path / "trials.jsonl"
+    kept = trials(path)
+    kept.begin(TRIAL)
+    kept.end(TRIAL, ENDED)
+    entry = json.loads(path.read_text().splitlines()[0])
+    with path.open("a") as file:
+        file.write(json.dumps({**entry, **changes}) + "\n")
+    said: list[Diagnostic] = []
+    assert Trials(path, ORIGIN, said.append).load().known(TRIAL) == ENDED
+    assert len(read_trials(path, ORIGIN, "collect", said.append)) == 1
+    assert [one.code.number for one in said] == ["CT006"] * 2
 
 
 def test_parameters_without_effect_are_told() -> None:
