@@ -95,7 +95,7 @@ def _results() -> Results:
 
 
 def _json(document: object) -> bytes:
-    return json.dumps(document).encode()
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _lines(*entries: object) -> bytes:

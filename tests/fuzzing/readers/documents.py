@@ -136,4 +136,4 @@ _OF_WORKSPACES: tuple[Callable[[Workspace], object], ...] = (
     *(_lending, connect, lambda workspace: model_digests(workspace, ["/app.cu"])),
 )
 
-READER = Reader(check, seeds, PIECES, 32_000)
+READER = Reader(check, seeds, PIECES, 40_000)
