@@ -19,6 +19,7 @@ from tests.kills import WORKS
 def test_seeds_and_mutations_of_them_are_read(name: str) -> None:
     reader = reader_named(name)
     for number, seed in enumerate(islice(reader.seeds(), 5)):
+        assert len(seed) <= reader.most_bytes
         assert failure_of(seed, reader.check) is None
         data = reader.mutated(seed, number, reader.most_bytes)
         assert len(data) <= reader.most_bytes and failure_of(data, reader.check) is None
