@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import run_folder
 from cutune.core.workspace import Workspace, append_text
 from cutune.device.present import named_devices
 from cutune.nvcc.command import Command, Item
@@ -35,6 +36,7 @@ from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.architectures import EMULATED as EMULATED_ARCHITECTURE
 from cutune.toolchain.architectures import Begun
+from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
 from cutune.unchanged.inputs import Question
@@ -69,13 +71,20 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             made = (os.path.abspath(path) for path in command.outputs())
             append_text(Path(named), "".join(f"{path}\n" for path in made))
         shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
+        elsewhere = _dependencies_elsewhere(command) if shadows else ""
+    except CompilerKilled as error:
+        print(error.diagnostic.render(), file=sys.stderr)
+        return 128 + error.signal
     except Exception as error:
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
-    elsewhere = _dependencies_elsewhere(command)
     words = with_copies(command, shadows, elsewhere)
     done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+    if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+        # That says nothing of the rewritten form, and is what make wants to know.
+        sys.stderr.buffer.write(done.stderr)
+        return _status(done.returncode)
     if done.returncode != 0:
         return _compile_original(launcher, command, done, settings.strict)
     sys.stdout.buffer.write(done.stdout)
@@ -88,11 +97,14 @@ def _dependencies_elsewhere(command: Command) -> str:
     """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
 
     Empty where that cannot be said: several files, or a name in a response file.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
     """
     files = command.dependency_files()
     named = [item for item in command.items if item.name == "dependency-output"]
     can_be_said = len(files) == 1 and all(item.first >= 0 for item in named)
-    return f"{files[0]}.{os.getpid()}.cutune" if can_be_said else ""
+    return str(run_folder() / "dependencies.d") if can_be_said else ""
 
 
 def _without_rewriting(

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
+from threading import Event, Timer
 from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.processes import end
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.shell_words import executed_word
@@ -43,6 +44,8 @@ _NO_MAIN = (
 )
 #: Runs of nvcc that have not ended.
 _RUNNING: list[subprocess.Popen[bytes]] = []
+#: Has this process ended some of them?
+_ENDED = Event()
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
     "nvidia-cuda-nvcc==13.0.*",
@@ -171,6 +174,7 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
+            refuse_killed(str(self.path), result.returncode, said)
             message = "\n".join([problem.message, said, _NO_MAIN * (_LACKS_MAIN in said)])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
@@ -219,6 +223,7 @@ class Nvcc:
             is_over = size > MOST_BYTES or not timer.is_alive()
             timer.cancel()
             if is_over:
+                _ENDED.set()
                 for running in (process, *_RUNNING):
                     end(running)
                 raise CutuneError(
@@ -302,6 +307,18 @@ _PHASE_FLAGS = frozenset(
         "--device-w",
     ]
 )
+
+
+def refuse_killed(program: str, status: int, said: str) -> None:
+    """Nothing is concluded from a compiler that somebody else has ended.
+
+    Raises:
+        CompilerKilled: CT714.
+    """
+    signal = ended_by(status, said)
+    if signal is not None and not _ENDED.is_set():
+        ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)
+        raise CompilerKilled(ended, signal)
 
 
 def run_step(

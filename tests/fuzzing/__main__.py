@@ -16,7 +16,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
     options.add_argument("reader", choices=READERS)
     options.add_argument("folder", nargs="?", type=Path, help="for findings and summary")
-    options.add_argument("--minutes", type=float, default=1.0, help="of each process")
+    options.add_argument("--minutes", type=float, default=1.0, help="of the clock, seeds included")
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--seed", type=int, default=1, help="of the first process")
     options.add_argument("--replay", type=Path, help="read this input, and say how it ends")

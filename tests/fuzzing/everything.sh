@@ -8,7 +8,7 @@ mkdir -p "$found"
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 
 fuzz() {
-    timeout 515 python3 -m tests.fuzzing "$1" --minutes 7.4 --processes 4 --seed "$2" \
+    timeout 515 python3 -m tests.fuzzing "$1" --minutes 7.7 --processes 4 --seed "$2" \
         "$found/$1" > "$found/$1.txt" 2>&1 &
 }
 
@@ -25,7 +25,7 @@ if [ "$2" = 1 ]; then
     ) > "$found/kills.txt" 2>&1 &
 else
     fuzz csv 500; fuzz ncu 600; fuzz t1 700; fuzz launch-log 800
-    timeout 515 python3 -m tests.fuzzing.native --minutes 5 --processes 5 --seed 1 \
+    timeout 515 python3 -m tests.fuzzing.native --minutes 7.5 --processes 5 --seed 1 \
         "$found/native" > "$found/native.txt" 2>&1 &
     (build; timeout 480 python3 -m tests.faults "${TMPDIR:-/tmp}/faults" --kills 50) \
         > "$found/faults.txt" 2>&1 &

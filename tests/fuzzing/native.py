@@ -148,6 +148,7 @@ def _found_by_compiler(name: str) -> str:
 
 def run(minutes: float, processes: int, seed: int, folder: Path) -> Summary:
     """Batches until the time is over."""
+    until = time.monotonic() + 60 * minutes
     folder.mkdir(parents=True, exist_ok=True)
     library, summary = checked_library(), Summary()
     with tempfile.TemporaryDirectory() as made:
@@ -155,7 +156,6 @@ def run(minutes: float, processes: int, seed: int, folder: Path) -> Summary:
         seeds.mkdir()
         for number, data in enumerate(reader_named("ptx").seeds()):
             (seeds / f"{number:04}").write_bytes(data)
-        until = time.monotonic() + 60 * minutes
         number = seed * 100_000
         running: dict[int, subprocess.Popen[bytes]] = {}
         while running or time.monotonic() < until - 2:

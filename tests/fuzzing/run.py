@@ -72,6 +72,7 @@ class _Worker:
 
 def run(reader: str, minutes: float, processes: int, seed: int, folder: Path) -> Summary:
     """Fuzz a reader, and write findings and summary into a folder."""
+    end = time.monotonic() + 60 * minutes
     folder.mkdir(parents=True, exist_ok=True)
     summary = Summary(reader)
     check = reader_named(reader).check
@@ -85,7 +86,7 @@ def run(reader: str, minutes: float, processes: int, seed: int, folder: Path) ->
             _Worker(reader, corpus, Path(made) / str(number), seed + number)
             for number in range(processes)
         ]
-        summary.restarts = _until(workers, time.monotonic() + 60 * minutes)
+        summary.restarts = _until(workers, end)
         summary.cpu_seconds = round(_cpu_of_children(), 1)
         summary.corpus = len(list(corpus.iterdir()))
         logs = [log for worker in workers for log in worker.logs()]

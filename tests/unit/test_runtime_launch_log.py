@@ -138,7 +138,8 @@ def test_the_result_as_json(tmp_path: Path) -> None:
 def test_what_the_device_does_not_write_is_left_out(
     tmp_path: Path, changes: dict[str, object]
 ) -> None:
-    assert len(read(tmp_path, line() + line(**changes) + "[" * 100_000 + "\n" + line())) == 2
+    damaged = json.dumps({**json.loads(line()), **changes}) + "\n"
+    assert len(read(tmp_path, line() + damaged + "[" * 100_000 + "\n" + line())) == 2
 
 
 FOUND = {
