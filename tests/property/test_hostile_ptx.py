@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.ptx.types import PtxError
 from cutune.proof.compiled import proven
@@ -93,3 +95,16 @@ def test_entries_that_are_not_understood_are_not_proven() -> None:
             if found[0].refused is not None:
                 refused.add(head.split()[0])
     assert {"ld.param.u64", "mul.wide.s32", "setp.ge.s32", "ld.global.f32"} <= refused
+
+
+def test_words_that_an_instruction_needs() -> None:
+    """Without them it is refused, also within what asks for the targets of calls."""
+    for text in (
+        "vote.sync.b32 %r5, %p1, -1;",
+        "shfl.sync.b32 %r5, %r1, 1, 31, -1;",
+        "call (%r5);",
+    ):
+        with pytest.raises(PtxError):
+            assemble(TEXT.replace("bar.sync 0;", text))
+        found = proven([TEXT.replace("bar.sync 0;", text)], lambda _: True)
+        assert all(one.refused is not None for proofs in found.proofs.values() for one in proofs)
