@@ -277,6 +277,7 @@ def check(work: Work, kills: int, seed: int, until: float, report: Report) -> No
             report.findings.append(f"{work.name}, seed {seed}: {finding}")
             kept = work.folder / f"finding-{len(report.findings)}"
             shutil.copytree(work.folder / "work", kept, ignore_dangling_symlinks=True)
+            shutil.copy(work.folder / "said", kept)
 
 
 def _left(work: Work) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.toolchain.nvcc import Nvcc, refuse_killed, run_step
+from cutune.toolchain.nvcc import Nvcc, run_step
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
 _VARIABLE = re.compile(r"(PATH|LD_LIBRARY_PATH|CICC_PATH|NVVMIR_LIBRARY_DIR)=(.*)")
@@ -99,7 +99,6 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
         reason = error.strerror or str(error)
         raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error
     if done.returncode != 0:
-        refuse_killed(command[0], done.returncode, done.stderr)
         reason = first_line(done.stderr or done.stdout)
         raise front_end_failed(reason or f"'{command[0]}' failed")
 

@@ -12,6 +12,8 @@ from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from cutune.core.diagnostics import Diagnostic
 
 _SIGNALS = {"Hangup": SIGHUP, "Interrupt": SIGINT, "Killed": SIGKILL, "Terminated": SIGTERM}
+#: A shell, by which nvcc runs its parts, adds this to the number of a signal.
+_IN_SHELL = 128
 _NAMED = "|".join(_SIGNALS)
 #: Of a part of the compiler, as nvcc and GCC say it; or of nvcc, as it says it of itself.
 _SAID = re.compile(
@@ -31,8 +33,9 @@ class CompilerKilled(KeyboardInterrupt):
 
 def ended_by(status: int, said: str) -> Signals | None:
     """The signal by which a compiler with this status, or a part of it, was ended by others."""
-    if -status in _SIGNALS.values():
-        return Signals(-status)
+    for number in (-status, status - _IN_SHELL):
+        if number in _SIGNALS.values():
+            return Signals(number)
     found = _SAID.search(said) if status != 0 else None
     if found is None:
         return None

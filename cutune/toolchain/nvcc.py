@@ -140,7 +140,8 @@ class Nvcc:
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return _ended(self._started(arguments, cwd, subprocess.PIPE), arguments)
+        started = self._started(arguments, cwd, subprocess.PIPE)
+        return _ended(started, [str(self.path), *arguments])
 
     def _started(
         self, arguments: Sequence[str], cwd: str | Path | None, errors: IO[bytes] | int
@@ -174,7 +175,6 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
-            refuse_killed(str(self.path), result.returncode, said)
             message = "\n".join([problem.message, said, _NO_MAIN * (_LACKS_MAIN in said)])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
@@ -238,6 +238,7 @@ class Nvcc:
             status = process.wait()
             errors.seek(0)
             said = errors.read().decode("latin-1")
+        refuse_killed(str(self.path), status, said)
         text = b"".join(chunks).decode("latin-1")
         return subprocess.CompletedProcess([*arguments], status, text, said)
 
@@ -342,13 +343,18 @@ def run_step(
 def _ended(
     process: subprocess.Popen[bytes], command: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Wait for it. Its output is decoded as latin-1, as sources are."""
+    """Wait for it. Its output is decoded as latin-1, as sources are.
+
+    Raises:
+        CompilerKilled: CT714.
+    """
     _RUNNING.append(process)
     try:
         output, errors = process.communicate()
     finally:
         _RUNNING.remove(process)
     texts = output.decode("latin-1"), errors.decode("latin-1")
+    refuse_killed(command[0], process.returncode, texts[1])
     return subprocess.CompletedProcess([*command], process.returncode, *texts)
 
 

@@ -97,6 +97,22 @@ def test_entries_that_are_not_understood_are_not_proven() -> None:
     assert {"ld.param.u64", "mul.wide.s32", "setp.ge.s32", "ld.global.f32"} <= refused
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("%r<6>", "%r<99999999999>"),
+        ("part[128]", "part[99999999999]"),
+        (".param .u64 k_param_0", ".param .align 8 .b8 k_param_0[99999999999]"),
+        (".align 4 .f32", ".align 99999999999 .f32"),
+        ("[%rd4+8]", f"[%rd4+{'9' * 40}]"),
+        ("bar.sync 0;", "{" * 20_000 + "bar.sync 0;"),
+    ],
+)
+def test_sizes_without_sense_are_refused_at_once(text: str, other: str) -> None:
+    with pytest.raises(PtxError):
+        assemble(TEXT.replace(text, other))
+
+
 def test_words_that_an_instruction_needs() -> None:
     """Without them it is refused, also within what asks for the targets of calls."""
     for text in (

@@ -6,6 +6,7 @@ is imported: the replacement libcudart starts this front end inside the user's r
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -30,6 +31,7 @@ NOT_UNDERSTOOD = (
     TypeError,
     AssertionError,
     RecursionError,
+    struct.error,  # a number that no word holds
 )
 
 
