@@ -7,6 +7,7 @@ originals, whose status and messages count.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import run_folder
-from cutune.core.workspace import Workspace, append_text
+from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.device.present import named_devices
 from cutune.nvcc.command import Command, Item
 from cutune.nvcc.dependencies import restore_dependencies
 from cutune.nvcc.lending import knows_others, lenders_of, lends, note
+from cutune.nvcc.options import STOPS_AT_OBJECT
 from cutune.nvcc.passing import run_instead
 from cutune.nvcc.settings import (
     EMULATED,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Options of the host compiler by which it names other files after the object.
+_NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
 #: The emulated device gets PTX, without options for real GPUs only.
 _REAL_TARGETS = frozenset(
     [
@@ -72,6 +76,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             append_text(Path(named), "".join(f"{path}\n" for path in made))
         shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
         elsewhere = _dependencies_elsewhere(command) if shadows else ""
+        whole = _object_elsewhere(command) if elsewhere else ""
     except CompilerKilled as error:
         print(error.diagnostic.render(), file=sys.stderr)
         return 128 + error.signal
@@ -79,7 +84,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
-    words = with_copies(command, shadows, elsewhere)
+    words = with_copies(command, shadows, elsewhere, whole)
     done = subprocess.run([*launcher, *words], capture_output=True, check=False)
     if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
         # That says nothing of the rewritten form, and is what make wants to know.
@@ -89,7 +94,13 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         return _compile_original(launcher, command, done, settings.strict)
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
-    _restore(command, shadows.values(), elsewhere)
+    try:
+        _restore(command, shadows.values(), elsewhere)
+        if whole:
+            replace_file(Path(command.outputs()[0]), Path(whole).read_bytes())
+    except CutuneError as error:
+        print(_said(error), file=sys.stderr)
+        return 1
     return 0
 
 
@@ -105,6 +116,21 @@ def _dependencies_elsewhere(command: Command) -> str:
     named = [item for item in command.items if item.name == "dependency-output"]
     can_be_said = len(files) == 1 and all(item.first >= 0 for item in named)
     return str(run_folder() / "dependencies.d") if can_be_said else ""
+
+
+def _object_elsewhere(command: Command) -> str:
+    """Where nvcc writes the object, which appears behind its dependency file, and whole.
+
+    A call that is killed between them leaves none that make takes for up to date. Empty where other
+    files are named after the object.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
+    """
+    named = [item for item in command.items if item.name == "output-file"]
+    can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
+    others = map(_NAMES_OTHERS.search, command.values("compiler-options"))
+    return str(run_folder() / "object.o") if can_be_said and not any(others) else ""
 
 
 def _without_rewriting(
