@@ -149,7 +149,7 @@ def test_what_an_earlier_build_was_is_forgotten(folder: Path) -> None:
         ("seen.json", "lending", seen_units),
         ("seen.json", "lending", connect),
     ],
-    ids=str,
+    ids=["unit", "launches", "seen", "connected"],
 )
 def test_notes_of_a_build_that_are_damaged_are_diagnosed(
     name: str, schema: str, read: Callable[[Workspace], object], tmp_path: Path
