@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
+from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program, Verdict
@@ -20,8 +21,8 @@ class SeenLaunch:
 
     site: SiteKey
     kernel: str
-    file: str
-    line: int
+    file: Text
+    line: Count
     is_tunable: bool
     reason: str = ""
     code: str = ""
@@ -30,11 +31,12 @@ class SeenLaunch:
         """As it is written."""
         return asdict(self)
 
-    @staticmethod
-    def from_json(entry: Json) -> SeenLaunch:
-        """As it was written."""
-        site = SiteKey(**entry["site"])
-        return SeenLaunch(**{**entry, "site": site})
+
+@dataclass(frozen=True)
+class SeenLaunches:
+    """The document with those of a source."""
+
+    launches: tuple[SeenLaunch, ...]
 
 
 def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:

@@ -17,6 +17,7 @@ from cutune.cli.options import parse
 from cutune.cli.usage.verbs import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.toolchain.killed import CompilerKilled
 
 #: Of what cannot be written: a full device, a quota, an error of the device.
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CutuneError as error:
         show(error.diagnostic)
         return 1
+    except CompilerKilled as error:
+        show(error.diagnostic)
+        return 128 + error.signal
     except KeyboardInterrupt:
         return 130
 

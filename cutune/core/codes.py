@@ -798,6 +798,11 @@ class Code(Enum):
         "the program with changed launches does not compile, but the original does: {reason}",
     )
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
+    COMPILER_KILLED = (
+        714,
+        ERROR,
+        "'{program}' was ended by {signal}, which says nothing of the program; call cutune again",
+    )
     NOT_PREPROCESSED = (
         703,
         WARNING,

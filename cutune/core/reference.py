@@ -501,6 +501,9 @@ MEANINGS: dict[Code, str] = {
     Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
     "the original does. `--keep FOLDER` keeps it.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.COMPILER_KILLED: "Somebody has sent a signal to the compiler, or the system has ended it "
+    "for want of memory. A build would go on without tuned launches otherwise. With less memory, "
+    "run fewer compilers at a time (`make -j`).",
     Code.FRONT_END_FAILED: "The host steps that `nvcc --dryrun` names could not be run, or their "
     "output was not understood. Launches are not tuned then. The reason is quoted.",
     Code.BUSY_WORKSPACE: (

@@ -11,6 +11,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 _LOCK = Lock()
 _PREFIX, _MARKER = "cutune-process-", "alive"
+#: Seconds after which nobody will mark a folder any more.
+_UNMARKED = 3600.0
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,10 @@ def _sweep(parent: Path) -> None:
         with suppress(OSError):
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
-            # Without a marker it is being made, or being removed.
-            with (path / _MARKER).open() as marker:
+            # Without a marker it is being made, or being removed; or whoever did that was killed.
+            if not (path / _MARKER).exists() and time.time() - path.stat().st_mtime < _UNMARKED:
+                continue
+            with (path / _MARKER).open("a") as marker:
                 fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
 

@@ -6,23 +6,24 @@ was compiled with -lineinfo. Findings at the same lines are merged and counted.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated
 
 from cutune.core.codes import ERROR, NOTE, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Location, Source, Span
-from cutune.emulator.launch_log import Triple
+from cutune.core.typed import Count, Text, one_of, parsed, typed
+from cutune.emulator.launch_log import EntryName, FilePath, Triple
 from cutune.toolchain.demangle import demangled
 
 SCHEMA = "cutune-findings-1"
+_Triple = tuple[Count, Count, Count]
 
 _CODES = MappingProxyType(
     {
@@ -151,31 +152,55 @@ def counted(findings: Iterable[Finding], shown: int) -> str:
 def _all(lines: Iterable[str]) -> Iterator[Finding]:
     for line in lines:
         try:
-            launch = json.loads(line)
+            entry = parsed(line)
+            if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
+                continue
+            launch = typed(_Checked, entry)
         except ValueError:  # the program was killed while it wrote
             continue
-        if launch.get("schema") != SCHEMA:
-            continue
-        for entry in launch["findings"]:
-            other = _party(launch["module"], entry, "other_") if "other_line" in entry else None
-            yield Finding(
-                _CODES[entry["hazard"]],
-                launch["kernel"],
-                _party(launch["module"], entry, ""),
-                other,
-                entry["text"],
-                entry["count"],
-            )
+        for one in launch.findings:
+            yield one.finding(launch)
 
 
-def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
-    place = _places(module).get(entry[f"{prefix}line"])
-    return Party(
-        place or Location(module, entry[f"{prefix}line"], 0),
-        _triple(entry[f"{prefix}block"]),
-        _triple(entry[f"{prefix}thread"]),
-        entry[f"{prefix}access"],
-    )
+@dataclass(frozen=True)
+class _Found:
+    """A hazard as the device writes it; without `other_line` it has one party."""
+
+    hazard: Annotated[str, one_of(*_CODES)]
+    text: Text
+    count: Count
+    line: Count
+    block: _Triple
+    thread: _Triple
+    access: Text
+    other_line: Count | None = None
+    other_block: _Triple = (0, 0, 0)
+    other_thread: _Triple = (0, 0, 0)
+    other_access: Text = ""
+
+    def finding(self, launch: _Checked) -> Finding:
+        """The finding of a launch."""
+        first = _party(launch.module, self.line, self.block, self.thread, self.access)
+        other = None
+        if self.other_line is not None:
+            place = (self.other_block, self.other_thread, self.other_access)
+            other = _party(launch.module, self.other_line, *place)
+        code = _CODES[self.hazard]
+        return Finding(code, launch.kernel, first, other, self.text, self.count)
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """What was found in a launch."""
+
+    kernel: EntryName
+    module: FilePath
+    findings: tuple[_Found, ...]
+
+
+def _party(module: str, line: int, block: Triple, thread: Triple, access: str) -> Party:
+    place = _places(module).get(line)
+    return Party(place or Location(module, line, 0), block, thread, access)
 
 
 @cache
@@ -227,11 +252,6 @@ def _placed(code: Code, message: str, place: Location) -> Diagnostic:
     start = source.line_start(place.line) + column
     word = re.match(r"\w+", line[column:])
     return Diagnostic(code, message, source, Span(start, start + (word.end() if word else 1)))
-
-
-def _triple(values: list[int]) -> Triple:
-    x, y, z = values
-    return x, y, z
 
 
 def _written(values: Triple) -> str:

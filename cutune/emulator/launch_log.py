@@ -5,23 +5,25 @@ The replacement libcudart writes it (native/runtime_log.cpp) when CUTUNE_LAUNCH_
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from cutune.core.typed import Count, Meta, SiteNumber, Small, parsed, require, typed
+from cutune.emulator.counters import site_counters
 
 SCHEMA = "cutune-launch-1"
 CUT_SCHEMA = "cutune-cut-1"
 
 Triple = tuple[int, int, int]
 
-_NO_COUNTERS: dict[str, Any] = {
-    "executed_blocks": None,
-    "working_threads": 0,
-    "blocks": [],
-    "sites": [],
-}
+#: A name of a symbol, a path: as processes and files can be named.
+EntryName = Annotated[str, Meta(pattern=r"\A[^\s\x00-\x1f\ud800-\udfff]*\Z")]
+FilePath = Annotated[str, Meta(pattern=r"\A[^\x00\ud800-\udfff]*\Z")]
+_Hexadecimal = Annotated[str, Meta(pattern=r"\A([0-9a-f]{2})*\Z")]
+#: The counters are unsigned words.
+_WORD = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,10 @@ class Pointer:
     `size`: bytes of the allocation that begins at `base`.
     """
 
-    offset: int
-    base: int
-    size: int
-    delta: int
+    offset: Small
+    base: Count
+    size: Count
+    delta: Count
 
 
 @dataclass(frozen=True)
@@ -122,42 +124,75 @@ def is_cut(path: Path) -> bool:
 
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
-    """The launches in order. An incomplete line, as a killed program leaves it, is ignored."""
+    """The launches in order. An incomplete line, as a killed program leaves it, is ignored.
+
+    So is what the device does not write.
+    """
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
-                entry = json.loads(line)
+                entry = parsed(line)
+                if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
+                    yield typed(_Launch, entry).record()
             except ValueError:
                 continue
-            if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
-                yield _record(entry)
 
 
-def _record(entry: dict[str, Any]) -> LaunchRecord:
-    counters = entry["counters"] or _NO_COUNTERS
-    return LaunchRecord(
-        sequence=entry["sequence"],
-        site=entry["site"],
-        kernel=entry["kernel"],
-        module=entry["module"],
-        grid=_triple(entry["grid"]),
-        block=_triple(entry["block"]),
-        shared=entry["shared"],
-        parameters=bytes.fromhex(entry["parameters"]),
-        pointers=tuple(Pointer(**pointer) for pointer in entry["pointers"]),
-        warp_instructions=entry["warp_instructions"],
-        thread_instructions=entry["thread_instructions"],
-        executed_blocks=counters["executed_blocks"],
-        working_threads=counters["working_threads"],
-        blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
-        sites=tuple(LoggedSite(site["site"], site) for site in counters["sites"]),
-        members=tuple(LoggedMember(*member) for member in entry["members"]),
-        signature=entry.get("signature", 0),
-    )
+@dataclass(frozen=True)
+class _Counters:
+    """What was counted of a launch."""
+
+    executed_blocks: Count | None = None
+    working_threads: Count = 0
+    blocks: tuple[tuple[Count, Count, Count], ...] = ()
+    sites: tuple[dict[str, int], ...] = ()
+
+    def logged_sites(self) -> tuple[LoggedSite, ...]:
+        """The counters of instructions, all of which have all."""
+        wanted = {"site", *(counter.name for counter in site_counters())}
+        for site in self.sites:
+            missing = next((name for name in wanted if name not in site), None)
+            require(missing is None, f"a site without `{missing}`")
+            require(all(0 <= value < _WORD for value in site.values()), "counters are words")
+        return tuple(LoggedSite(site["site"], site) for site in self.sites)
 
 
-def _triple(values: list[int]) -> Triple:
-    x, y, z = values
-    return x, y, z
+@dataclass(frozen=True)
+class _Launch:
+    """A launch as the device writes it."""
+
+    sequence: Count
+    site: SiteNumber | None
+    kernel: EntryName
+    module: FilePath
+    grid: tuple[Count, Count, Count]
+    block: tuple[Count, Count, Count]
+    shared: Count
+    parameters: _Hexadecimal
+    pointers: tuple[Pointer, ...]
+    warp_instructions: Count
+    thread_instructions: Count
+    counters: _Counters | None
+    members: tuple[tuple[Small, Small, Small, Small, bool], ...]
+    signature: int = 0
+
+    def record(self) -> LaunchRecord:
+        """The launch.
+
+        Raises:
+            ValueError: its counters are no words, or some are missing.
+        """
+        counters = self.counters or _Counters()
+        require(0 <= self.signature < _WORD, "`signature` is a word")
+        return LaunchRecord(
+            *(self.sequence, self.site, self.kernel, self.module, self.grid, self.block),
+            *(self.shared, bytes.fromhex(self.parameters), self.pointers),
+            *(self.warp_instructions, self.thread_instructions),
+            *(counters.executed_blocks, counters.working_threads),
+            tuple(LoggedBlock(*block) for block in counters.blocks),
+            counters.logged_sites(),
+            tuple(LoggedMember(*member) for member in self.members),
+            self.signature,
+        )

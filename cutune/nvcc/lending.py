@@ -12,14 +12,14 @@ them. An object relies on nothing: if other code than the proven one is linked, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.workspace import Json, Workspace, make_folder, read_document, write_document
+from cutune.core.workspace import Workspace, make_folder, read_typed, write_document
 from cutune.nvcc.unit_key import LENDS, UNITS
-from cutune.nvcc.units import CompiledSource, unit_of
+from cutune.nvcc.units import CompiledSource
 
 if TYPE_CHECKING:
     from cutune.frontend.program import Program
@@ -27,6 +27,20 @@ if TYPE_CHECKING:
 SCHEMA = "cutune-lending-1"
 _SEEN, _LENDERS = "seen.json", "lenders.json"
 _COMMAND = "cutune tune --make"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The kernels that a source has, and those that it lacks."""
+
+    unit: CompiledSource
+    has: frozenset[str]
+    lacks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Lenders:
+    lenders: tuple[CompiledSource, ...]
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
@@ -52,12 +66,11 @@ def connect(workspace: Workspace) -> bool:
     Raises:
         CutuneError: CT002.
     """
-    seen = [read_document(path, SCHEMA, _COMMAND) for path in _files(workspace, _SEEN)]
+    seen = _all_seen(workspace)
     for borrower in seen:
-        lacks = {*borrower["lacks"]}
-        lenders = [one for one in seen if one is not borrower and lacks & {*one["has"]}]
+        lenders = [one for one in seen if one is not borrower and borrower.lacks & one.has]
         if lenders:
-            document = {"lenders": [one["unit"] for one in lenders]}
+            document = {"lenders": [asdict(one.unit) for one in lenders]}
             write_document(_folder(workspace, borrower) / _LENDERS, SCHEMA, document)
         for lender in lenders:
             write_document(_folder(workspace, lender) / LENDS, SCHEMA, {})
@@ -66,8 +79,7 @@ def connect(workspace: Workspace) -> bool:
 
 def seen_units(workspace: Workspace) -> list[CompiledSource]:
     """The sources of the last instrumented build with kernels, or with launches, by their paths."""
-    documents = (read_document(path, SCHEMA, _COMMAND) for path in _files(workspace, _SEEN))
-    units = (unit_of(document["unit"]) for document in documents)
+    units = (one.unit for one in _all_seen(workspace))
     return sorted(units, key=lambda unit: (unit.folder, unit.source, unit.key))
 
 
@@ -76,7 +88,7 @@ def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSourc
     path = unit.own_workspace(workspace).folder / _LENDERS
     if not path.exists():
         return []
-    return [unit_of(entry) for entry in read_document(path, SCHEMA, _COMMAND)["lenders"]]
+    return list(read_typed(path, SCHEMA, _Lenders, _COMMAND).lenders)
 
 
 def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
@@ -101,5 +113,9 @@ def _files(workspace: Workspace, name: str) -> Iterator[Path]:
     return iter(sorted((workspace.folder / UNITS).glob(f"*/{name}")))
 
 
-def _folder(workspace: Workspace, seen: Json) -> Path:
-    return unit_of(seen["unit"]).own_workspace(workspace).folder
+def _all_seen(workspace: Workspace) -> list[_Seen]:
+    return [read_typed(path, SCHEMA, _Seen, _COMMAND) for path in _files(workspace, _SEEN)]
+
+
+def _folder(workspace: Workspace, seen: _Seen) -> Path:
+    return seen.unit.own_workspace(workspace).folder

@@ -7,6 +7,7 @@ originals, whose status and messages count.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Workspace, append_text
+from cutune.core.temporary import run_folder
+from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.device.present import named_devices
 from cutune.nvcc.command import Command, Item
 from cutune.nvcc.dependencies import restore_dependencies
 from cutune.nvcc.lending import knows_others, lenders_of, lends, note
+from cutune.nvcc.options import STOPS_AT_OBJECT
 from cutune.nvcc.passing import run_instead
 from cutune.nvcc.settings import (
     EMULATED,
@@ -34,6 +37,7 @@ from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.architectures import EMULATED as EMULATED_ARCHITECTURE
 from cutune.toolchain.architectures import Begun
+from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
 from cutune.unchanged.inputs import Question
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Options of the host compiler by which it names other files after the object.
+_NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
 #: The emulated device gets PTX, without options for real GPUs only.
 _REAL_TARGETS = frozenset(
     [
@@ -68,18 +74,32 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             made = (os.path.abspath(path) for path in command.outputs())
             append_text(Path(named), "".join(f"{path}\n" for path in made))
         shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
+        elsewhere = _dependencies_elsewhere(command) if shadows else ""
+        whole = _object_elsewhere(command) if elsewhere else ""
+    except CompilerKilled as error:
+        print(error.diagnostic.render(), file=sys.stderr)
+        return 128 + error.signal
     except Exception as error:
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
-    elsewhere = _dependencies_elsewhere(command)
-    words = with_copies(command, shadows, elsewhere)
+    words = with_copies(command, shadows, elsewhere, whole)
     done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+    if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+        # That says nothing of the rewritten form, and is what make wants to know.
+        sys.stderr.buffer.write(done.stderr)
+        return _status(done.returncode)
     if done.returncode != 0:
         return _compile_original(launcher, command, done, settings.strict)
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
-    _restore(command, shadows.values(), elsewhere)
+    try:
+        _restore(command, shadows.values(), elsewhere)
+        if whole:
+            replace_file(Path(command.outputs()[0]), Path(whole).read_bytes())
+    except CutuneError as error:
+        print(_said(error), file=sys.stderr)
+        return 1
     return 0
 
 
@@ -87,11 +107,29 @@ def _dependencies_elsewhere(command: Command) -> str:
     """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
 
     Empty where that cannot be said: several files, or a name in a response file.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
     """
     files = command.dependency_files()
     named = [item for item in command.items if item.name == "dependency-output"]
     can_be_said = len(files) == 1 and all(item.first >= 0 for item in named)
-    return f"{files[0]}.{os.getpid()}.cutune" if can_be_said else ""
+    return str(run_folder() / "dependencies.d") if can_be_said else ""
+
+
+def _object_elsewhere(command: Command) -> str:
+    """Where nvcc writes the object, which appears behind its dependency file, and whole.
+
+    A call that is killed between them leaves none that make takes for up to date. Empty where other
+    files are named after the object.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
+    """
+    named = [item for item in command.items if item.name == "output-file"]
+    can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
+    others = map(_NAMES_OTHERS.search, command.values("compiler-options"))
+    return str(run_folder() / "object.o") if can_be_said and not any(others) else ""
 
 
 def _without_rewriting(

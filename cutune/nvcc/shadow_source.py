@@ -114,11 +114,12 @@ def _renamed(header: Source) -> Source:
 
 
 def with_copies(
-    command: Command, shadows: dict[str, ShadowSource], dependencies: str = ""
+    command: Command, shadows: dict[str, ShadowSource], dependencies: str = "", made: str = ""
 ) -> list[str]:
     """The words of a command, its sources (by their path) replaced by their shadows.
 
-    `dependencies`: where the dependency file is to be written instead; empty: where it is.
+    `dependencies`, `made`: where the dependency file, and the object that it is about, are to be
+    written instead; empty: where they are.
     Response files are taken apart where what they hold is replaced.
     """
     tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
@@ -131,6 +132,8 @@ def with_copies(
             continue
         if item.name == "dependency-output" and dependencies:
             continue
+        if item.name == "output-file" and made:
+            continue
         if not item.name and item.value in shadows:
             words.append(shadows[item.value].path)
         elif tree and item.name in ("include-path", "pre-include"):
@@ -140,7 +143,11 @@ def with_copies(
     options = dict.fromkeys(o for shadow in shadows.values() for o in shadow.host_options)
     # One word each: ccache, which reads words, takes `-Xcompiler -iquote,src` apart.
     words += [f"-Xcompiler={option}" for option in options]
-    return [*words, "-MF", dependencies] if dependencies else words
+    words += ["-MF", dependencies] if dependencies else []
+    target = command.last("output-file") or ""
+    if made and command.last("dependency-target-name") is None:
+        words += ["-MT", target]
+    return [*words, "-o", made] if made else words
 
 
 def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cutune.core.typed import Meta, SiteNumber, Text
 from cutune.core.workspace import (
-    Json,
     Workspace,
     locked,
     make_folder,
-    read_document,
+    read_typed,
     write_document,
 )
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 SCHEMA = "cutune-unit-1"
 LAUNCHES_SCHEMA = "cutune-launches-1"
 _LAUNCHES = "launches.json"
+_COMMAND = "cutune tune --make"
+#: Names a folder.
+_Key = Annotated[str, Meta(pattern=r"(?a)\A\w{1,64}\Z")]
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,14 @@ class CompiledSource:
         variants: kernels with the names of those variants that the instrumented program has.
     """
 
-    source: str
-    folder: str
+    source: Text
+    folder: Text
     flags: tuple[str, ...]
-    key: str
-    first_site: int = 0
+    key: _Key
+    first_site: SiteNumber = 0
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: Launches that name the kernel that their arguments choose: ids among those of the unit.
-    by_arguments: tuple[int, ...] = ()
+    by_arguments: tuple[SiteNumber, ...] = ()
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
@@ -129,12 +132,11 @@ def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
     """The launches of all sources that the last instrumented build compiled."""
-    from cutune.analysis.seen import SeenLaunch
+    from cutune.analysis.seen import SeenLaunches
 
-    found = []
+    found: list[SeenLaunch] = []
     for path in sorted((workspace.folder / UNITS).glob(f"*/{_LAUNCHES}")):
-        document = read_document(path, LAUNCHES_SCHEMA, "cutune tune --make")
-        found += [SeenLaunch.from_json(entry) for entry in document["launches"]]
+        found += read_typed(path, LAUNCHES_SCHEMA, SeenLaunches, _COMMAND).launches
     return found
 
 
@@ -166,13 +168,4 @@ def _launches(unit: CompiledSource, workspace: Workspace) -> Path:
 
 def _read(workspace: Workspace) -> Iterator[CompiledSource]:
     for path in (workspace.folder / UNITS).glob("*/unit.json"):
-        yield unit_of(read_document(path, SCHEMA, "cutune tune --make"))
-
-
-def unit_of(entry: Json) -> CompiledSource:
-    """A unit as it was written."""
-    flags = tuple(entry["flags"])
-    # Those that lend kernels may be of an earlier version of cutune.
-    variants = tuple((kernel, tuple(names)) for kernel, names in entry.get("variants", ()))
-    place = entry["source"], entry["folder"], flags, entry["key"], entry["first_site"]
-    return CompiledSource(*place, variants, tuple(entry.get("by_arguments", ())))
+        yield read_typed(path, SCHEMA, CompiledSource, _COMMAND)

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import control_flow
 from cutune.emulator.ptx.taint import names
-from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
+from cutune.emulator.ptx.types import (
+    UNREADABLE,
+    Function,
+    Instruction,
+    Module,
+    Variable,
+)
 from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
@@ -185,7 +191,7 @@ def _proof(
         code, what = error.code, error.what
     except Irreducible:
         code, what = Code.NOT_PROVEN, "a loop with several entries"
-    except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
+    except UNREADABLE as error:
         code, what = Code.NOT_PROVEN, f"compiled code that is not read ({error})"
     refused = Refused(code, code.template.format(what=what))
     return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)

@@ -6,12 +6,13 @@ Takes an instrumented source and configurations, gives programs, or why they do 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from signal import SIGKILL
+from subprocess import CompletedProcess
 from threading import Lock
 
 from cutune.analysis.session import Session
@@ -24,12 +25,11 @@ from cutune.search.program_space import COMPILED, ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
+from cutune.toolchain.killed import CompilerKilled
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
-#: How nvcc says that itself, or one of its programs, was told to end.
-_INTERRUPTED = re.compile(
-    r"died due to signal (?:1|2|15)\b|^nvcc: (?:Terminated|Interrupt|Hangup)", re.MULTILINE
-)
+#: Of a compiler that is killed: the second time it is for want of memory.
+_ATTEMPTS = 2
 ValueSet = tuple[tuple[str, Value], ...]
 
 
@@ -104,16 +104,16 @@ class Builds:
         own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
             options = [*flags, *session.build_options(flags, self.target), *self._verbose]
-            done = session.nvcc.check(
-                [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
-            )
+            words = [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
+            done = _compiled(session, words)
             with writing(binary):
                 os.replace(own, binary)
+        except CompilerKilled as error:
+            if error.signal != SIGKILL:
+                raise
+            return Built(binary, error.diagnostic.message)
         except CutuneError as error:
-            said = error.diagnostic.message
-            if was_interrupted(said):
-                raise KeyboardInterrupt from error
-            return Built(binary, first_line(said))
+            return Built(binary, first_line(error.diagnostic.message))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
 
     @property
@@ -153,9 +153,20 @@ def first_line(message: str) -> str:
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
 
 
-def was_interrupted(message: str) -> bool:
-    """Was the compiler told to end, as by Ctrl-C? That says nothing of what it compiled."""
-    return _INTERRUPTED.search(message) is not None
+def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
+    """Once more where the compiler was killed.
+
+    Raises:
+        CutuneError: CT701.
+        CompilerKilled: killed twice, or told to end.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return session.nvcc.check(words)
+        except CompilerKilled as error:
+            if error.signal != SIGKILL:
+                raise
+    return session.nvcc.check(words)
 
 
 def _name(values: Mapping[str, Value]) -> str:

@@ -14,9 +14,10 @@ from enum import Enum
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cutune.core.diagnostics import Warn
+from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
@@ -259,6 +260,33 @@ def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[Re
     ]
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """The line of a trial that begins or is given up."""
+
+    event: Annotated[str, one_of("begin", "stop")]
+    trial: Symbol
+    how: str
+    sizes: Mapping[str, str]
+    configuration: Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class _AtEnd:
+    """The line of one that has ended."""
+
+    trial: Symbol
+    status: Annotated[str, one_of(*(one.value for one in Status))]
+    reason: str
+    measured: tuple[HostMeasurement, ...]
+    times: tuple[Quantity, ...]
+    code: str
+    final: bool
+    copied: bool = False
+    rules: str = ""
+    seconds: Quantity = 0.0
+
+
 def _entries(
     path: Path, origin: Origin, warn: Warn, command: str = ""
 ) -> Iterator[Mapping[str, Any]]:
@@ -268,6 +296,8 @@ def _entries(
         # Entries of both kinds are looked at whole, so that a torn one counts as such.
         if entry["event"] == "end":
             _ended(entry, origin)
+        else:
+            typed(_Begun, entry)
         return entry if entry["origin"] == wanted and entry["trial"] else None
 
     found = read_lines(path, SCHEMA, convert, command, warn)
@@ -275,15 +305,9 @@ def _entries(
 
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
-    measured: Sequence[Mapping[str, Any]] = entry["measured"]
+    measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
+    read = typed(_AtEnd, {**entry, "measured": measured})
     return Ended(
-        Status(entry["status"]),
-        entry["reason"],
-        tuple(HostMeasurement.from_json({**one, "origin": asdict(origin)}) for one in measured),
-        tuple(entry["times"]),
-        entry["code"],
-        entry["final"],
-        bool(entry.get("copied", False)),
-        str(entry.get("rules", "")),
-        float(entry.get("seconds", 0.0)),
+        *(Status(read.status), read.reason, read.measured, read.times, read.code),
+        *(read.final, read.copied, read.rules, read.seconds),
     )

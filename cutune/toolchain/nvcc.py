@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
+from threading import Event, Timer
 from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.processes import end
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.shell_words import executed_word
@@ -43,6 +44,8 @@ _NO_MAIN = (
 )
 #: Runs of nvcc that have not ended.
 _RUNNING: list[subprocess.Popen[bytes]] = []
+#: Has this process ended some of them?
+_ENDED = Event()
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
     "nvidia-cuda-nvcc==13.0.*",
@@ -137,7 +140,8 @@ class Nvcc:
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return _ended(self._started(arguments, cwd, subprocess.PIPE), arguments)
+        started = self._started(arguments, cwd, subprocess.PIPE)
+        return _ended(started, [str(self.path), *arguments])
 
     def _started(
         self, arguments: Sequence[str], cwd: str | Path | None, errors: IO[bytes] | int
@@ -224,6 +228,7 @@ class Nvcc:
             is_over = size > MOST_BYTES or not timer.is_alive()
             timer.cancel()
             if is_over:
+                _ENDED.set()
                 for running in (process, *_RUNNING):
                     end(running)
                 raise CutuneError(
@@ -238,6 +243,7 @@ class Nvcc:
             status = process.wait()
             errors.seek(0)
             said = errors.read().decode("latin-1")
+        refuse_killed(str(self.path), status, said)
         text = b"".join(chunks).decode("latin-1")
         return subprocess.CompletedProcess([*arguments], status, text, said)
 
@@ -312,6 +318,18 @@ _PHASE_FLAGS = frozenset(
 )
 
 
+def refuse_killed(program: str, status: int, said: str) -> None:
+    """Nothing is concluded from a compiler that somebody else has ended.
+
+    Raises:
+        CompilerKilled: CT714.
+    """
+    signal = ended_by(status, said)
+    if signal is not None and not _ENDED.is_set():
+        ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)
+        raise CompilerKilled(ended, signal)
+
+
 def run_step(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
@@ -333,13 +351,18 @@ def run_step(
 def _ended(
     process: subprocess.Popen[bytes], command: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Wait for it. Its output is decoded as latin-1, as sources are."""
+    """Wait for it. Its output is decoded as latin-1, as sources are.
+
+    Raises:
+        CompilerKilled: CT714.
+    """
     _RUNNING.append(process)
     try:
         output, errors = process.communicate()
     finally:
         _RUNNING.remove(process)
     texts = output.decode("latin-1"), errors.decode("latin-1")
+    refuse_killed(command[0], process.returncode, texts[1])
     return subprocess.CompletedProcess([*command], process.returncode, *texts)
 
 

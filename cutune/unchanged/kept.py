@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cutune.core.typed import parsed
 from cutune.core.workspace import Json, Workspace, make_folder, write_text
 from cutune.unchanged.digests import digest, file_digest, state
 from cutune.unchanged.inputs import UNKNOWN, Question, inputs_of
@@ -132,7 +133,7 @@ def model_digests(workspace: Workspace, sources: Sequence[str]) -> list[str]:
     """The models of a program's kernels in models.json; none where there are none."""
     own = {str(Path(path).resolve()) for path in sources}
     try:
-        entries = json.loads(workspace.models.read_bytes())["models"]
+        entries = parsed(workspace.models.read_bytes())["models"]
         return [_digest(entry) for entry in entries if entry["facts"]["origin"]["path"] in own]
     except (OSError, ValueError, KeyError, TypeError):
         return []

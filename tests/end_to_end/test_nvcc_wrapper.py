@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import STANDARD, cutune, run
 
 pytestmark = pytest.mark.nvcc
@@ -116,6 +117,21 @@ def test_a_failure_of_cutunes_own_leaves_the_program_as_it_is(project: Path) -> 
     (project / "kept.o").unlink()
     done = nvcc(project, *words, "--cutune-mode=instrument", "--cutune-strict")
     assert (done.returncode, (project / "kept.o").exists()) == (1, False)
+
+
+def test_a_compiler_that_is_killed_fails(project: Path, tmp_path: Path) -> None:
+    """Else make takes the original, compiled in its place, for the rewritten program."""
+    words = ("-c", "src/app.cu", "-o", "killed.o", "--cutune-mode=instrument")
+    for kills, killed in (('"-E"', "the first look at the source"), ("killed.o", "the last step")):
+        stand_in = tmp_path / "nvcc"
+        stand_in.write_text(
+            f'#!/bin/sh\nfor word; do case "$word" in {kills}) kill -9 $$;; esac; done\n'
+            f'exec {find_nvcc().path} "$@"\n'
+        )
+        stand_in.chmod(0o755)
+        done = nvcc(project, *words, f"--cutune-nvcc={stand_in}")
+        assert done.returncode == 128 + 9, killed
+        assert not (project / "killed.o").exists(), killed
 
 
 def test_a_project_is_tuned_by_its_own_makefile(

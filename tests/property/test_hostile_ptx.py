@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.ptx.types import PtxError
+from cutune.proof.compiled import proven
 
 TEXT = """\
 .version 8.0
@@ -75,3 +78,49 @@ def test_what_is_not_understood_is_said() -> None:
         except PtxError as error:
             assert error.reason
     assert 0 < understood < 300
+
+
+def test_entries_that_are_not_understood_are_not_proven() -> None:
+    """Operands that lack: nothing is raised, and where they are needed the entry is refused."""
+    lines = [one for one in TEXT.splitlines() if not one.strip().startswith(("bar", "atom"))]
+    (proof,) = proven(["\n".join(lines)], lambda _: True).proofs["k"]
+    assert proof.refused is None
+    refused: set[str] = set()
+    lacking = [(i, one.rpartition(",")[0]) for i, one in enumerate(lines) if "%" in one]
+    for number, head in lacking:
+        if not head:
+            continue
+        text = "\n".join([*lines[:number], f"{head};", *lines[number + 1 :]])
+        for found in proven([text], lambda _: True).proofs.values():
+            if found[0].refused is not None:
+                refused.add(head.split()[0])
+    assert {"ld.param.u64", "mul.wide.s32", "setp.ge.s32", "ld.global.f32"} <= refused
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("%r<6>", "%r<99999999999>"),
+        ("part[128]", "part[99999999999]"),
+        (".param .u64 k_param_0", ".param .align 8 .b8 k_param_0[99999999999]"),
+        (".align 4 .f32", ".align 99999999999 .f32"),
+        ("[%rd4+8]", f"[%rd4+{'9' * 40}]"),
+        ("bar.sync 0;", "{" * 20_000 + "bar.sync 0;"),
+    ],
+)
+def test_sizes_without_sense_are_refused_at_once(text: str, other: str) -> None:
+    with pytest.raises(PtxError):
+        assemble(TEXT.replace(text, other))
+
+
+def test_words_that_an_instruction_needs() -> None:
+    """Without them it is refused, also within what asks for the targets of calls."""
+    for text in (
+        "vote.sync.b32 %r5, %p1, -1;",
+        "shfl.sync.b32 %r5, %r1, 1, 31, -1;",
+        "call (%r5);",
+    ):
+        with pytest.raises(PtxError):
+            assemble(TEXT.replace("bar.sync 0;", text))
+        found = proven([TEXT.replace("bar.sync 0;", text)], lambda _: True)
+        assert all(one.refused is not None for proofs in found.proofs.values() for one in proofs)

@@ -388,3 +388,10 @@ void f(float *a, int n, void **args) {
     assert "no other grid would do" in told[1].message
     source = program.source
     assert [source.location(d.span.start).line for d in told if d.span is not None] == [8, 10]
+
+
+@pytest.mark.parametrize("end", [" = ", " = 4", " = 4,"])
+def test_a_constant_that_the_file_does_not_end(end: str) -> None:
+    program = program_of(f"#pragma cutune tune(TILE: 4, 8)\nconstexpr int TILE{end}")
+    assert "CT264" in [one.code.number for one in program.diagnostics]
+    assert program.constants == ()

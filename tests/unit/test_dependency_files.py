@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.temporary import run_folder
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
-from cutune.nvcc.rewriting import _dependencies_elsewhere
+from cutune.nvcc.rewriting import _dependencies_elsewhere, _object_elsewhere
 from cutune.nvcc.shadow_source import with_copies
 
 
@@ -25,9 +26,26 @@ from cutune.nvcc.shadow_source import with_copies
 def test_where_nvcc_writes_them(words: str, expected: str, others: str) -> None:
     command = Command.parse(words.split())
     elsewhere = _dependencies_elsewhere(command)
-    assert elsewhere.startswith(f"{expected}.") == bool(expected)
+    assert elsewhere.startswith(str(run_folder())) == bool(expected)
+    assert [*command.dependency_files()] == [expected] or not elsewhere
     given = ["-MF", elsewhere] if expected else []
     assert with_copies(command, {}, elsewhere) == [*others.split(), *given]
+
+
+def test_where_nvcc_writes_the_object() -> None:
+    for words, expected in (
+        ("-MD -c a.cu -o x.o", "-MD -c a.cu -MF D -MT x.o -o O"),
+        ("-MD -MT t -c a.cu -o x.o", "-MD -MT t -c a.cu -MF D -o O"),
+        ("-MD -c a.cu", "-MD -c a.cu -MF D"),
+        ("-MD a.cu -o x", "-MD a.cu -o x -MF D"),
+        ("-MD -Xcompiler -gsplit-dwarf -c a.cu -o x.o", ""),
+    ):
+        command = Command.parse(words.split())
+        made = _object_elsewhere(command)
+        assert made.startswith(str(run_folder())) == expected.endswith("-o O")
+        if expected:
+            given = with_copies(command, {}, "D", "O" if made else "")
+            assert given == expected.split()
 
 
 def test_the_users_file_is_replaced_at_once(tmp_path: Path) -> None:

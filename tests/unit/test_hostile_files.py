@@ -26,10 +26,10 @@ from cutune.fit.models_file import read_models
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
+from tests.documents import RECORDED, choices_document, models_document
 from tests.end_to_end.tuning import QUICK_FLAGS
 
 T = TypeVar("T")
-RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")
 MARKER = "strange"
 TEXTS = (
@@ -236,16 +236,6 @@ def run_all(texts: dict[str, str], folder: Path) -> None:
     assert ended.returncode == 0 and not ended.stderr, ended.stderr[:2000]
 
 
-def models_document() -> Any:
-    """A model with all that is emitted: arguments of one value, and a size that follows."""
-    document = json.loads((RECORDED / "add_models.json").read_text())
-    facts = document["models"][0]["facts"]
-    facts["held"] = [[4, 12]]
-    facts["tied"] = [["half", 5, f"({facts['parameters'][0]} + 1) / 2"]]
-    facts["kept"] = [["steps", 12]]
-    return document
-
-
 @pytest.mark.nvcc
 def test_no_file_gets_text_into_a_program_or_makes_it_undefined(tmp_path: Path) -> None:
     models = read_models(RECORDED / "add_models.json")
@@ -272,34 +262,6 @@ def test_no_file_gets_text_into_a_program_or_makes_it_undefined(tmp_path: Path) 
 
 
 PROGRAM = Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
-
-
-def choices_document() -> Any:
-    """Classifiers of two host integers, and of the blocks of `add`."""
-    entry = {"given": [], "measured": 3, "lowest": [8], "highest": [5000]}
-    blocks = [[32, 4, 1], [256, 1, 1]]
-    intervals = {**entry, "limits": [100], "configurations": blocks}
-    sizes = {"tunables": ["m", "p->k"], "sizes": ["grid.n", "q"], "given": [], "limit": 0.05}
-    points = {"points": [[8, 8], [5000, 8]], "configurations": [[4, 1], [8, 2]]}
-    ranges = {"lowest": [8, 8], "highest": [5000, 8]}
-    model = {"tunables": ["x", "y", "z"], "sizes": ["n"], "given": [], "limit": 0.05}
-    launches = {
-        "kernel": "add",
-        "device": H200.name,
-        "columns": ["n", "m", "T.x", "T.y", "T.z"],
-        "lowest": [8, 8, 8, 8, 1],
-        "highest": [5000, 5000, 5000, 5000, 1],
-        "links": [{"column": 1, "source": 0, "factor": 2, "offset": -3, "divisor": 1}],
-        "model": {**model, "choices": [intervals]},
-    }
-    origin = {"path": str(RECORDED / "add.cu"), "content": "0"}
-    return {
-        "schema": "cutune-choices/1",
-        "origin": origin,
-        "models": [{**sizes, "choices": [{**entry, **ranges, **points}]}],
-        "fixed": {"TILE": "none"},
-        "launches": {"origin": origin, "blocks": [launches]},
-    }
 
 
 def emit_choices(document: ChoicesDocument) -> str:

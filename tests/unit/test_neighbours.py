@@ -235,6 +235,9 @@ def test_repeated_measurements_give_their_median(tmp_path: Path) -> None:
         ("N,m,ms\n1,4,\n", [], "[CT542]"),
         ("N,m,ms\n1,4\n", [], "[CT542]"),
         ("", [], "[CT542]"),
+        ("N,m\n1,4,2,5\n", [], "has no column 'ms'; it has: N, m [CT540]"),
+        ("N,m,ms\n1,x\x0b\x85\x1c,2\n2,x,2\n", [], "t.csv:2:1: error: 'x"),
+        ("N,m,ms\n1,4\r5,2\n", [], "is no CSV: "),
         ("N,m,ms\n1,4,2\n", ["--where", "m"], "write --where precision=fp64 [CT545]"),
     ],
 )

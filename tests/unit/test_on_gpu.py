@@ -16,6 +16,7 @@ from cutune.collect.gpu.instrumented import (
 )
 from cutune.collect.gpu.ncu import Counters, explanation, ncu_options, parse, profile
 from cutune.collect.run import Run
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.fit.measurement.sweep import IN_PROGRAM
@@ -52,6 +53,21 @@ def test_counters_of_mvt() -> None:
     assert first.values["load_sectors"] == 16 * (512 * (32 + 1) + 4)
     assert first.values["registers"] == 20
     assert {c.kernel for c in counted} == {"mvt_kernel1", "mvt_kernel2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('"ID","Block Size"\n"0","(1, 1, 1)"\n', "no column 'Kernel Name'"),
+        ('"ID","Kernel Name","Grid Size","Block Size"\n"0","k","(1, 1)","(1, 1, 1)"\n', "shape"),
+        ('"ID","' + "x" * 200_000 + '"\n', "damaged: field larger than field limit"),
+    ],
+    ids=["column", "shape", "field"],
+)
+def test_another_table_of_ncu_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(CutuneError, match=reason) as refused:
+        parse(text)
+    assert refused.value.diagnostic.code is Code.NO_COUNTERS
 
 
 def test_thousands_separators_and_missing_metrics() -> None:

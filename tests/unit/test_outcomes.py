@@ -13,6 +13,7 @@ from cutune.cli.report.summary import summary_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
+from cutune.core.typed import typed
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.stages.outcomes import LaunchOutcome, Outcome, outcomes
@@ -42,7 +43,7 @@ def test_launches_are_written_and_read(program: Program) -> None:
         (8, True, ""),
         (9, False, "CT211"),
     ]
-    assert [SeenLaunch.from_json(one.to_json()) for one in seen] == seen
+    assert [typed(SeenLaunch, one.to_json()) for one in seen] == seen
 
 
 def test_each_launch_has_one_outcome(program: Program) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.frontend.launch_sites import SiteKey
+from cutune.nvcc.lending import connect, seen_units
 from cutune.nvcc.rewriting import OUTPUTS
+from cutune.nvcc.units import noted_launches, registered
 from cutune.stages import project as stage
 from cutune.stages.project import Project, tune_project
 
@@ -136,6 +139,29 @@ def test_what_an_earlier_build_was_is_forgotten(folder: Path) -> None:
     (unit / "seen.json").write_text("{}")
     assert refused(PROJECT, folder).diagnostic.code is Code.NOTHING_COMPILED
     assert [*unit.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "read"),
+    [
+        ("unit.json", "unit", registered),
+        ("launches.json", "launches", noted_launches),
+        ("seen.json", "lending", seen_units),
+        ("seen.json", "lending", connect),
+    ],
+    ids=["unit", "launches", "seen", "connected"],
+)
+def test_notes_of_a_build_that_are_damaged_are_diagnosed(
+    name: str, schema: str, read: Callable[[Workspace], object], tmp_path: Path
+) -> None:
+    unit = {"source": "a.cu", "folder": "/a", "flags": [], "key": "../..", "first_site": 0}
+    path = tmp_path / "units/key" / name
+    path.parent.mkdir(parents=True)
+    for entries in ({}, {**unit, "launches": [5], "unit": unit, "has": [], "lacks": []}):
+        path.write_text(json.dumps({"schema": f"cutune-{schema}-1", **entries}))
+        with pytest.raises(CutuneError) as damaged:
+            read(Workspace(tmp_path))
+        assert damaged.value.diagnostic.code is Code.DAMAGED_FILE
 
 
 def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:

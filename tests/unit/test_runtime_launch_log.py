@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from cutune.emulator.findings import read_findings
 from cutune.emulator.launch_log import (
     LaunchRecord,
     LoggedBlock,
@@ -108,3 +111,56 @@ def test_the_result_as_json(tmp_path: Path) -> None:
     assert data["schema"] == "cutune-run-1" and data["status"] == 0
     assert data["kernels"][0]["launches"] == 1
     assert data["kernels"][0]["sectors_per_request"] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sequence": "0"},
+        {"site": [1]},
+        {"kernel": 5},
+        {"kernel": "a\nb"},
+        {"kernel": "\ud800"},
+        {"module": "a\x00b"},
+        {"grid": [1, 1]},
+        {"block": [-1, 1, 1]},
+        {"parameters": "0x"},
+        {"pointers": [{"offset": 8}]},
+        {"members": [[1]]},
+        {"signature": 1 << 64},
+        {"warp_instructions": float("inf")},
+        {"counters": {"sites": [{"site": 1}]}},
+        {"counters": {"sites": [{**SITE, "sectors": -1}]}},
+        {"counters": {"blocks": [[1]]}},
+    ],
+    ids=str,
+)
+def test_what_the_device_does_not_write_is_left_out(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    damaged = json.dumps({**json.loads(line()), **changes}) + "\n"
+    assert len(read(tmp_path, line() + damaged + "[" * 100_000 + "\n" + line())) == 2
+
+
+FOUND = {
+    "hazard": "global_race",
+    "text": "4 bytes",
+    "count": 2,
+    "line": 7,
+    "block": [0, 0, 0],
+    "thread": [1, 0, 0],
+    "access": "store",
+}
+
+
+def test_findings_are_read_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "findings.jsonl"
+    head = {"schema": "cutune-findings-1", "kernel": "k", "module": "/none/a.ptx"}
+    damaged: tuple[dict[str, object], ...] = (
+        *({**FOUND, "hazard": "none"}, {**FOUND, "line": "7"}, {**FOUND, "block": [0]}),
+        *({**FOUND, "other_line": 8, "other_block": 5}, {}),
+    )
+    lines = [json.dumps({**head, "findings": [one]}) for one in (FOUND, *damaged, FOUND)]
+    path.write_text("\n".join([*lines, "5", "[", json.dumps({**head, "kernel": 5})]) + "\n")
+    (found,) = read_findings(path)
+    assert (found.kernel, found.count, found.first.place.line) == ("k", 4, 7)

@@ -52,6 +52,9 @@ def test_folders_of_killed_processes_are_swept_and_others_stay(tmp_path: Path) -
     ended(another)
     ended(alive)
     assert list(tmp_path.iterdir()) == [strange]
+    os.utime(strange, (0, 0))  # whoever made it was killed before it was marked
+    ended(started(tmp_path)[0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:

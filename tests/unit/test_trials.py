@@ -6,13 +6,17 @@ import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from signal import SIGINT, SIGKILL, SIGTERM
+
+import pytest
 
 from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.builds import Builds, Built, Effects, was_interrupted
+from cutune.search.builds import Builds, Built, Effects
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Ended, Status, Trial, Trials, read_measured, read_trials
+from cutune.toolchain.killed import ended_by
 from cutune.toolchain.nvcc import host_compiler
 
 ORIGIN = Origin("/a.cu", "0123")
@@ -128,6 +132,25 @@ def test_entries_of_another_kind_are_skipped(tmp_path: Path) -> None:
     assert [one.code.number for one in said] == ["CT006"]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"trial": ["a"]}, {"event": "none"}, {"sizes": 5}, {"configuration": {"tile": [1]}}],
+    ids=str,
+)
+def test_an_entry_that_is_damaged_is_skipped(tmp_path: Path, changes: dict[str, object]) -> None:
+    path = tmp_path / "trials.jsonl"
+    kept = trials(path)
+    kept.begin(TRIAL)
+    kept.end(TRIAL, ENDED)
+    entry = json.loads(path.read_text().splitlines()[0])
+    with path.open("a") as file:
+        file.write(json.dumps({**entry, **changes}) + "\n")
+    said: list[Diagnostic] = []
+    assert Trials(path, ORIGIN, said.append).load().known(TRIAL) == ENDED
+    assert len(read_trials(path, ORIGIN, "collect", said.append)) == 1
+    assert [one.code.number for one in said] == ["CT006"] * 2
+
+
 def test_parameters_without_effect_are_told() -> None:
     """A makes a difference; B makes none; C does where A is 2; D was never compared."""
     with ThreadPoolExecutor(1) as pool:
@@ -143,17 +166,23 @@ def test_parameters_without_effect_are_told() -> None:
     assert builds.effects() == Effects(5, 3, ("B",))
 
 
-def test_a_compiler_that_is_told_to_end_has_not_failed() -> None:
-    """As nvcc 13.0 says it."""
-    told = ("nvcc error   : 'gcc' died due to signal 2 \n", "nvcc: Terminated\n\nCompilation ter")
+def test_a_compiler_that_is_ended_has_not_failed() -> None:
+    """As nvcc 13.0 and GCC say it."""
+    told = {
+        "nvcc error   : 'gcc' died due to signal 2 \n": SIGINT,
+        "nvcc: Terminated\n\nCompilation ter": SIGTERM,
+        "nvcc error   : 'cicc' died due to signal 9 (Kill signal)": SIGKILL,
+        "gcc: fatal error: Killed signal terminated program cc1plus\ncompilation ter": SIGKILL,
+    }
     own = (
         "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)",
         "a.cu: error: 2",
+        "a.cu:1:10: fatal error: b.h: No such file\ncompilation terminated.",
     )
-    memory = "nvcc error   : 'cicc' died due to signal 9 (Kill signal)"
-    missing = "a.cu:1:10: fatal error: b.h: No such file\ncompilation terminated."
-    assert all(map(was_interrupted, told))
-    assert not any(map(was_interrupted, (*own, memory, missing)))
+    for said, signal in told.items():
+        assert ended_by(1, said) is signal and ended_by(0, said) is None
+    assert not any(ended_by(1, said) for said in own)
+    assert ended_by(-SIGKILL, "") is SIGKILL and ended_by(-11, "") is None
 
 
 def test_code_is_the_same_where_only_names_differ(tmp_path: Path) -> None:

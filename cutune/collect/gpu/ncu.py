@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -34,6 +36,8 @@ METRICS = {
     "static_shared_bytes": "launch__shared_mem_per_block_static",
     "dynamic_shared_bytes": "launch__shared_mem_per_block_dynamic",
 }
+_COLUMNS = ("Kernel Name", "Grid Size", "Block Size")
+_SHAPE = re.compile(r"\((\d{1,10}), *(\d{1,10}), *(\d{1,10})\)", re.ASCII)
 SECONDS = 1800
 #: Messages of ncu and their meaning.
 PROBLEMS = {
@@ -92,16 +96,30 @@ def explanation(said: str) -> str | None:
 
 
 def parse(text: str) -> list[Counters]:
-    """The launches in ncu's output, among what the program printed; columns are found by name."""
+    """The launches in ncu's output, among what the program printed; columns are found by name.
+
+    Raises:
+        CutuneError: CT429 where its table is another one than expected.
+    """
     rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
     header: list[str] = []
     found = []
-    for row in rows:
-        if row[0] == "ID":
-            header = row
-        elif header and len(row) == len(header) and row[0].isdigit():
-            found.append(_counters(dict(zip(header, row, strict=True))))
+    try:
+        for row in rows:
+            if row[0] == "ID":
+                header = _checked(row)
+            elif header and len(row) == len(header) and row[0].isdigit():
+                found.append(_counters(dict(zip(header, row, strict=True))))
+    except csv.Error as error:
+        raise _failed(f"its table is damaged: {error}") from error
     return found
+
+
+def _checked(header: list[str]) -> list[str]:
+    missing = next((name for name in _COLUMNS if name not in header), None)
+    if missing is not None:
+        raise _failed(f"its table has no column '{missing}': is this another version of ncu?")
+    return header
 
 
 def _counters(row: Mapping[str, str]) -> Counters:
@@ -109,16 +127,21 @@ def _counters(row: Mapping[str, str]) -> Counters:
     for name, metric in METRICS.items():
         text = row.get(metric, "").replace(",", "")
         try:
-            values[name] = float(text)
+            number = float(text)
         except ValueError:
             continue  # the GPU does not have this counter
-    kernel = row["Kernel Name"].partition("(")[0]
-    return Counters(kernel, _triple(row["Grid Size"]), _triple(row["Block Size"]), values)
+        if isfinite(number):
+            values[name] = number
+    name, grid, block = (row[column] for column in _COLUMNS)
+    return Counters(name.partition("(")[0], _triple(grid), _triple(block), values)
 
 
 def _triple(text: str) -> Block:
     """`(32, 8, 1)`"""
-    return as_block([int(number) for number in text.strip("()").split(",")])
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise _failed(f"its table has {text[:40]!r} where a shape should be")
+    return as_block([int(number) for number in match.groups()])
 
 
 def _last_line(text: str) -> str:

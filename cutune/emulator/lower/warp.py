@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cutune.emulator.lower.encoder import NEGATED, NO_REGISTER, FunctionEncoder
 from cutune.emulator.lower.opcodes import bits_type
-from cutune.emulator.ptx.types import Instruction
+from cutune.emulator.ptx.types import Instruction, first_of
 
 _EVERYONE = 0xFFFFFFFF
 _REDUCTIONS = {"popc": 1, "and": 2, "or": 3}
@@ -14,7 +14,7 @@ _REDUCTIONS = {"popc": 1, "and": 2, "or": 3}
 
 def _shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`shfl.sync.mode.b32 d|p, a, b, c, membermask`."""
-    mode = next(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
+    mode = first_of(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
     names = [name.strip() for name in instruction.operands[0].split("|")]
     a, b, c = (encoder.source(text, "b32") for text in instruction.operands[1:4])
     encoder.emit(
@@ -29,7 +29,7 @@ def _shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
 
 def _vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`vote.sync.mode.type d, {!}a, membermask`; without `.sync` all lanes are members."""
-    mode = next(m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot"))
+    mode = first_of(m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot"))
     target, value, *members = instruction.operands
     kind = "b32" if mode == "ballot" else "pred"
     encoder.emit(
@@ -92,7 +92,7 @@ def barrier(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> 
         expected = encoder.source(operands[1], "u32") if len(operands) > 1 else everyone
         encoder.emit("barrier", a=number, b=expected, x=resume)
         return
-    operation = next(m for m in modifiers if m in _REDUCTIONS)
+    operation = first_of(m for m in modifiers if m in _REDUCTIONS)
     target, number_text, *rest = operands
     encoder.emit(
         "barrier",

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError
+from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError, first_of
 
 _SUSPENDING = ("bar", "barrier", "call")
 _LEAVING = ("ret", "exit")
@@ -97,7 +97,7 @@ def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> li
 
 def call_target(instruction: Instruction) -> str:
     """The function (or register) that a call names: `call (results), target, (arguments)`."""
-    return next(x for x in instruction.operands if not x.startswith("("))
+    return first_of(x for x in instruction.operands if not x.startswith("("))
 
 
 class _Splitter:

@@ -47,6 +47,10 @@ _STATEMENT = re.compile(
 _TOP = re.compile(r"\s*((?:\.(?:visible|extern|weak|common)\s+)*)\.(\w+)")
 _VERSION = re.compile(r"^\s*\.version\b", re.MULTILINE)
 _REGISTERS = re.compile(r"\.reg\s*(?:\.(v\d)\s*)?\.(\w+)\s+(.*)", re.DOTALL)
+#: Of a function. Compilers give the largest kernels some ten thousand.
+_MOST_REGISTERS = 1 << 20
+#: Of inline assembly within inline assembly.
+_MOST_SCOPES = 64
 _REGISTER_RANGE = re.compile(rf"({_NAME})\s*(?:<\s*(\d+)\s*>)?$")
 _VARIABLE = re.compile(r"\.(local|shared|global|const|param)\b(.*)", re.DOTALL)
 _QUALIFIER = re.compile(r"\s*\.([\w:]+)(?:\s+(\d+)(?=[\s.]))?")
@@ -287,6 +291,8 @@ class _Parser:
                 name = _renamed(match["label"], scopes)
                 body.append(Label(name, (match["table"] or "").rstrip(";")))
             elif kind == "open":
+                if len(scopes) > _MOST_SCOPES:
+                    raise self.fail(match.start(kind), f"more than {_MOST_SCOPES} nested scopes")
                 scopes.append(self._labels_of_scope(position, len(body)))
             elif kind == "close":
                 scopes.pop()
@@ -333,6 +339,8 @@ class _Parser:
                 if found is None:
                     raise self.fail(position, f"register '{declarator}' not understood")
                 name, count = found.groups()
+                if count and len(registers) + int(count) > _MOST_REGISTERS:
+                    raise self.fail(position, f"more than {_MOST_REGISTERS} registers")
                 plain = [f"{name}{i}" for i in range(int(count))] if count else [name]
                 for each in plain:
                     registers[_declared(each, scopes, len(registers)) if nested else each] = kind

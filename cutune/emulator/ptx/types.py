@@ -6,7 +6,12 @@ is imported: the replacement libcudart starts this front end inside the user's r
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
 
 TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
@@ -26,6 +31,7 @@ NOT_UNDERSTOOD = (
     TypeError,
     AssertionError,
     RecursionError,
+    struct.error,  # a number that no word holds
 )
 
 
@@ -37,6 +43,21 @@ class PtxError(Exception):
         self.line = line
         self.source_line = source_line
         self.reason = reason
+
+
+def first_of(found: Iterable[T]) -> T:
+    """The first of words of an instruction of which it needs one.
+
+    Raises:
+        ValueError: it has none.
+    """
+    for one in found:
+        return one
+    raise ValueError("a word is missing")
+
+
+#: The same where a part of a module is read by itself.
+UNREADABLE = (PtxError, *NOT_UNDERSTOOD)
 
 
 @dataclass(frozen=True, slots=True)

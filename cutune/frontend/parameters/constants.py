@@ -128,7 +128,10 @@ def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
     index = pragma.index
     while (found := declared_constant(syntax, index)) is not None:
         own, first = found
-        end = next(i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
+        ends = (i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
+        end = next(ends, None)
+        if end is None:
+            return None
         texts = [token.text for token in syntax.tokens[first:end]]
         if own == name:
             is_one = texts and not {",", "{"} & {*texts}

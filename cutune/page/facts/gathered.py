@@ -13,6 +13,7 @@ from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.typed import Text, typed
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
@@ -75,23 +76,23 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
         known = _models(workspace)
         return [_subject(program, known) for program in session.load_all(files)]
     units = seen_units(workspace)
-    compiled = _compiled(workspace)
+    compiled = compiled_sources(workspace)
     known = _models(workspace) if units or compiled else models_in(workspace)
     subjects = [_unit(session, workspace, unit, known) for unit in units]
     for together in compiled:
         subjects += _together(session, together, known)
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)
-    alone = (_Compiled((path,)) for path in own if path not in read)
+    alone = (Compiled((path,)) for path in own if path not in read)
     return [*subjects, *(one for each in alone for one in _together(session, each, known))]
 
 
 @dataclass(frozen=True)
-class _Compiled:
+class Compiled:
     """Sources that a command compiled together, seen from its folder, with its flags."""
 
-    sources: tuple[str, ...]
-    folder: str = "."
+    sources: tuple[Text, ...]
+    folder: Text = "."
     flags: tuple[str, ...] = ()
 
     @property
@@ -100,13 +101,13 @@ class _Compiled:
         return [str((Path(self.folder) / source).resolve()) for source in self.sources]
 
 
-def _compiled(workspace: Workspace) -> list[_Compiled]:
+def compiled_sources(workspace: Workspace) -> list[Compiled]:
     """What commands compiled for this workspace; of those that share a source the last one."""
     if not workspace.commands.exists():
         return []
     command = "cutune tune"
     lines = read_lines(workspace.commands, COMMAND_SCHEMA, _as_compiled, command, lambda _: None)
-    found: list[_Compiled] = []
+    found: list[Compiled] = []
     taken: set[str] = set()
     for one in reversed([*lines]):
         if one.sources and taken.isdisjoint(one.paths):
@@ -115,8 +116,8 @@ def _compiled(workspace: Workspace) -> list[_Compiled]:
     return found[::-1]
 
 
-def _as_compiled(entry: Json) -> _Compiled:
-    return _Compiled(tuple(entry["sources"]), entry["folder"], tuple(entry["flags"]))
+def _as_compiled(entry: Json) -> Compiled:
+    return typed(Compiled, entry)
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
@@ -129,7 +130,7 @@ def _models(workspace: Workspace) -> list[FittedModel]:
         raise
 
 
-def _together(session: Session, compiled: _Compiled, known: Sequence[FittedModel]) -> list[Subject]:
+def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]) -> list[Subject]:
     """The sources of one program: one may define what another one launches."""
     own, read, found = session.with_flags(compiled.flags), [], []
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from cutune.emulator.ptx.control_flow import BasicBlock, control_flow
 from cutune.emulator.ptx.taint import results, sources
-from cutune.emulator.ptx.types import Function, PtxError
+from cutune.emulator.ptx.types import UNREADABLE, Function
 from cutune.proof.flow.graph import Graph
 
 #: 32-bit registers by the end of a PTX type; predicates have registers of their own.
@@ -21,15 +21,15 @@ def register_pressure(function: Function) -> int:
     """Most 32-bit registers whose values are live at once; 0 where the code cannot be followed."""
     try:
         graph = Graph(control_flow(function, lambda name: True))
-    except (PtxError, ValueError, KeyError, RecursionError):
+        return max(
+            (
+                _of_block(block, _live_after(graph, index), function.registers)
+                for index, block in enumerate(graph.flow.blocks)
+            ),
+            default=0,
+        )
+    except UNREADABLE:
         return 0
-    return max(
-        (
-            _of_block(block, _live_after(graph, index), function.registers)
-            for index, block in enumerate(graph.flow.blocks)
-        ),
-        default=0,
-    )
 
 
 def _live_after(graph: Graph, index: int) -> set[str]:

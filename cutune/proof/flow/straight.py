@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from cutune.emulator.ptx.control_flow import control_flow
-from cutune.emulator.ptx.types import Function, Instruction, PtxError
+from cutune.emulator.ptx.types import UNREADABLE, Function, Instruction
 
 #: By these a thread ends early.
 _ENDING = frozenset({"exit", "ret"})
@@ -22,5 +22,5 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
             return False
     try:
         return not control_flow(function, lambda name: True).loops
-    except (PtxError, ValueError, KeyError, RecursionError):
+    except UNREADABLE:
         return False

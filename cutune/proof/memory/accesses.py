@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names, sources
-from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, integer
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
@@ -230,7 +230,7 @@ class Recorder:
         address, place = self._address(moment, operands[0], "")
         self._used(moment, address)
         values = self._values(moment, *(p for text in operands[1:] for p in parts(text)))
-        kind = next(m for m in reversed(modifiers) if m in TYPE_BYTES)
+        kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         self._add(
             moment,
             "atomic",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.emulator.ptx.taint import names, results, sources
-from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, PtxError, Variable
+from cutune.emulator.ptx.types import TYPE_BYTES, UNREADABLE, Function, Instruction, Variable
 from cutune.proof.memory.accesses import ATOMIC_WORDS, COMMUTATIVE
 from cutune.proof.memory.called import PREFETCHES, is_plain
 from cutune.proof.memory.waiting import may_wait
@@ -196,7 +196,7 @@ def pointer_uses(
         return job.uses()
     except _Unknown as error:
         return PointerUses(error.what, is_order=error.is_order)
-    except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
+    except UNREADABLE as error:
         return PointerUses(f"is not read ({error})")
 
 

@@ -178,7 +178,9 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
 
 
 def _csv_rows(source: Source) -> Iterator[_Row]:
-    lines = ((n, t) for n, t in enumerate(source.text.splitlines(), 1) if not t.startswith("#"))
+    # Only what ends a line of the source does: a cell may hold other characters that do elsewhere.
+    texts = enumerate(source.text.split("\n"), 1)
+    lines = ((n, t.rstrip("\r")) for n, t in texts if not t.startswith("#"))
     numbers: list[int] = []
 
     def counted() -> Iterator[str]:
@@ -187,17 +189,26 @@ def _csv_rows(source: Source) -> Iterator[_Row]:
             yield text
 
     reader = csv.DictReader(counted(), restval="")
-    reader.fieldnames = tuple(name.strip() for name in reader.fieldnames or ())
-    for values in reader:
-        yield _Row(source, numbers[-1], values)
+    try:
+        reader.fieldnames = tuple(name.strip() for name in reader.fieldnames or ())
+        for values in reader:
+            # Cells behind the last column belong to none.
+            yield _Row(source, numbers[-1], {n: t for n, t in values.items() if n is not None})
+    except csv.Error as error:
+        reason = f"line {numbers[-1]} is no CSV: {error}"
+        raise CutuneError(
+            Diagnostic.at(Code.UNREADABLE_FILE, None, path=source.path, reason=reason)
+        ) from error
 
 
 def _json_rows(source: Source) -> Iterator[_Row]:
     """One object per line; `{"block": [8, 4]}` has the columns `block.0` and `block.1`."""
-    for number, text in enumerate(source.text.splitlines(), 1):
+    for number, text in enumerate(source.text.split("\n"), 1):
+        if not text.strip():
+            continue
         try:
             yield _Row(source, number, dict(_flat("", json.loads(text))))
-        except ValueError:
+        except (ValueError, RecursionError):
             yield _Row(source, number, {})
 
 

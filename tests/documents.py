@@ -1,0 +1,47 @@
+"""A models.json and a choices.json with all that they may hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def models_document() -> Any:
+    """A model with all that is emitted: arguments of one value, and a size that follows."""
+    document = json.loads((RECORDED / "add_models.json").read_text())
+    facts = document["models"][0]["facts"]
+    facts["held"] = [[4, 12]]
+    facts["tied"] = [["half", 5, f"({facts['parameters'][0]} + 1) / 2"]]
+    facts["kept"] = [["steps", 12]]
+    return document
+
+
+def choices_document() -> Any:
+    """Classifiers of two host integers, and of the blocks of `add`."""
+    entry = {"given": [], "measured": 3, "lowest": [8], "highest": [5000]}
+    blocks = [[32, 4, 1], [256, 1, 1]]
+    intervals = {**entry, "limits": [100], "configurations": blocks}
+    sizes = {"tunables": ["m", "p->k"], "sizes": ["grid.n", "q"], "given": [], "limit": 0.05}
+    points = {"points": [[8, 8], [5000, 8]], "configurations": [[4, 1], [8, 2]]}
+    ranges = {"lowest": [8, 8], "highest": [5000, 8]}
+    model = {"tunables": ["x", "y", "z"], "sizes": ["n"], "given": [], "limit": 0.05}
+    launches = {
+        "kernel": "add",
+        "device": "NVIDIA H200",
+        "columns": ["n", "m", "T.x", "T.y", "T.z"],
+        "lowest": [8, 8, 8, 8, 1],
+        "highest": [5000, 5000, 5000, 5000, 1],
+        "links": [{"column": 1, "source": 0, "factor": 2, "offset": -3, "divisor": 1}],
+        "model": {**model, "choices": [intervals]},
+    }
+    origin = {"path": str(RECORDED / "add.cu"), "content": "0"}
+    return {
+        "schema": "cutune-choices/1",
+        "origin": origin,
+        "models": [{**sizes, "choices": [{**entry, **ranges, **points}]}],
+        "fixed": {"TILE": "none"},
+        "launches": {"origin": origin, "blocks": [launches]},
+    }
