@@ -19,10 +19,12 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.pressure import register_pressure
+from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.memory.places import Meetings, Spread, meetings
+from cutune.proof.memory.conditions import Meetings, Spread
+from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
@@ -284,7 +286,9 @@ class _EntryProver:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
                 found[dimension] = self._bounds(dimension, graph, walk)
         limits = {d: [bound.limit for bound in each] for d, each in found.items()}
-        meeting = meetings(self.recorder.accesses, self.atoms, frozenset(indexed), limits)
+        meeting = meetings(
+            self.recorder.accesses, self.atoms, frozenset(indexed), limits, Ranges(walk)
+        )
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
         dimensions = [
             EntryDimension(

@@ -47,7 +47,15 @@ from cutune.proof.values.predicates import (
     negation,
     properties_of,
 )
-from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms, Interval, modulo
+from cutune.proof.values.terms import (
+    NOTHING,
+    Alternatives,
+    AtomProperties,
+    Atoms,
+    Interval,
+    common_terms,
+    modulo,
+)
 
 _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
@@ -90,6 +98,8 @@ class Walk:
     single_thread: frozenset[str] = frozenset()
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
+    #: Of atoms that stand for one of several values: from which block each of them comes.
+    alternatives: dict[str, Alternatives] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _steps: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
@@ -178,9 +188,26 @@ class Walk:
             values = [self._read(one, register) for one in states]
             if not values:
                 continue
-            same = all(value == values[0] for value in values[1:])
-            state[register] = values[0] if same else self._phi(block, register, values)
+            if all(value == values[0] for value in values[1:]):
+                state[register] = values[0]
+            else:
+                state[register] = self._one_of(block, register, values)
         return state
+
+    def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
+        """One of several values. What they have in common is known."""
+        numbers = [value for value in values if isinstance(value, IntegerPolynomial)]
+        # At a header the name stands for later rounds, too.
+        if block in self.graph.loop_of_header or len(numbers) < len(values):
+            return self._phi(block, register, values)
+        common = common_terms(numbers)
+        offsets = [number - common for number in numbers]
+        pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
+        name = f"phi{block}.{register}"
+        self.alternatives[name] = Alternatives(block, self._bits(register), pairs)
+        offset = self._phi(block, register, list(offsets))
+        assert isinstance(offset, IntegerPolynomial), "a register that holds numbers"
+        return common + offset
 
     def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state = self._merged(header, states) if states else {}
@@ -297,7 +324,7 @@ class Walk:
             before = self._known[other]
             if before is None and other >= block:
                 continue
-            passed = (before or _NONE) | self._on_way(other, block)
+            passed = self.known_on_way(other, block)
             if other >= block:
                 passed = frozenset(c for c in passed if not self._varies(c, block))
             common = passed if common is None else common & passed
@@ -306,6 +333,10 @@ class Walk:
     def known_at_beginning(self, block: int) -> Known:
         """Comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
+
+    def known_on_way(self, block: int, target: int) -> Known:
+        """Comparisons that hold where a block is left for another one."""
+        return (self._known[block] or _NONE) | self._on_way(block, target)
 
     def _varies(self, comparison: Comparison, header: int) -> bool:
         return header in properties_of(comparison, self.atoms).loops

@@ -139,7 +139,7 @@ def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolyn
             ((monomial, coefficient),) = terms.items()
             if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
                 value = IntegerPolynomial.constant(-constant * coefficient)
-                offset = _replaced(offset, monomial[0], value)
+                offset = offset.replaced(monomial[0], value)
     return offset
 
 
@@ -153,16 +153,6 @@ def one_place(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
     if pinned(first) == pinned(second, first):
         return [second]
     return [first] if pinned(second) == pinned(first, second) else []
-
-
-def _replaced(value: IntegerPolynomial, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = IntegerPolynomial.constant(coefficient)
-        for factor in monomial:
-            product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
-        result = result + product
-    return result
 
 
 def _is_base(atom: Atom) -> bool:

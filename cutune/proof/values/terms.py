@@ -13,7 +13,7 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -112,6 +112,18 @@ class AtomOperation:
 
     name: str
     operands: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The values that a register of `bits` bits may hold where ways to a block meet.
+
+    `values`: each with the block that it comes from.
+    """
+
+    block: int
+    bits: int
+    values: tuple[tuple[int, IntegerPolynomial], ...]
 
 
 @dataclass
@@ -213,6 +225,12 @@ def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
     return tuple(rest)
 
 
+def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
+    """What all of these have in common."""
+    common = set.intersection(*(set(value.terms) for value in values))
+    return IntegerPolynomial(tuple(sorted(common)))
+
+
 def linear(opcode: str, values: list[IntegerPolynomial]) -> IntegerPolynomial:
     """Sum, difference, negation, or else complement."""
     match opcode:
@@ -237,6 +255,7 @@ __all__ = [
     "ANYTHING",
     "MOST_THREADS",
     "NOTHING",
+    "Alternatives",
     "AtomOperation",
     "AtomProperties",
     "Atoms",

@@ -1,0 +1,155 @@
+"""Rows of threads: takes places that move in loops, says whether threads stay in rows of their own.
+
+Where thread i writes `out[i * C + c]`, no two threads meet as long as 0 <= c < C, whatever way the
+loops take, in any order and for any part of the row. So a place is `step * id + rest`, and from
+where the row begins the rest is neither negative nor, with the bytes of the access, more than the
+step. Where rows lie in larger ones, with one for each thread, `step * (id + threads * k) + rest`,
+the same holds whatever k is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.frontend.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial, TooLarge
+from cutune.proof.flow.ranges import Asked, Ranges
+from cutune.proof.memory.one_place import AccessPlace, is_multiple, size_of, steps_of
+
+
+@dataclass(frozen=True)
+class OwnRow:
+    """What to ask so that threads stay in rows of their own, and the steps of their ids."""
+
+    asked: Asked
+    steps: tuple[tuple[str, IntegerPolynomial], ...]
+
+
+def own_row(
+    places: Sequence[AccessPlace],
+    bytes: int,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    ranges: Ranges,
+) -> OwnRow | None:
+    """Do all of these places lie in one row per thread?
+
+    Args:
+        bytes: how many are used there, if more than in an access.
+        needed: dimensions in which threads differ there.
+        limits: for each, numbers that the id stays below.
+    """
+    try:
+        return _own_row(places, bytes, needed, limits, ranges)
+    except TooLarge:
+        return None
+
+
+def _own_row(
+    places: Sequence[AccessPlace],
+    bytes: int,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    ranges: Ranges,
+) -> OwnRow | None:
+    steps = _common_steps(places, needed, ranges)
+    if not steps or not all(map(_are_exact, places)):
+        return None
+    own = [_rest(place, steps) for place in places]
+    begin = _begin(own[0], steps[0][1], ranges)
+    found: list[OwnRow] = []
+    (dimension, step), width = steps[-1], ZERO
+    for row in (None, *limits.get(dimension, ())):
+        asked: Asked | None = Asked()
+        if row is not None:
+            width, asked = step * row, ranges.not_negative(row, places[0].access.known)
+        if len(width.terms) > 1:
+            continue
+        for place, rest in zip(places, own, strict=True):
+            offset = _without_rows(rest, width) - begin
+            asked = _stays(
+                asked, place, max(bytes, place.access.bytes), offset, steps[0][1], ranges
+            )
+        if asked is not None:
+            found.append(OwnRow(asked, steps))
+    return min(found, key=lambda row: len(row.asked.not_negative), default=None)
+
+
+def _common_steps(
+    places: Sequence[AccessPlace], needed: frozenset[str], ranges: Ranges
+) -> tuple[tuple[str, IntegerPolynomial], ...]:
+    """The steps of the ids, the smallest first; none where they differ, or between threads."""
+    found = [steps_of(place) for place in places]
+    if not needed or found[0] is None or any(not needed <= (one or {}).keys() for one in found):
+        return ()
+    steps = {dimension: found[0][dimension] for dimension in needed}
+    if any(one is None or one[d] != steps[d] for one in found for d in needed):
+        return ()
+    if any(step == ZERO or not _is_uniform(step, ranges) for step in steps.values()):
+        return ()
+    return tuple(sorted(steps.items(), key=lambda item: size_of(item[1])))
+
+
+def _is_uniform(value: IntegerPolynomial, ranges: Ranges) -> bool:
+    """Is it the same in all threads, at any time?"""
+    known = ranges.walk.atoms.of(value)
+    return not (known.raw or known.ids or known.loops or known.is_loaded)
+
+
+def _rest(
+    place: AccessPlace, steps: tuple[tuple[str, IntegerPolynomial], ...]
+) -> IntegerPolynomial:
+    rest = place.offset
+    for dimension, step in steps:
+        rest = rest - step * IntegerPolynomial.atom(IDENTITY, dimension)
+    return rest
+
+
+def _begin(rest: IntegerPolynomial, step: IntegerPolynomial, ranges: Ranges) -> IntegerPolynomial:
+    """Where rows begin, as far as that is the same for all threads: `out + first`."""
+    of_step = {monomial for monomial, _ in step.terms}
+    return IntegerPolynomial.of(
+        {
+            monomial: coefficient
+            for monomial, coefficient in rest.terms
+            if monomial and monomial not in of_step and all(a.kind == PARAMETER for a in monomial)
+        }
+    )
+
+
+def _without_rows(rest: IntegerPolynomial, width: IntegerPolynomial) -> IntegerPolynomial:
+    """The rest without whole rows of all threads."""
+    if width == ZERO:
+        return rest
+    terms = {m: c for m, c in rest.terms if not is_multiple(width, IntegerPolynomial.of({m: c}))}
+    return IntegerPolynomial.of(terms)
+
+
+def _stays(
+    asked: Asked | None,
+    place: AccessPlace,
+    bytes: int,
+    offset: IntegerPolynomial,
+    step: IntegerPolynomial,
+    ranges: Ranges,
+) -> Asked | None:
+    """Does an offset stay within the step? `asked`: what has to be asked so far, if it does."""
+    length = step if any(coefficient > 0 for _, coefficient in step.terms) else -step
+    end = length - IntegerPolynomial.constant(bytes)
+    for goal in (offset, end - offset, *place.unsigned):
+        if asked is None:
+            break
+        one = ranges.not_negative(goal, place.access.known)
+        asked = asked.joined(one) if one is not None else None
+    return asked
+
+
+def _are_exact(place: AccessPlace) -> bool:
+    """Are unsigned indices in it parameters alone, which may be asked whether they are exact?"""
+    return all(
+        len(value.terms) == 1
+        and value.terms[0][1] == 1
+        and len(value.terms[0][0]) == 1
+        and value.terms[0][0][0].kind == PARAMETER
+        for value in place.unsigned
+    )
