@@ -51,6 +51,10 @@ OWN: Mapping[str, str] = {
     "begins_later": f"{I} SLOWLY FOR(k, m) a[n + i * m + k] = b[k];",
     "planes": f"{I} FOR(j, n) FOR(k, m) a[(i * n + j) * m + k] = b[k];",
     "rows_of_a_batch": f"{I} FOR(j, m) SLOWLY FOR(k, 9) a[(j * n + i) * 9 + k] = b[k];",
+    "unsigned_columns": (
+        "unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < (unsigned)n) FOR(k, m) a[k * n + (int)i] = b[k];"
+    ),
     "columns_of_memory": f"{I} FOR(k, m) a[c[k] * n + i] += b[k];",
     "bounded_in_memory": f"{I} a[i * 10 + (c[i] & 7)] = i;",
     "two_dimensions": f"{I} {J} SLOWLY FOR(k, 4) a[(j * n + i) * 4 + k] = b[k];",
@@ -98,6 +102,11 @@ TOGETHER: Mapping[str, str] = {
     "unsigned_bound": f"{ROW} SLOWLY for (unsigned k = 0; k < u; ++k) r[k] = b[k];",
     "negative_limit": f"{ROW} SLOWLY for (unsigned k = 0; k < (unsigned)m - 1; ++k) r[k] = b[k];",
     "short_counter": f"{ROW} SLOWLY for (short k = 0; k < m; ++k) r[k + 1] = b[k];",
+    # A bound below 0 bounds nothing where it is read as unsigned.
+    "columns_of_negative": (
+        "unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < (unsigned)(4 - m)) FOR(k, 3) a[(int)i + k * (4 - m)] = b[k];"
+    ),
     "reversed_rows": f"{I} SLOWLY FOR(k, m) a[(n - i) * m + k - 1] = b[k];",
     "other_way": f"{I} SLOWLY FOR(k, m) a[i * m - k] = b[k];",
     "both_ways": f"{I} SLOWLY FOR(k, m) {{ a[i * m + k] = 1; a[i * m - k] = 2; }}",

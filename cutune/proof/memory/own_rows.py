@@ -11,8 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from cutune.frontend.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial, TooLarge
+from cutune.frontend.values.polynomial import (
+    IDENTITY,
+    ONE,
+    PARAMETER,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
+)
 from cutune.proof.flow.ranges import Asked, Ranges
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, size_of, steps_of
 
@@ -62,17 +70,26 @@ def _own_row(
     for row in (None, *limits.get(dimension, ())):
         asked: Asked | None = Asked()
         if row is not None:
-            width, asked = step * row, ranges.not_negative(row, places[0].access.known)
+            width, asked = step * row, _below(places, dimension, row, ranges)
         if len(width.terms) > 1:
             continue
         for place, rest in zip(places, own, strict=True):
             offset = _without_rows(rest, width) - begin
-            asked = _stays(
-                asked, place, max(bytes, place.access.bytes), offset, steps[0][1], ranges
-            )
+            size = max(bytes, place.access.bytes)
+            asked = _stays(asked, place, size, offset, steps[0][1], ranges)
         if asked is not None:
             found.append(OwnRow(asked, steps))
     return min(found, key=lambda row: len(row.asked.not_negative), default=None)
+
+
+def _below(
+    places: Sequence[AccessPlace], dimension: str, limit: IntegerPolynomial, ranges: Ranges
+) -> Asked | None:
+    """Is the id below a limit in all of these places?"""
+    room = limit - IntegerPolynomial.atom(IDENTITY, dimension) - ONE
+    found = [ranges.not_negative(room, place.access.known) for place in places]
+    known = [one for one in found if one is not None]
+    return reduce(Asked.joined, known) if len(known) == len(found) else None
 
 
 def _common_steps(

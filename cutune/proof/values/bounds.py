@@ -23,10 +23,14 @@ _ID_BITS = 32
 
 @dataclass(frozen=True)
 class IdBound:
-    """id < limit, where each of the conditions is not negative."""
+    """id < limit, where each of the conditions is not negative.
+
+    `is_firm`: it holds for limits below 1, too; read as unsigned, those bound nothing.
+    """
 
     limit: IntegerPolynomial
     conditions: tuple[IntegerPolynomial, ...] = ()
+    is_firm: bool = True
 
 
 def bounds(
@@ -38,9 +42,13 @@ def bounds(
         for small, large in _ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 other = found.get(bound.limit)
-                if other is None or len(bound.conditions) < len(other.conditions):
+                if other is None or _order(bound) < _order(other):
                     found[bound.limit] = bound
     return found
+
+
+def _order(bound: IdBound) -> tuple[int, bool]:
+    return len(bound.conditions), not bound.is_firm
 
 
 def common(
@@ -60,7 +68,8 @@ def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
 
 def _joined(found: list[IdBound]) -> IdBound:
     conditions = {c for bound in found for c in bound.conditions}
-    return IdBound(found[0].limit, tuple(sorted(conditions, key=_shortest)))
+    is_firm = all(bound.is_firm for bound in found)
+    return IdBound(found[0].limit, tuple(sorted(conditions, key=_shortest)), is_firm)
 
 
 def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
@@ -96,7 +105,9 @@ def _bounds(
         least = shift.literal
         # Read as unsigned, a number below 0 is a large one.
         may_be_large = not comparison.signed and (least is None or least < -1)
-        yield IdBound(right - shift, (*conditions, right) if may_be_large else conditions)
+        is_firm = comparison.relation == "eq" or (comparison.signed and not conditions)
+        all_conditions = (*conditions, right) if may_be_large else conditions
+        yield IdBound(right - shift, all_conditions, is_firm)
 
 
 def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
