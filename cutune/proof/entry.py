@@ -315,10 +315,11 @@ class _EntryProver:
         self, walk: Walk, indexed: set[str], bounds: Mapping[str, list[IdBound]]
     ) -> Meetings:
         """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
-        firm = {d: [b.limit for b in each if b.is_firm] for d, each in bounds.items()}
+        exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
+        firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
         asked = {
             value
-            for bound in chain(*bounds.values())
+            for bound in chain(*exact.values())
             if not bound.is_firm
             for value in (bound.limit, *bound.conditions)
         }
@@ -326,7 +327,7 @@ class _EntryProver:
         meeting = meetings(accesses, self.atoms, needed, firm, ranges)
         if not (meeting.keep_warps and asked):
             return meeting
-        every = {d: [b.limit for b in each] for d, each in bounds.items()}
+        every = {d: [b.limit for b in each] for d, each in exact.items()}
         other = meetings(accesses, self.atoms, needed, every, ranges)
         other.ask(Asked(frozenset(asked)))
         return meeting if other.keep_warps else other

@@ -339,7 +339,7 @@ EXPECTED = {
     "wide_bound": "x < s",
     "unsigned_step": "x < u + 1",
     "unsigned_rest": "x < n - 5",
-    "halves": "x",
+    "halves": "2 * x < u + 6",
     "byte_bound": "x < byte",
     "byte_id": "x",
     "two_results": "x; warps; meet 0 1",
