@@ -20,7 +20,7 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.pressure import register_pressure
-from cutune.proof.flow.ranges import Asked, Ranges
+from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
@@ -30,6 +30,7 @@ from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
 from cutune.proof.values.bounds import IdBound, common
+from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Comparison, properties_of

@@ -17,17 +17,17 @@ from tests.verdicts import described
 
 pytestmark = pytest.mark.nvcc
 
-I = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
-J = "int j = blockIdx.y * blockDim.y + threadIdx.y; if (j >= m) return;"
-ROW = f"{I} float *r = a + i * m;"
+X = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
+Y = "int j = blockIdx.y * blockDim.y + threadIdx.y; if (j >= m) return;"
+ROW = f"{X} float *r = a + i * m;"
 #: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c, unsigned u).
 COMMON = """
 #define FOR(k, n) for (int k = 0; k < (n); ++k)
 #define SLOWLY _Pragma("unroll 1")
 """
 OWN: Mapping[str, str] = {
-    "row": f"{I} FOR(k, m) a[i * m + k] = b[k];",
-    "rolled": f"{I} SLOWLY FOR(k, m) a[i * m + k] = b[k];",
+    "row": f"{X} FOR(k, m) a[i * m + k] = b[k];",
+    "rolled": f"{X} SLOWLY FOR(k, m) a[i * m + k] = b[k];",
     "by_pointer": f"{ROW} FOR(k, m) *r++ = b[k];",
     "softmax": (
         f"{ROW} float s = 0; FOR(k, m) {{ r[k] = expf(b[i * m + k]); s += r[k]; }}"
@@ -46,21 +46,26 @@ OWN: Mapping[str, str] = {
     "condition_inside": f"{ROW} FOR(k, m) if (b[k] > 0) r[k] = 1; else r[k] = 2;",
     "while_two_hold": f"{ROW} int k = 0; while (k < m && b[k] > 0) {{ r[k] = 1; ++k; }}",
     "least_of_two": f"{ROW} SLOWLY FOR(k, min(m, n)) r[k] = b[k];",
-    "fixed_row": f"{I} SLOWLY FOR(k, 100) a[i * 100 + k] = b[k];",
-    "part_of_fixed_row": f"{I} SLOWLY FOR(k, 98) a[i * 100 + k + 2] = b[k];",
-    "begins_later": f"{I} SLOWLY FOR(k, m) a[n + i * m + k] = b[k];",
-    "planes": f"{I} FOR(j, n) FOR(k, m) a[(i * n + j) * m + k] = b[k];",
-    "rows_of_a_batch": f"{I} FOR(j, m) SLOWLY FOR(k, 9) a[(j * n + i) * 9 + k] = b[k];",
+    "fixed_row": f"{X} SLOWLY FOR(k, 100) a[i * 100 + k] = b[k];",
+    "part_of_fixed_row": f"{X} SLOWLY FOR(k, 98) a[i * 100 + k + 2] = b[k];",
+    "begins_later": f"{X} SLOWLY FOR(k, m) a[n + i * m + k] = b[k];",
+    "planes": f"{X} FOR(j, n) FOR(k, m) a[(i * n + j) * m + k] = b[k];",
+    "rows_of_a_batch": f"{X} FOR(j, m) SLOWLY FOR(k, 9) a[(j * n + i) * 9 + k] = b[k];",
     "unsigned_columns": (
         "unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
         " if (i < (unsigned)n) FOR(k, m) a[k * n + (int)i] = b[k];"
     ),
-    "columns_of_memory": f"{I} FOR(k, m) a[c[k] * n + i] += b[k];",
-    "bounded_in_memory": f"{I} a[i * 10 + (c[i] & 7)] = i;",
-    "two_dimensions": f"{I} {J} SLOWLY FOR(k, 4) a[(j * n + i) * 4 + k] = b[k];",
-    "triangle": f"{I} SLOWLY for (int k = 0; k <= i; ++k) a[i * n + k] = b[k];",
-    "long_index": f"{I} SLOWLY FOR(k, m) a[(size_t)i * m + k] = b[k];",
-    "pairs": f"{I} float2 *p = (float2 *)a; SLOWLY FOR(k, m) p[i * m + k] = make_float2(k, i);",
+    "columns_of_memory": f"{X} FOR(k, m) a[c[k] * n + i] += b[k];",
+    "bounded_in_memory": f"{X} a[i * 10 + (c[i] & 7)] = i;",
+    "two_dimensions": f"{X} {Y} SLOWLY FOR(k, 4) a[(j * n + i) * 4 + k] = b[k];",
+    "planes_of_a_volume": f"{X} {Y} FOR(k, 9) a[(k * m + j) * n + i] += b[k];",
+    "unguarded_planes": (
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; FOR(k, m) a[k * n + i] += b[k];"
+    ),
+    "spans_in_planes": f"{X} FOR(k, m) SLOWLY FOR(t, 3) a[(k * n + i) * 3 + t] += b[t];",
+    "triangle": f"{X} SLOWLY for (int k = 0; k <= i; ++k) a[i * n + k] = b[k];",
+    "long_index": f"{X} SLOWLY FOR(k, m) a[(size_t)i * m + k] = b[k];",
+    "pairs": f"{X} float2 *p = (float2 *)a; SLOWLY FOR(k, m) p[i * m + k] = make_float2(k, i);",
     "behind_the_loop": f"{ROW} int k = 0; SLOWLY for (; k < m - 1; ++k) r[k] = 1; r[m - 1] = b[k];",
     "row_and_adding": f"{ROW} FOR(k, m) {{ r[k] = b[k]; atomicAdd(c + k, 1); }}",
     "loop_at_least_once": f"{ROW} int k = 0; SLOWLY do r[k] = b[k]; while (++k < m);",
@@ -72,16 +77,16 @@ TOGETHER: Mapping[str, str] = {
     "one_behind": f"{ROW} SLOWLY FOR(k, m) r[k + 1] = b[k];",
     "reads_next_row": f"{ROW} SLOWLY FOR(k, m) r[k] += r[k + 1];",
     "reads_row_before": f"{ROW} SLOWLY FOR(k, m) r[k] += r[k - m];",
-    "shorter_step": f"{I} SLOWLY FOR(k, m) a[i * (m - 1) + k] = b[k];",
-    "other_length": f"{I} SLOWLY FOR(k, n) a[i * m + k] = b[k];",
-    "overlapping": f"{I} SLOWLY FOR(k, m) a[i + k] = b[k];",
-    "longer_row": f"{I} SLOWLY FOR(k, 101) a[i * 100 + k] = b[k];",
-    "shifted_fixed_row": f"{I} SLOWLY FOR(k, 98) a[i * 100 + k + 3] = b[k];",
+    "shorter_step": f"{X} SLOWLY FOR(k, m) a[i * (m - 1) + k] = b[k];",
+    "other_length": f"{X} SLOWLY FOR(k, n) a[i * m + k] = b[k];",
+    "overlapping": f"{X} SLOWLY FOR(k, m) a[i + k] = b[k];",
+    "longer_row": f"{X} SLOWLY FOR(k, 101) a[i * 100 + k] = b[k];",
+    "shifted_fixed_row": f"{X} SLOWLY FOR(k, 98) a[i * 100 + k + 3] = b[k];",
     "wider_access": f"{ROW} SLOWLY FOR(k, m) *(float2 *)(r + k) = make_float2(b[k], 1);",
     "backwards_too_far": f"{ROW} SLOWLY for (int k = m - 1; k >= -1; --k) r[k] = b[k];",
     "backwards_from_m": f"{ROW} SLOWLY for (int k = m; k >= 0; --k) r[k] = b[k];",
     "steps_beyond": f"{ROW} SLOWLY for (int k = 0; k < m; k += 2) {{ r[k] = 1; r[k + 1] = 2; }}",
-    "quarter_beyond": f"{I} SLOWLY for (int k = 0; k < m; k += 4) a[i * m + k + 3] = b[k];",
+    "quarter_beyond": f"{X} SLOWLY for (int k = 0; k < m; k += 4) a[i * m + k + 3] = b[k];",
     "limit_grows": f"{ROW} SLOWLY FOR(k, m) {{ r[k] = b[k]; m += 1; if (k > n) break; }}",
     "limit_in_memory": f"{ROW} SLOWLY FOR(k, *c) r[k] = b[k];",
     "limit_of_thread": f"{ROW} SLOWLY FOR(k, i) r[k] = b[k];",
@@ -98,7 +103,7 @@ TOGETHER: Mapping[str, str] = {
     "two_rows": f"{ROW} FOR(k, m) r[k] = b[k]; SLOWLY FOR(k, n) a[i * n + k] += 1;",
     "row_and_column": f"{ROW} FOR(k, m) r[k] = b[k]; a[i] = 3;",
     "row_and_first": f"{ROW} FOR(k, m) r[k] = b[k] + a[k];",
-    "unsigned_row": f"{I} unsigned w = u; SLOWLY for (unsigned k = 0; k < w; ++k) a[i * w + k] = k;",
+    "unsigned_row": f"{X} SLOWLY for (unsigned k = 0; k < u; ++k) a[i * u + k] = k;",
     "unsigned_bound": f"{ROW} SLOWLY for (unsigned k = 0; k < u; ++k) r[k] = b[k];",
     "negative_limit": f"{ROW} SLOWLY for (unsigned k = 0; k < (unsigned)m - 1; ++k) r[k] = b[k];",
     "short_counter": f"{ROW} SLOWLY for (short k = 0; k < m; ++k) r[k + 1] = b[k];",
@@ -107,25 +112,34 @@ TOGETHER: Mapping[str, str] = {
         "unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
         " if (i < (unsigned)(4 - m)) FOR(k, 3) a[(int)i + k * (4 - m)] = b[k];"
     ),
-    "reversed_rows": f"{I} SLOWLY FOR(k, m) a[(n - i) * m + k - 1] = b[k];",
-    "other_way": f"{I} SLOWLY FOR(k, m) a[i * m - k] = b[k];",
-    "both_ways": f"{I} SLOWLY FOR(k, m) {{ a[i * m + k] = 1; a[i * m - k] = 2; }}",
-    "step_of_thread": f"{I} SLOWLY FOR(k, c[i]) a[i * c[i] + k] = b[k];",
-    "step_in_memory": f"{I} int w = *c; SLOWLY FOR(k, w) a[i * w + k] = b[k];",
-    "half_rows": f"{I} SLOWLY FOR(k, m) a[i * m / 2 + k] = b[k];",
-    "halved_ids": f"{I} SLOWLY FOR(k, m) a[i / 2 * m + k] = b[k];",
-    "overlapping_planes": f"{I} FOR(j, n) FOR(k, m) a[(i * n + j) * (m - 1) + k] = b[k];",
-    "longer_planes": f"{I} FOR(j, n + 1) FOR(k, m) a[(i * n + j) * m + k] = b[k];",
-    "rows_of_other_batch": f"{I} FOR(j, m) SLOWLY FOR(k, 9) a[(j * m + i) * 9 + k] = b[k];",
-    "columns_apart": f"{I} FOR(k, m) a[c[k] * (n - 1) + i] += b[k];",
-    "mask_too_wide": f"{I} a[i * 10 + (c[i] & 15)] = i;",
-    "mask_with_sign": f"{I} a[i * 10 + c[i] % 8] = i;",
-    "triangle_too_far": f"{I} SLOWLY for (int k = 0; k <= i + 1; ++k) a[i * n + k] = b[k];",
+    "reversed_rows": f"{X} SLOWLY FOR(k, m) a[(n - i) * m + k - 1] = b[k];",
+    "other_way": f"{X} SLOWLY FOR(k, m) a[i * m - k] = b[k];",
+    "both_ways": f"{X} SLOWLY FOR(k, m) {{ a[i * m + k] = 1; a[i * m - k] = 2; }}",
+    "step_of_thread": f"{X} SLOWLY FOR(k, c[i]) a[i * c[i] + k] = b[k];",
+    "step_in_memory": f"{X} int w = *c; SLOWLY FOR(k, w) a[i * w + k] = b[k];",
+    "half_rows": f"{X} SLOWLY FOR(k, m) a[i * m / 2 + k] = b[k];",
+    "halved_ids": f"{X} SLOWLY FOR(k, m) a[i / 2 * m + k] = b[k];",
+    "overlapping_planes": f"{X} FOR(j, n) FOR(k, m) a[(i * n + j) * (m - 1) + k] = b[k];",
+    "longer_planes": f"{X} FOR(j, n + 1) FOR(k, m) a[(i * n + j) * m + k] = b[k];",
+    "rows_of_other_batch": f"{X} FOR(j, m) SLOWLY FOR(k, 9) a[(j * m + i) * 9 + k] = b[k];",
+    "columns_apart": f"{X} FOR(k, m) a[c[k] * (n - 1) + i] += b[k];",
+    "mask_too_wide": f"{X} a[i * 10 + (c[i] & 15)] = i;",
+    "mask_with_sign": f"{X} a[i * 10 + c[i] % 8] = i;",
+    "planes_of_other_size": f"{X} {Y} FOR(k, 9) a[(k * m + j) * m + i] += b[k];",
+    "planes_too_short": (
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; FOR(k, n) a[k * m + i] += b[k];"
+    ),
+    "planes_and_next": f"{X} {Y} FOR(k, 9) a[(k * m + j) * n + i] += a[(k * m + j) * n + i + 1];",
+    "planes_and_next_row": (
+        f"{X} {Y} FOR(k, 9) a[(k * m + j) * n + i] += a[(k * m + j + 1) * n + i];"
+    ),
+    "spans_over_planes": f"{X} FOR(k, m) SLOWLY FOR(t, 4) a[(k * n + i) * 3 + t] += b[t];",
+    "triangle_too_far": f"{X} SLOWLY for (int k = 0; k <= i + 1; ++k) a[i * n + k] = b[k];",
     "pointer_moves_twice": f"{ROW} SLOWLY FOR(k, m) {{ *r++ = b[k]; if (b[k] > 0) *r++ = 1; }}",
     "pointer_of_two_rows": f"{ROW} if (b[i] > 0) r += m; SLOWLY FOR(k, m) r[k] = b[k];",
     "whole_row_of_next": f"{ROW} SLOWLY FOR(k, m) r[m + k] = r[k];",
-    "one_dimension_less": f"{I} {J} SLOWLY FOR(k, m) a[i * m + k] = b[k];",
-    "planes_too_near": f"{I} {J} SLOWLY FOR(k, 4) a[(j * n + i) * 3 + k] = b[k];",
+    "one_dimension_less": f"{X} {Y} SLOWLY FOR(k, m) a[i * m + k] = b[k];",
+    "planes_too_near": f"{X} {Y} SLOWLY FOR(k, 4) a[(j * n + i) * 3 + k] = b[k];",
     "loop_again": (
         f"{ROW} int k = 0; FOR(t, 2) {{ SLOWLY for (; k < m; ++k) r[k] = 1; r[k] = 2; k = 0; }}"
     ),

@@ -324,7 +324,7 @@ EXPECTED = {
     "groups_of_other_rows": "x < n; y < m; warps; apart 16 * n >= 4 * y",
     "fields": "x < n; y < m",
     "fields_too_near": "x < n; y < m; warps",
-    "fields_of_any_row": ("x; y < m; warps; apart 1073741824 >= m * 1; apart 4 * n >= 4 * x"),
+    "fields_of_any_row": ("x; y < m; apart 1073741824 >= m * 1; apart 4 * n >= 4 * x"),
     "told_by_one": "x; warps; meet 0 1",
     "told_by_one_later": "x; warps; meet 0 1; apart 4 * n >= 4 * x",
     "wider_for_some": "x; warps; meet 0 1",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from math import gcd
 
 from cutune.frontend.values.polynomial import (
     IDENTITY,
@@ -24,6 +23,18 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.values.inequalities import (
+    NOTHING_ASKED,
+    Asked,
+    Bound,
+    Fact,
+    Facts,
+    all_numbers,
+    is_size,
+    may_hold,
+    reduced,
+    split_by,
+)
 from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import MOST_THREADS, AtomOperation, AtomProperties, Interval
 
@@ -36,8 +47,6 @@ _MOST_REPLACED = 12
 _MOST_STEPS = 200
 #: And for all questions about an entry.
 _MOST_STEPS_IN_ALL = 6000
-#: Larger numbers do not come from sizes: asking would be in vain.
-_MOST_ASKED = 1 << 20
 _ROUNDS = "rounds"
 _LOW_BITS = frozenset((1 << bits) - 1 for bits in range(1, 31))
 _EXTENDED = {"s32": Interval(-(1 << 31), (1 << 31) - 1), "u32": Interval(0, (1 << 32) - 1)}
@@ -46,51 +55,13 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _STRATA = 3
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a launch has to be asked: expressions of parameters that are not negative.
-
-    `fitting`: parameters that must fit into 31 bits.
-    """
-
-    not_negative: frozenset[IntegerPolynomial] = frozenset()
-    fitting: frozenset[Atom] = frozenset()
-
-    def joined(self, other: Asked) -> Asked:
-        """Both."""
-        return Asked(self.not_negative | other.not_negative, self.fitting | other.fitting)
-
-
-_NOTHING_ASKED = Asked()
-
-
-@dataclass(frozen=True)
-class _Fact:
-    """`value` is not negative, provided that parameters fit."""
-
-    value: IntegerPolynomial
-    fitting: frozenset[Atom]
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """`factor * atom` is at most, or at least, a value."""
-
-    factor: int
-    value: IntegerPolynomial
-    asked: Asked = _NOTHING_ASKED
-
-
-Facts = tuple[_Fact, ...]
-
-
 @dataclass
 class Ranges:
     """Proves that expressions are not negative at places of a walk."""
 
     walk: Walk
     _facts: dict[Known, Facts] = field(default_factory=dict)
-    _rounds: dict[int, list[_Bound]] = field(default_factory=dict)
+    _rounds: dict[int, list[Bound]] = field(default_factory=dict)
     _answers: dict[tuple[IntegerPolynomial, Known], Asked | None] = field(default_factory=dict)
     _steps: int = 0
     _steps_in_all: int = 0
@@ -129,7 +100,7 @@ class Ranges:
         found: Facts = ()
         waiting = comparisons
         for _ in range(_STRATA):
-            learnt: list[_Fact] = []
+            learnt: list[Fact] = []
             left = []
             for one in waiting:
                 facts = self._exact(one, found)
@@ -141,7 +112,7 @@ class Ranges:
             found, waiting = (*found, *learnt), left
         return found
 
-    def _exact(self, comparison: Comparison, facts: Facts) -> list[_Fact]:
+    def _exact(self, comparison: Comparison, facts: Facts) -> list[Fact]:
         left, right = comparison.left, comparison.right
         if comparison.bits not in _COMPARED_BITS:
             return []
@@ -151,9 +122,9 @@ class Ranges:
             for value in (difference, -difference):
                 asked = self._proven(value, facts, False, 4)
                 if asked is not None:
-                    return [_Fact(value - ONE, asked.fitting)]
+                    return [Fact(value - ONE, asked.fitting)]
             return []
-        whole = _whole(comparison.bits, comparison.signed)
+        whole = all_numbers(comparison.bits, comparison.signed)
         asked = self._fit((left, right), whole, facts)
         if asked is None:
             return []
@@ -170,14 +141,14 @@ class Ranges:
                 found = [difference, -difference]
             case _:
                 return []
-        return [_Fact(_reduced(value), asked.fitting) for value in found]
+        return [Fact(reduced(value), asked.fitting) for value in found]
 
     def _fit(
         self, values: Iterable[IntegerPolynomial], whole: Interval, facts: Facts
     ) -> Asked | None:
         """Do values lie in an interval? Without asking more than that parameters fit."""
         assert whole.low is not None and whole.high is not None
-        asked = _NOTHING_ASKED
+        asked = NOTHING_ASKED
         for value in values:
             for goal in (
                 value - IntegerPolynomial.constant(whole.low),
@@ -194,7 +165,7 @@ class Ranges:
     def _proven(
         self, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> Asked | None:
-        value = _reduced(value)
+        value = reduced(value)
         interval, fitting = self._interval(value)
         if interval.low is not None and interval.low >= 0:
             return Asked(fitting=fitting)
@@ -207,7 +178,7 @@ class Ranges:
             asked = self._without(atom, value, facts, may_ask, depth)
             if asked is not None:
                 return asked
-        if may_ask and is_of_parameters and all(map(_is_size, atoms)) and _may_hold(value):
+        if may_ask and is_of_parameters and all(map(is_size, atoms)) and may_hold(value):
             return Asked(frozenset({value}), frozenset(atoms))
         return None
 
@@ -270,7 +241,7 @@ class Ranges:
         """Whichever of several values it is. Each must be what a number with a sign holds."""
         found = self.walk.alternatives[atom.name]
         whole = Interval(-(1 << (found.bits - 1)), (1 << (found.bits - 1)) - 1)
-        asked = _NOTHING_ASKED
+        asked = NOTHING_ASKED
         for block, one in found.values:
             there = (*facts, *self.facts(self.walk.known_on_way(block, found.block)))
             fits = self._fit((one,), whole, there)
@@ -326,7 +297,7 @@ class Ranges:
     def _of_atom(self, atom: Atom, fitting: set[Atom]) -> Interval:
         interval = self.walk.atoms.properties(atom).interval
         if atom.kind == PARAMETER and not interval.within(-_MOST, _MOST):
-            if not _is_size(atom):
+            if not is_size(atom):
                 return Interval(None, None)
             fitting.add(atom)
             return Interval(-_MOST, _MOST)
@@ -334,7 +305,7 @@ class Ranges:
 
     # Bounds of single atoms.
 
-    def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[_Bound]:
+    def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
         """What an atom is at least, or at most."""
         for fact in facts:
             split = split_by(fact.value, atom)
@@ -342,16 +313,16 @@ class Ranges:
             if split is None or factor is None or (factor > 0) != is_least:
                 continue
             value = -split[1] if is_least else split[1]
-            yield _Bound(abs(factor), value, Asked(fitting=fact.fitting))
+            yield Bound(abs(factor), value, Asked(fitting=fact.fitting))
         if atom.name.startswith(_ROUNDS) and not is_least:
             yield from self._of_rounds(int(atom.name.removeprefix(_ROUNDS)))
         yield from self._of_operation(atom, is_least, facts)
         fitting: set[Atom] = set()
         end = self._of_atom(atom, fitting)[0 if is_least else 1]
         if end is not None:
-            yield _Bound(1, IntegerPolynomial.constant(end), Asked(fitting=frozenset(fitting)))
+            yield Bound(1, IntegerPolynomial.constant(end), Asked(fitting=frozenset(fitting)))
 
-    def _of_operation(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[_Bound]:
+    def _of_operation(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
         """`x & 3` is at most x where that is not negative; a minimum is at most both."""
         operation = self.walk.atoms.operation(atom)
         if operation is None:
@@ -366,23 +337,25 @@ class Ranges:
         if name == "and" and not is_least and (operands[1].literal or -1) >= 0:
             asked = self._fit((operands[0],), either, facts)
             if asked is not None:
-                yield _Bound(1, operands[0], asked)
+                yield Bound(1, operands[0], asked)
         is_end = (name == "min" and not is_least) or (name == "max" and is_least)
         if is_end and kind[0] in "su":
-            asked = self._fit(operands, _whole(bits, True) if kind[0] == "s" else either, facts)
+            asked = self._fit(
+                operands, all_numbers(bits, True) if kind[0] == "s" else either, facts
+            )
             if asked is not None:
-                yield from (_Bound(1, operand, asked) for operand in operands)
+                yield from (Bound(1, operand, asked) for operand in operands)
 
     # Rounds of loops.
 
-    def _of_rounds(self, header: int) -> list[_Bound]:
+    def _of_rounds(self, header: int) -> list[Bound]:
         """Bounds of the rounds that lie behind, in each round and when the loop is left."""
         if header not in self._rounds:
             self._rounds[header] = []  # what it is bounded by does not depend on it again
             self._rounds[header] = list(self._counted(header))
         return self._rounds[header]
 
-    def _counted(self, header: int) -> Iterator[_Bound]:
+    def _counted(self, header: int) -> Iterator[Bound]:
         graph = self.walk.graph
         latches = graph.latches(header)
         entries = [self.walk.known_on_way(block, header) for block in graph.entries(header)]
@@ -393,7 +366,7 @@ class Ranges:
         for comparison in sorted(going_on, key=str):
             yield from self._by_test(header, comparison, before)
 
-    def _by_test(self, header: int, comparison: Comparison, before: Facts) -> Iterator[_Bound]:
+    def _by_test(self, header: int, comparison: Comparison, before: Facts) -> Iterator[Bound]:
         """By a comparison that held at the end of each round with another one behind it."""
         rounds = Atom(OPAQUE, f"{_ROUNDS}{header}")
         difference = comparison.right - comparison.left
@@ -413,7 +386,7 @@ class Ranges:
 
     def _until_equal(
         self, factor: int, rest: IntegerPolynomial, bits: int, before: Facts
-    ) -> _Bound | None:
+    ) -> Bound | None:
         """`rest + factor * rounds != 0`, where it comes to 0 by steps that divide the rest."""
         distance = rest if factor < 0 else -rest
         step = abs(factor)
@@ -427,7 +400,7 @@ class Ranges:
         most_asked = self._proven(most, before, False, 6)
         if least_asked is None or most_asked is None:
             return None
-        return _Bound(step, distance, least_asked.joined(most_asked))
+        return Bound(step, distance, least_asked.joined(most_asked))
 
     def _is_multiple(self, value: IntegerPolynomial, step: int) -> bool:
         """`n - (n & 3)` is a multiple of 4."""
@@ -442,7 +415,7 @@ class Ranges:
                 value = value.replaced(atom, whole)
         return all(coefficient % step == 0 for _, coefficient in value.terms)
 
-    def _while_less(self, comparison: Comparison, rounds: Atom, before: Facts) -> _Bound | None:
+    def _while_less(self, comparison: Comparison, rounds: Atom, before: Facts) -> Bound | None:
         """`first + step * rounds < end`: it grows by steps that do not lead beyond the type."""
         relation, moving, end = comparison.relation, comparison.left, comparison.right
         if rounds not in moving.atoms:
@@ -458,63 +431,16 @@ class Ranges:
         # What comes behind the last value, too, is what the register holds.
         beyond = last + IntegerPolynomial.constant(step)
         asked = self._fit(
-            (first, end, last, beyond), _whole(comparison.bits, comparison.signed), before
+            (first, end, last, beyond), all_numbers(comparison.bits, comparison.signed), before
         )
         if asked is None:
             return None
         # So far it has come in the round before this one. In the first, that is to be shown.
         value = (beyond - first) * direction
         entry = self._proven(value, before, False, 6)
-        if entry is None and all(map(_is_size, value.atoms)) and _may_hold(value):
+        if entry is None and all(map(is_size, value.atoms)) and may_hold(value):
             entry = Asked(frozenset({value}), frozenset(value.atoms))
-        return None if entry is None else _Bound(abs(step), value, asked.joined(entry))
+        return None if entry is None else Bound(abs(step), value, asked.joined(entry))
 
     def _properties(self, value: IntegerPolynomial) -> AtomProperties:
         return self.walk.atoms.of(value)
-
-
-def _whole(bits: int, signed: bool) -> Interval:
-    """All numbers of so many bits."""
-    half = 1 << (bits - 1)
-    return Interval(-half, half - 1) if signed else Interval(0, 2 * half - 1)
-
-
-def _is_size(atom: Atom) -> bool:
-    """A parameter of which a launch may ask how large it is."""
-    return atom.kind == PARAMETER
-
-
-def _may_hold(value: IntegerPolynomial) -> bool:
-    """Is it worth asking: may it be positive where sizes are large?"""
-    is_small = all(abs(coefficient) <= _MOST_ASKED for _, coefficient in value.terms)
-    positive = max((len(monomial) for monomial, c in value.terms if c > 0), default=0)
-    negative = max((len(monomial) for monomial, c in value.terms if c < 0), default=0)
-    return is_small and positive > 0 and positive >= negative
-
-
-def _reduced(value: IntegerPolynomial) -> IntegerPolynomial:
-    """What is not negative where this is not: divided by what its terms have in common."""
-    common = gcd(*(coefficient for monomial, coefficient in value.terms if monomial))
-    if common <= 1:
-        return value
-    return IntegerPolynomial.of({m: c // common for m, c in value.terms})
-
-
-def split_by(
-    value: IntegerPolynomial, atom: Atom
-) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
-    """A value as factor * atom + rest; None where the atom is missing, or squared."""
-    factor: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for monomial, coefficient in value.terms:
-        others = list(monomial)
-        if atom in others:
-            others.remove(atom)
-            if atom in others:
-                return None
-            factor[tuple(others)] = coefficient
-        else:
-            rest[monomial] = coefficient
-    if not factor:
-        return None
-    return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)

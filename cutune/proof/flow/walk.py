@@ -15,16 +15,12 @@ from dataclasses import dataclass, field, replace
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import BasicBlock
 from cutune.emulator.ptx.taint import results
-from cutune.emulator.ptx.types import Instruction, integer
+from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
-    IDENTITY,
-    ONE,
-    STRIDE,
     THREAD,
-    ZERO,
     IntegerPolynomial,
     TooLarge,
 )
@@ -54,7 +50,9 @@ from cutune.proof.values.terms import (
     Atoms,
     Interval,
     common_terms,
+    literal,
     modulo,
+    of_one_thread,
 )
 
 _MOST_WALKS = 100
@@ -418,7 +416,7 @@ class Walk:
             return self._special(text)
         if text in self.symbols:
             return self.atoms.named(f"&{text}", NOTHING)
-        return _literal(text)
+        return literal(text)
 
     def _undefined(self, register: str) -> Value:
         properties = AtomProperties(ids=_EVERY, is_loaded=True)
@@ -433,7 +431,7 @@ class Walk:
         if name in _SPECIAL and dimension in _EVERY:
             kind = _SPECIAL[name]
             if dimension in self.single_thread:
-                return _of_one_thread(kind, dimension)
+                return of_one_thread(kind, dimension)
             return IntegerPolynomial.atom(kind, dimension)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
@@ -443,19 +441,3 @@ class Walk:
 
     def _bits(self, register: str) -> int:
         return bits_of(self.registers[register])
-
-
-def _literal(text: str) -> IntegerPolynomial:
-    """A number; one with a point is known by its text."""
-    if text == "WARP_SZ":
-        return IntegerPolynomial.constant(32)
-    if text.lower().startswith(("0f", "0d")):
-        return IntegerPolynomial.constant(int(text[2:], 16))
-    return IntegerPolynomial.constant(integer(text))
-
-
-def _of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
-    """A built-in of a dimension in which each block has one thread."""
-    if kind in (THREAD, BLOCK_SIZE):
-        return ZERO if kind == THREAD else ONE
-    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, Atom, IntegerPolynomial
-from cutune.proof.flow.ranges import Asked
+from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.terms import MOST_THREADS
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.

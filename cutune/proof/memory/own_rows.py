@@ -4,7 +4,8 @@ Where thread i writes `out[i * C + c]`, no two threads meet as long as 0 <= c < 
 loops take, in any order and for any part of the row. So a place is `step * id + rest`, and from
 where the row begins the rest is neither negative nor, with the bytes of the access, more than the
 step. Where rows lie in larger ones, with one for each thread, `step * (id + threads * k) + rest`,
-the same holds whatever k is.
+the same holds whatever k is; and so it does for planes that are as long as all rows, which a launch
+is asked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import gcd
 
 from cutune.frontend.values.polynomial import (
     IDENTITY,
@@ -21,16 +23,21 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
     TooLarge,
 )
-from cutune.proof.flow.ranges import Asked, Ranges
+from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, size_of, steps_of
+from cutune.proof.values.inequalities import Asked
 
 
 @dataclass(frozen=True)
 class OwnRow:
-    """What to ask so that threads stay in rows of their own, and the steps of their ids."""
+    """What to ask so that threads stay in rows of their own, and the steps of their ids.
+
+    `plane`: each step of which must reach beyond the rows of all threads.
+    """
 
     asked: Asked
     steps: tuple[tuple[str, IntegerPolynomial], ...]
+    plane: IntegerPolynomial | None = None
 
 
 def own_row(
@@ -63,23 +70,40 @@ def _own_row(
     steps = _common_steps(places, needed, ranges)
     if not steps or not all(map(_are_exact, places)):
         return None
-    own = [_rest(place, steps) for place in places]
-    begin = _begin(own[0], steps[0][1], ranges)
-    found: list[OwnRow] = []
-    (dimension, step), width = steps[-1], ZERO
-    for row in (None, *limits.get(dimension, ())):
-        asked: Asked | None = Asked()
-        if row is not None:
-            width, asked = step * row, _below(places, dimension, row, ranges)
-        if len(width.terms) > 1:
-            continue
-        for place, rest in zip(places, own, strict=True):
-            offset = _without_rows(rest, width) - begin
+    rests = [_rest(place, steps) for place in places]
+    begin = _begin(rests[0], steps[0][1])
+    rests = [rest - begin for rest in rests]
+    (dimension, step), found = steps[-1], []
+
+    def try_rows(
+        width: IntegerPolynomial, asked: Asked | None, plane: IntegerPolynomial | None = None
+    ) -> None:
+        for place, rest in zip(places, rests, strict=True):
             size = max(bytes, place.access.bytes)
-            asked = _stays(asked, place, size, offset, steps[0][1], ranges)
+            asked = _stays(asked, place, size, _without_rows(rest, width), steps[0][1], ranges)
         if asked is not None:
-            found.append(OwnRow(asked, steps))
+            found.append(OwnRow(asked, steps, plane))
+
+    try_rows(ZERO, Asked())
+    for row in limits.get(dimension, ()):
+        if len((step * row).terms) == 1:
+            try_rows(step * row, _below(places, dimension, row, ranges))
+    if not found:
+        for plane in _planes(rests, max(len(monomial) for monomial, _ in step.terms)):
+            try_rows(plane, Asked(), plane)
     return min(found, key=lambda row: len(row.asked.not_negative), default=None)
+
+
+def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:
+    """Products of more sizes than this by which places may move."""
+    terms = [(m, c) for rest in rests for m, c in rest.terms]
+    sizes = {tuple(atom for atom in monomial if atom.kind == PARAMETER) for monomial, _ in terms}
+    found = []
+    for product in sorted(one for one in sizes if len(one) > degree):
+        unit = IntegerPolynomial.of({product: 1})
+        moving = [c for m, c in terms if is_multiple(unit, IntegerPolynomial.of({m: 1}))]
+        found.append(IntegerPolynomial.of({product: gcd(*moving)}))
+    return found
 
 
 def _below(
@@ -122,7 +146,7 @@ def _rest(
     return rest
 
 
-def _begin(rest: IntegerPolynomial, step: IntegerPolynomial, ranges: Ranges) -> IntegerPolynomial:
+def _begin(rest: IntegerPolynomial, step: IntegerPolynomial) -> IntegerPolynomial:
     """Where rows begin, as far as that is the same for all threads: `out + first`."""
     of_step = {monomial for monomial, _ in step.terms}
     return IntegerPolynomial.of(

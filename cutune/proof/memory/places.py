@@ -28,7 +28,6 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
-    ID_BITS,
     AccessPlace,
     ids_of,
     is_multiple,
@@ -37,13 +36,13 @@ from cutune.proof.memory.one_place import (
     one_place,
     place_of,
     quotient,
+    single_threads,
     size_of,
     steps_of,
     wrap_together,
 )
 from cutune.proof.memory.own_rows import own_row
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import Atoms
 
 #: Atomic operations that may not be done in any order, if their operands differ.
@@ -160,7 +159,7 @@ class _ThreadMeetings:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
         own = one_place(write, other)
         # Where the place does not tell threads apart, both come from one and the same thread.
-        needed = self.indexed - self._single(write.access.known & other.access.known)
+        needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
         bytes = max(write.access.bytes, other.access.bytes)
         own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes) for p in own)
         return bool(own) and all(own_places)
@@ -328,7 +327,7 @@ class _ThreadMeetings:
         if found is None:
             return False
         steps, moving = found
-        needed = self.indexed - self._single(place.access.known)
+        needed = self.indexed - single_threads(place.access.known, self.atoms)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, max(bytes, place.access.bytes), place)
@@ -359,33 +358,21 @@ class _ThreadMeetings:
         known = frozenset.intersection(*(place.access.known for place in places))
         key = (bytes, *map(id, places))
         if key not in self._rows_shared:
-            needed = self.indexed - self._single(known)
+            needed = self.indexed - single_threads(known, self.atoms)
             found = own_row(places, bytes, needed, self.limits, self.ranges)
             self._rows_shared[key] = found is not None
             if found is not None:
                 self.found.ask(found.asked)
                 for (dimension, smaller), (_, larger) in pairwise(found.steps):
                     self._reach(larger, smaller, dimension)
+                if found.plane is not None:
+                    dimension, largest = found.steps[-1]
+                    self._reach(found.plane, largest, dimension)
         return self._rows_shared[key]
 
     def _is_scattered(self, atom: Atom) -> bool:
         properties = self.atoms.properties(atom)
         return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
-
-    def _single(self, known: Iterable[Comparison]) -> frozenset[str]:
-        """Dimensions in which only one thread comes here: `if (i == 0)`."""
-        found = set()
-        for comparison in known:
-            ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
-            properties = self.atoms.of(comparison.left)
-            # Twice an id may be one number for several threads, modulo 2^32.
-            is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-            is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
-            # What differs between rounds of a loop is equal to each id in turn.
-            is_steady = not properties.is_loaded and not properties.loops
-            if comparison.relation == "eq" and is_alone and is_steady:
-                found.add(ids[0][0][0].name)
-        return frozenset(found)
 
     def _are_spread(
         self,

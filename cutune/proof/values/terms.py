@@ -17,15 +17,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from cutune.emulator.ptx.types import integer
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
     IDENTITY,
+    ONE,
     OPAQUE,
     PARAMETER,
     STRIDE,
     THREAD,
+    ZERO,
     Atom,
     IntegerPolynomial,
     Monomial,
@@ -249,6 +252,22 @@ def modulo(value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
     if all(-half <= coefficient < half for _, coefficient in value.terms):
         return value
     return IntegerPolynomial.of({m: (c + half) % whole - half for m, c in value.terms})
+
+
+def literal(text: str) -> IntegerPolynomial:
+    """A number; one with a point is known by its text."""
+    if text == "WARP_SZ":
+        return IntegerPolynomial.constant(32)
+    if text.lower().startswith(("0f", "0d")):
+        return IntegerPolynomial.constant(int(text[2:], 16))
+    return IntegerPolynomial.constant(integer(text))
+
+
+def of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
+    """A built-in of a dimension in which each block has one thread."""
+    if kind in (THREAD, BLOCK_SIZE):
+        return ZERO if kind == THREAD else ONE
+    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)
 
 
 __all__ = [
