@@ -8,7 +8,7 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
-from cutune.frontend.values.polynomial import to_c
+from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.entry import prove
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -74,21 +74,22 @@ def _bounds(module: Module, name: str) -> list[tuple[int, str, list[str]]]:
     found = prove(module, name)
     assert found.refused is None
     return [
-        (bound.step, _named(to_c(bound.limit)), [_named(to_c(c)) for c in bound.conditions])
+        (bound.step, _text(bound.limit), [_text(condition) for condition in bound.conditions])
         for bound in found.dimensions[0].bounds
     ]
 
 
-def _named(text: str) -> str:
-    for place, name in NAMES.items():
-        text = text.replace(place, name)
-    return " * ".join(sorted(text.split(" * "))) if " * " in text and "-" not in text else text
+def _text(value: IntegerPolynomial) -> str:
+    terms = {
+        tuple(sorted(Atom(PARAMETER, NAMES[atom.name]) for atom in monomial)): coefficient
+        for monomial, coefficient in value.terms
+    }
+    return to_c(IntegerPolynomial.of(terms))
 
 
 @pytest.mark.parametrize("name", list(BOUNDED))
 def test_ids_are_bounded(module: Module, name: str) -> None:
-    found = [(step, limit.replace("n * m", "m * n"), c) for step, limit, c in _bounds(module, name)]
-    assert found == BOUNDED[name][1]
+    assert _bounds(module, name) == BOUNDED[name][1]
 
 
 @pytest.mark.parametrize("name", list(UNBOUNDED))

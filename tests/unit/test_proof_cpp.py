@@ -342,7 +342,7 @@ EXPECTED = {
     "halves": "2 * x < u + 6",
     "byte_bound": "x < byte",
     "byte_id": "x",
-    "two_results": "x; warps; meet 0 1",
+    "two_results": "x; meet 0 1; apart 4 * n >= 4 * x",
     "result_by_pointer": "x; meet 0 1",
     "results_of_its_own": "x < n",
     "own_array": "x",

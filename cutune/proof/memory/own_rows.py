@@ -89,9 +89,16 @@ def _own_row(
         if len((step * row).terms) == 1:
             try_rows(step * row, _below(places, dimension, row, ranges))
     if not found:
-        for plane in _planes(rests, max(len(monomial) for monomial, _ in step.terms)):
+        degree = max(len(monomial) for monomial, _ in step.terms)
+        for plane in _planes(rests, degree) if _move_alike(rests, ranges) else ():
             try_rows(plane, Asked(), plane)
     return min(found, key=lambda row: len(row.asked.not_negative), default=None)
+
+
+def _move_alike(rests: Sequence[IntegerPolynomial], ranges: Ranges) -> bool:
+    """Do places move by loops alone? Planes that threads choose are shorter than all rows."""
+    known = [ranges.walk.atoms.of(rest) for rest in rests]
+    return not any(one.ids or one.is_loaded for one in known)
 
 
 def _planes(rests: Sequence[IntegerPolynomial], degree: int) -> list[IntegerPolynomial]:

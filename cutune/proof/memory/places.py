@@ -25,7 +25,7 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
 )
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
@@ -47,6 +47,7 @@ from cutune.proof.values.terms import Atoms
 
 #: Atomic operations that may not be done in any order, if their operands differ.
 _ORDERED = frozenset({"exch", "cas", "inc", "dec"})
+_ANY_ORDER = COMMUTATIVE - _ORDERED
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = IntegerPolynomial.constant(1 << 30)
 
@@ -102,11 +103,11 @@ class _ThreadMeetings:
                     self._two(write, other)
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        return (
-            self._has_own_place(write)
-            or self._is_same_value(write, places)
-            or self._share_own_row(write)
-        )
+        if self._has_own_place(write) or self._is_same_value(write, places):
+            return True
+        # What may be done in any order needs no row, and nothing is to be asked for it.
+        operation = write.access.operation.split(".")[0]
+        return operation not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
         """Note that several threads may write one place."""
