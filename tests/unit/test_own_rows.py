@@ -140,6 +140,20 @@ TOGETHER: Mapping[str, str] = {
     "whole_row_of_next": f"{ROW} SLOWLY FOR(k, m) r[m + k] = r[k];",
     "one_dimension_less": f"{X} {Y} SLOWLY FOR(k, m) a[i * m + k] = b[k];",
     "planes_too_near": f"{X} {Y} SLOWLY FOR(k, 4) a[(j * n + i) * 3 + k] = b[k];",
+    # What is added in a round grows itself, by a name that has stood for its first values.
+    "step_grows": (
+        f"{X} float *r = a + i * 512; int x = m & 15, y = n & 15; SLOWLY FOR(q, n) {{ int s;"
+        " if (q == u) { s = x; atomicAdd(c, 1); } else { s = y; atomicAdd(c + 1, 1); }"
+        " int k = 0; SLOWLY FOR(t, 4) { r[k] = b[t + q]; k += s; } x += u; y += u; }"
+    ),
+    # One thread leaves its row, by what holds for it alone.
+    "first_goes_on": f"{ROW} SLOWLY FOR(k, n) {{ if (i == 0) a[k] = 7; if (k < m) r[k] = b[k]; }}",
+    "first_looks_on": (
+        f"{ROW} float s = 0; SLOWLY FOR(k, n) {{ if (i == 0) s += a[k]; if (k < m) r[k] = s; }}"
+    ),
+    "third_goes_on": (
+        f"{ROW} SLOWLY FOR(k, n) {{ if (i == 3) a[3 * m + k] = 7; if (k < m) r[k] = b[k]; }}"
+    ),
     "loop_again": (
         f"{ROW} int k = 0; FOR(t, 2) {{ SLOWLY for (; k < m; ++k) r[k] = 1; r[k] = 2; k = 0; }}"
     ),

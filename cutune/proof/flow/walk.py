@@ -100,6 +100,9 @@ class Walk:
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _steps: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
+    #: What registers hold at headers by their steps, in this walk; and those without one for good.
+    _stepping: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
+    _unsteady: set[tuple[int, str]] = field(default_factory=set)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -215,10 +218,12 @@ class Walk:
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    state[register] = self._stepped(header, first, step, self._bits(register))
+                    value = self._stepped(header, first, step, self._bits(register))
+                    state[register] = self._stepping[header, register] = value
                     continue
                 except TooLarge:
                     del self._steps[header, register]
+            self._stepping.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
 
@@ -299,8 +304,13 @@ class Walk:
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key = header, register
         if key in self._steps:
-            return False
-        if isinstance(value, IntegerPolynomial):
+            if self._is_next(key, value):
+                return False
+            # Names of alternatives stand for other values since it was learnt.
+            del self._steps[key]
+            self._unsteady.add(key)
+            return True
+        if isinstance(value, IntegerPolynomial) and key not in self._unsteady:
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
             try:
                 step = modulo(value - phi, self._bits(register))
@@ -314,6 +324,16 @@ class Walk:
         is_new = properties != self._phis[key]
         self._phis[key] = properties
         return is_new
+
+    def _is_next(self, key: tuple[int, str], value: Value) -> bool:
+        """Is it a step farther than what the register holds at the header, if it has one?"""
+        before = self._stepping.get(key)
+        if before is None or not isinstance(value, IntegerPolynomial):
+            return before is None
+        try:
+            return modulo(value - before, self._bits(key[1])) == self._steps[key]
+        except TooLarge:
+            return False
 
     def _known_at(self, block: int) -> Known:
         """Comparisons that hold whenever the block is reached."""

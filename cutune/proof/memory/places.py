@@ -162,7 +162,9 @@ class _ThreadMeetings:
         # Where the place does not tell threads apart, both come from one and the same thread.
         needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
         bytes = max(write.access.bytes, other.access.bytes)
-        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes) for p in own)
+        # In a row both have to stay, each by what holds where it is.
+        both = (write, other)
+        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes, both) for p in own)
         return bool(own) and all(own_places)
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
@@ -317,10 +319,13 @@ class _ThreadMeetings:
 
     # Own places.
 
-    def _has_own_place(self, place: AccessPlace, bytes: int = 0) -> bool:
+    def _has_own_place(
+        self, place: AccessPlace, bytes: int = 0, both: Sequence[AccessPlace] = ()
+    ) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
-        `bytes`: how many are used there, if more than in this access.
+        `bytes`: how many are used there, if more than in this access. `both`: the accesses for
+        which it stands, if not for its own alone.
         """
         if place.base is None or not self._is_exact(place):
             return False
@@ -331,7 +336,8 @@ class _ThreadMeetings:
         needed = self.indexed - single_threads(place.access.known, self.atoms)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
-        return self._are_spread(steps, moving, max(bytes, place.access.bytes), place)
+        bytes = max(bytes, place.access.bytes)
+        return self._are_spread(steps, moving, bytes, both or (place,))
 
     def _parts(
         self, place: AccessPlace
@@ -380,9 +386,12 @@ class _ThreadMeetings:
         steps: Mapping[str, IntegerPolynomial],
         moving: Sequence[IntegerPolynomial],
         bytes: int,
-        place: AccessPlace,
+        places: Sequence[AccessPlace],
     ) -> bool:
-        """Do ids lie far enough apart, and rounds of loops farther than all ids?"""
+        """Do ids lie far enough apart, and rounds of loops farther than all ids?
+
+        `places`: the accesses, which may stay in a row of the thread.
+        """
         order = sorted(steps.items(), key=lambda item: size_of(item[1]))
         if not order:
             return True
@@ -390,7 +399,7 @@ class _ThreadMeetings:
         if first.literal is not None and abs(first.literal) < bytes:
             return False
         moving = [] if self._are_rows(moving, *order[-1]) else moving
-        if moving and self._share_own_row(place, bytes=bytes):
+        if moving and self._share_own_row(*places, bytes=bytes):
             return True
         width = self._width(moving)
         if moving and width is None:

@@ -29,7 +29,8 @@ _Limit = tuple[int, IntegerPolynomial]
 class IdBound:
     """step * id < limit, where each of the conditions is not negative.
 
-    `is_firm`: it holds for limits below 1, too; read as unsigned, those bound nothing.
+    `is_firm`: it holds for limits below 1, too. Read as unsigned, those bound nothing, and a limit
+    that does not fit into the register may be far below what the register holds.
     """
 
     limit: IntegerPolynomial
@@ -109,13 +110,14 @@ def _bounds(
     if not _is_shift(shift, atoms):
         return
     yield from _of_part(shift, large, atoms)
-    for right, conditions in _rights(large, comparison.signed, atoms):
+    for right, conditions, bits in _rights(large, comparison, atoms):
         if not _is_computable(right):
             continue
         least = shift.literal
         # Read as unsigned, a number below 0 is a large one.
         may_be_large = not comparison.signed and (least is None or least < -1)
-        is_firm = comparison.relation == "eq" or (comparison.signed and not conditions)
+        is_signed = comparison.relation == "eq" or (comparison.signed and not conditions)
+        is_firm = is_signed and _fits(right, bits)
         all_conditions = (*conditions, right) if may_be_large else conditions
         yield IdBound(right - shift, all_conditions, is_firm)
 
@@ -199,27 +201,33 @@ def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
 
 
 def _rights(
-    large: IntegerPolynomial, signed: bool, atoms: Atoms
-) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...]]]:
-    """Values that the larger side does not exceed, with conditions; of a minimum, both operands."""
+    large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
+    """Values that the larger side does not exceed, with conditions, and the bits of a register that
+    holds them; of a minimum, both operands."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
     if operation is None:
-        yield large, ()
+        yield large, (), comparison.bits
         return
     offset = large - IntegerPolynomial.of({inner[0][0]: 1})
     constant = offset.literal
     if constant is None or abs(constant) > _SMALL:
         return
-    kind = operation.name
-    if kind in [f"min.{'s' if signed else 'u'}{bits}" for bits in (32, 64)]:
+    kind, sign = operation.name, "s" if comparison.signed else "u"
+    if kind in (f"min.{sign}32", f"min.{sign}64"):
         for operand in operation.operands:
             assert isinstance(operand, IntegerPolynomial), "a minimum is of numbers"
-            yield operand + offset, ()
+            yield operand + offset, (), int(kind[-2:])
     elif kind in ("s32", "s16", "s8"):
-        yield _operand(operation) + offset, ()
+        yield _operand(operation) + offset, (), int(kind[1:])
     elif kind in ("u32", "u16", "u8"):
-        yield _operand(operation) + offset, (_operand(operation),)
+        yield _operand(operation) + offset, (_operand(operation),), int(kind[1:])
+
+
+def _fits(value: IntegerPolynomial, bits: int) -> bool:
+    """Is it what so many bits with a sign hold, as long as no parameter exceeds 2^30?"""
+    return sum(abs(c) << (30 * len(m)) for m, c in value.terms) < 1 << (bits - 1)
 
 
 def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:
