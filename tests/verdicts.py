@@ -19,8 +19,11 @@ def described(proof: EntryProof, names: Mapping[str, str]) -> str:
         elif dimension.grid_kept:
             said.append(f"rows {name}")
         elif dimension.indexed:
-            limits = [_text(bound.limit, names) for bound in dimension.bounds]
-            said += [f"{name} < {limit}" for limit in limits] or [name]
+            limits = [(bound.step, _text(bound.limit, names)) for bound in dimension.bounds]
+            steps = [f"{step} * {name}" if step > 1 else name for step, _ in limits]
+            said += [f"{n} < {limit}" for n, (_, limit) in zip(steps, limits, strict=True)] or [
+                name
+            ]
     said += [
         f"stride {d}" for d, one in zip("xyz", proof.dimensions, strict=True) if one.grid_stride
     ]

@@ -77,6 +77,9 @@ enum { cutune_most_listed = 4 };
 // Most threads per dimension: well below 2^32, so that a kernel may add something to an id.
 enum : long long { cutune_most_ids = (1ll << 30) - (1ll << 20) };
 
+// Most threads behind a guard bound for it to be used.
+enum : long long { cutune_most_idle = 1ll << 24 };
+
 // What a selection routine returns besides its choice.
 struct cutune_shortlist {
     unsigned long long key;  // of kernel and sizes; 0 where the model may not be asked
@@ -251,6 +254,8 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
         // computes with them, may see another bound or another id.
         if (bound <= 0 || bound > space || space > cutune_most_ids) continue;
+        // Multiples of ids, which guards compare with sizes, may have wrapped around.
+        if (space - bound > cutune_most_idle) continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }

@@ -138,7 +138,10 @@ class _Instance:
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
-            text = self.text(bound.limit + IntegerPolynomial.constant(looser))
+            more = (looser + 1) * bound.step - 1
+            text = self.text(bound.limit + IntegerPolynomial.constant(more))
+            if text is not None and bound.step > 1:
+                text = f"({text}) / {bound.step}" if " " in text else f"{text} / {bound.step}"
             if text is not None and None not in conditions:
                 found[text] = tuple(c for c in conditions if c is not None)
         return found
@@ -269,6 +272,10 @@ class _Joined:
             return next((_conditional(text, bounds[text]) for text in bounds), None)
         if text.guard is None or text.grid_stride:
             return None
+        if text.guard in bounds:
+            return _conditional(text.guard, bounds[text.guard])
+        # Quotients are written in more ways than are compared.
+        bounds = {bound: held for bound, held in bounds.items() if not _divides(bound)}
         if not bounds or _divides(text.guard):
             return None
         for looser in range(_MOST_STEPS):
@@ -356,7 +363,7 @@ def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
 
 
 def _divides(guard: str) -> bool:
-    """Does the guard divide? Such guards are not searched for in compiled code."""
+    """Does the guard divide?"""
     return "/" in guard or "?" in guard
 
 

@@ -7,8 +7,9 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import control_flow
@@ -25,14 +26,17 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.pressure import register_pressure
+from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.memory.places import Meetings, Spread, meetings
+from cutune.proof.memory.conditions import Meetings, Spread
+from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
 from cutune.proof.values.bounds import IdBound, common
+from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Comparison, properties_of
@@ -289,8 +293,7 @@ class _EntryProver:
         for dimension in _DIMENSIONS:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
                 found[dimension] = self._bounds(dimension, graph, walk)
-        limits = {d: [bound.limit for bound in each] for d, each in found.items()}
-        meeting = meetings(self.recorder.accesses, self.atoms, frozenset(indexed), limits)
+        meeting = self._meetings(walk, indexed, found)
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
         dimensions = [
             EntryDimension(
@@ -314,6 +317,27 @@ class _EntryProver:
                 graph, walk, self.recorder.accesses, [b for each in found.values() for b in each]
             ),
         )
+
+    def _meetings(
+        self, walk: Walk, indexed: set[str], bounds: Mapping[str, list[IdBound]]
+    ) -> Meetings:
+        """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
+        exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
+        firm = {d: [b.limit for b in each if b.is_firm] for d, each in exact.items()}
+        asked = {
+            value
+            for bound in chain(*exact.values())
+            if not bound.is_firm
+            for value in (bound.limit, *bound.conditions)
+        }
+        accesses, ranges, needed = self.recorder.accesses, Ranges(walk), frozenset(indexed)
+        meeting = meetings(accesses, self.atoms, needed, firm, ranges)
+        if not (meeting.keep_warps and asked):
+            return meeting
+        every = {d: [b.limit for b in each] for d, each in exact.items()}
+        other = meetings(accesses, self.atoms, needed, every, ranges)
+        other.ask(Asked(frozenset(asked)))
+        return meeting if other.keep_warps else other
 
     def _max_threads(self) -> int:
         product = 1

@@ -72,6 +72,16 @@ class IntegerPolynomial:
         """The kinds of its symbols."""
         return frozenset(atom.kind for atom in self.atoms)
 
+    def replaced(self, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
+        """The same with something else in place of a symbol."""
+        result = ZERO
+        for monomial, coefficient in self.terms:
+            product = IntegerPolynomial.constant(coefficient)
+            for factor in monomial:
+                product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
+            result = result + product
+        return result
+
     def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:

@@ -15,16 +15,12 @@ from dataclasses import dataclass, field, replace
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import BasicBlock
 from cutune.emulator.ptx.taint import results
-from cutune.emulator.ptx.types import Instruction, integer
+from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
-    IDENTITY,
-    ONE,
-    STRIDE,
     THREAD,
-    ZERO,
     IntegerPolynomial,
     TooLarge,
 )
@@ -47,7 +43,17 @@ from cutune.proof.values.predicates import (
     negation,
     properties_of,
 )
-from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms, Interval, modulo
+from cutune.proof.values.terms import (
+    NOTHING,
+    Alternatives,
+    AtomProperties,
+    Atoms,
+    Interval,
+    common_terms,
+    literal,
+    modulo,
+    of_one_thread,
+)
 
 _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
@@ -90,8 +96,13 @@ class Walk:
     single_thread: frozenset[str] = frozenset()
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
+    #: Of atoms that stand for one of several values: from which block each of them comes.
+    alternatives: dict[str, Alternatives] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _steps: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
+    #: What registers hold at headers by their steps, in this walk; and those without one for good.
+    _stepping: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
+    _unsteady: set[tuple[int, str]] = field(default_factory=set)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -178,9 +189,26 @@ class Walk:
             values = [self._read(one, register) for one in states]
             if not values:
                 continue
-            same = all(value == values[0] for value in values[1:])
-            state[register] = values[0] if same else self._phi(block, register, values)
+            if all(value == values[0] for value in values[1:]):
+                state[register] = values[0]
+            else:
+                state[register] = self._one_of(block, register, values)
         return state
+
+    def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
+        """One of several values. What they have in common is known."""
+        numbers = [value for value in values if isinstance(value, IntegerPolynomial)]
+        # At a header the name stands for later rounds, too.
+        if block in self.graph.loop_of_header or len(numbers) < len(values):
+            return self._phi(block, register, values)
+        common = common_terms(numbers)
+        offsets = [number - common for number in numbers]
+        pairs = tuple(zip(self.graph.entries(block), offsets, strict=True))
+        name = f"phi{block}.{register}"
+        self.alternatives[name] = Alternatives(block, self._bits(register), pairs)
+        offset = self._phi(block, register, list(offsets))
+        assert isinstance(offset, IntegerPolynomial), "a register that holds numbers"
+        return common + offset
 
     def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state = self._merged(header, states) if states else {}
@@ -190,10 +218,12 @@ class Walk:
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
-                    state[register] = self._stepped(header, first, step, self._bits(register))
+                    value = self._stepped(header, first, step, self._bits(register))
+                    state[register] = self._stepping[header, register] = value
                     continue
                 except TooLarge:
                     del self._steps[header, register]
+            self._stepping.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
 
@@ -274,8 +304,13 @@ class Walk:
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key = header, register
         if key in self._steps:
-            return False
-        if isinstance(value, IntegerPolynomial):
+            if self._is_next(key, value):
+                return False
+            # Names of alternatives stand for other values since it was learnt.
+            del self._steps[key]
+            self._unsteady.add(key)
+            return True
+        if isinstance(value, IntegerPolynomial) and key not in self._unsteady:
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
             try:
                 step = modulo(value - phi, self._bits(register))
@@ -290,6 +325,16 @@ class Walk:
         self._phis[key] = properties
         return is_new
 
+    def _is_next(self, key: tuple[int, str], value: Value) -> bool:
+        """Is it a step farther than what the register holds at the header, if it has one?"""
+        before = self._stepping.get(key)
+        if before is None or not isinstance(value, IntegerPolynomial):
+            return before is None
+        try:
+            return modulo(value - before, self._bits(key[1])) == self._steps[key]
+        except TooLarge:
+            return False
+
     def _known_at(self, block: int) -> Known:
         """Comparisons that hold whenever the block is reached."""
         common: Known | None = None
@@ -297,7 +342,7 @@ class Walk:
             before = self._known[other]
             if before is None and other >= block:
                 continue
-            passed = (before or _NONE) | self._on_way(other, block)
+            passed = self.known_on_way(other, block)
             if other >= block:
                 passed = frozenset(c for c in passed if not self._varies(c, block))
             common = passed if common is None else common & passed
@@ -306,6 +351,10 @@ class Walk:
     def known_at_beginning(self, block: int) -> Known:
         """Comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
+
+    def known_on_way(self, block: int, target: int) -> Known:
+        """Comparisons that hold where a block is left for another one."""
+        return (self._known[block] or _NONE) | self._on_way(block, target)
 
     def _varies(self, comparison: Comparison, header: int) -> bool:
         return header in properties_of(comparison, self.atoms).loops
@@ -387,7 +436,7 @@ class Walk:
             return self._special(text)
         if text in self.symbols:
             return self.atoms.named(f"&{text}", NOTHING)
-        return _literal(text)
+        return literal(text)
 
     def _undefined(self, register: str) -> Value:
         properties = AtomProperties(ids=_EVERY, is_loaded=True)
@@ -402,7 +451,7 @@ class Walk:
         if name in _SPECIAL and dimension in _EVERY:
             kind = _SPECIAL[name]
             if dimension in self.single_thread:
-                return _of_one_thread(kind, dimension)
+                return of_one_thread(kind, dimension)
             return IntegerPolynomial.atom(kind, dimension)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
@@ -412,19 +461,3 @@ class Walk:
 
     def _bits(self, register: str) -> int:
         return bits_of(self.registers[register])
-
-
-def _literal(text: str) -> IntegerPolynomial:
-    """A number; one with a point is known by its text."""
-    if text == "WARP_SZ":
-        return IntegerPolynomial.constant(32)
-    if text.lower().startswith(("0f", "0d")):
-        return IntegerPolynomial.constant(int(text[2:], 16))
-    return IntegerPolynomial.constant(integer(text))
-
-
-def _of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
-    """A built-in of a dimension in which each block has one thread."""
-    if kind in (THREAD, BLOCK_SIZE):
-        return ZERO if kind == THREAD else ONE
-    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)

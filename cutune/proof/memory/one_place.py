@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import gcd
 
@@ -17,6 +17,7 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import Atoms
 
 #: So many bits distinguish any two ids.
@@ -139,7 +140,7 @@ def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolyn
             ((monomial, coefficient),) = terms.items()
             if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
                 value = IntegerPolynomial.constant(-constant * coefficient)
-                offset = _replaced(offset, monomial[0], value)
+                offset = offset.replaced(monomial[0], value)
     return offset
 
 
@@ -153,16 +154,6 @@ def one_place(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
     if pinned(first) == pinned(second, first):
         return [second]
     return [first] if pinned(second) == pinned(first, second) else []
-
-
-def _replaced(value: IntegerPolynomial, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = IntegerPolynomial.constant(coefficient)
-        for factor in monomial:
-            product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
-        result = result + product
-    return result
 
 
 def _is_base(atom: Atom) -> bool:
@@ -229,3 +220,19 @@ def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
         if coefficient % step:
             return False
     return True
+
+
+def single_threads(known: Iterable[Comparison], atoms: Atoms) -> frozenset[str]:
+    """Dimensions in which only one thread comes here: `if (i == 0)`."""
+    found = set()
+    for comparison in known:
+        ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
+        properties = atoms.of(comparison.left)
+        # Twice an id may be one number for several threads, modulo 2^32.
+        is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
+        is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
+        # What differs between rounds of a loop is equal to each id in turn.
+        is_steady = not properties.is_loaded and not properties.loops
+        if comparison.relation == "eq" and is_alone and is_steady:
+            found.add(ids[0][0][0].name)
+    return frozenset(found)

@@ -19,16 +19,15 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import (
     IDENTITY,
-    OPAQUE,
-    PARAMETER,
     STRIDE,
     ZERO,
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.flow.ranges import Ranges
+from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
+from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
-    ID_BITS,
     AccessPlace,
     ids_of,
     is_multiple,
@@ -37,48 +36,20 @@ from cutune.proof.memory.one_place import (
     one_place,
     place_of,
     quotient,
+    single_threads,
     size_of,
     steps_of,
     wrap_together,
 )
+from cutune.proof.memory.own_rows import own_row
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import Atoms
 
-#: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
-_HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 #: Atomic operations that may not be done in any order, if their operands differ.
 _ORDERED = frozenset({"exch", "cas", "inc", "dec"})
+_ANY_ORDER = COMMUTATIVE - _ORDERED
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = IntegerPolynomial.constant(1 << 30)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """larger >= smaller * extent of a dimension (-1: an extent of 1), in bytes."""
-
-    larger: IntegerPolynomial
-    smaller: IntegerPolynomial
-    dimension: int
-
-
-@dataclass
-class Meetings:
-    """`keep_warps`, unless pairs of pointers lie in different allocations and spreads hold."""
-
-    keep_warps: bool = False
-    pointers: set[tuple[str, str]] = field(default_factory=set)
-    spreads: set[Spread] = field(default_factory=set)
-
-    def part(self, first: Atom, second: Atom) -> bool:
-        """Do two bases differ? Two pointers must lie in different allocations, which is noted."""
-        is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
-        if first.kind == second.kind == OPAQUE or is_hidden:
-            return True  # two variables of the module, or a table that the compiler has made
-        if first.kind != PARAMETER or second.kind != PARAMETER:
-            return False
-        self.pointers.add((min(first, second).name, max(first, second).name))
-        return True
 
 
 def meetings(
@@ -86,6 +57,7 @@ def meetings(
     atoms: Atoms,
     indexed: frozenset[str],
     limits: Mapping[str, list[IntegerPolynomial]],
+    ranges: Ranges,
 ) -> Meetings:
     """Conditions under which threads meet as in the original.
 
@@ -96,7 +68,7 @@ def meetings(
     Raises:
         NotUnderstood: operations whose order matters whatever warps do.
     """
-    job = _ThreadMeetings(atoms, indexed, limits)
+    job = _ThreadMeetings(atoms, indexed, limits, ranges)
     job.judge(
         [
             place_of(a, atoms)
@@ -112,21 +84,30 @@ class _ThreadMeetings:
     atoms: Atoms
     indexed: frozenset[str]
     limits: Mapping[str, list[IntegerPolynomial]]
+    ranges: Ranges
     found: Meetings = field(default_factory=Meetings)
     #: Results for single places, by the place's identity: there are many pairs.
     _exact: dict[int, bool] = field(default_factory=dict)
+    _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
     _columns: dict[int, tuple[int, IntegerPolynomial]] = field(default_factory=dict)
 
     def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
         for index, write in enumerate(writes):
-            if not self._has_own_place(write) and not self._is_same_value(write, places):
+            if not self._is_own(write, places):
                 self._shared(write)
             for other in writes[index + 1 :]:
                 self._two(write, other)
             for other in places:
                 if not other.access.is_effect:
                     self._two(write, other)
+
+    def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
+        if self._has_own_place(write) or self._is_same_value(write, places):
+            return True
+        # What may be done in any order needs no row, and nothing is to be asked for it.
+        operation = write.access.operation.split(".")[0]
+        return operation not in _ANY_ORDER and self._share_own_row(write)
 
     def _shared(self, write: AccessPlace) -> None:
         """Note that several threads may write one place."""
@@ -160,7 +141,7 @@ class _ThreadMeetings:
             self.found.keep_warps = True
         elif write.base != other.base:
             self._two_bases(write, other)
-        elif not self._are_own(write, other) and not self._is_flag(write, other):
+        elif not self._is_flag(write, other) and not self._are_own(write, other):
             self.found.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
@@ -172,15 +153,18 @@ class _ThreadMeetings:
             or self._are_one_place(write, other)
             or self._are_columns(write, other)
             or self._are_digits(write, other)
+            or self._share_own_row(write, other)
         )
 
     def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
         own = one_place(write, other)
         # Where the place does not tell threads apart, both come from one and the same thread.
-        needed = self.indexed - self._single(write.access.known & other.access.known)
+        needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
         bytes = max(write.access.bytes, other.access.bytes)
-        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes) for p in own)
+        # In a row both have to stay, each by what holds where it is.
+        both = (write, other)
+        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes, both) for p in own)
         return bool(own) and all(own_places)
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
@@ -335,57 +319,79 @@ class _ThreadMeetings:
 
     # Own places.
 
-    def _has_own_place(self, place: AccessPlace, bytes: int = 0) -> bool:
+    def _has_own_place(
+        self, place: AccessPlace, bytes: int = 0, both: Sequence[AccessPlace] = ()
+    ) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
-        `bytes`: how many are used there, if more than in this access.
+        `bytes`: how many are used there, if more than in this access. `both`: the accesses for
+        which it stands, if not for its own alone.
         """
         if place.base is None or not self._is_exact(place):
             return False
+        found = self._parts(place)
+        if found is None:
+            return False
+        steps, moving = found
+        needed = self.indexed - single_threads(place.access.known, self.atoms)
+        if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
+            return False
+        bytes = max(bytes, place.access.bytes)
+        return self._are_spread(steps, moving, bytes, both or (place,))
+
+    def _parts(
+        self, place: AccessPlace
+    ) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
+        """The steps of the ids and what moves in loops; None where it is more than these."""
         steps: dict[str, IntegerPolynomial] = {}
         moving: list[IntegerPolynomial] = []
         for monomial, coefficient in place.offset.terms:
             ids = [atom for atom in monomial if atom.kind == IDENTITY]
             varies = any(self.atoms.properties(atom).loops for atom in monomial)
             if len(ids) + varies > 1 or any(self._is_scattered(atom) for atom in monomial):
-                return False
+                return None
             if ids:
                 rest = tuple(atom for atom in monomial if atom != ids[0])
                 name = ids[0].name
                 steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
             elif varies:
                 moving.append(IntegerPolynomial.of({monomial: coefficient}))
-        needed = self.indexed - self._single(place.access.known)
-        if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
-            return False
-        return self._are_spread(steps, moving, max(bytes, place.access.bytes))
+        return steps, moving
+
+    def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
+        """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
+        if self.found.keep_warps:
+            return False  # nothing is gained by it
+        known = frozenset.intersection(*(place.access.known for place in places))
+        key = (bytes, *map(id, places))
+        if key not in self._rows_shared:
+            needed = self.indexed - single_threads(known, self.atoms)
+            found = own_row(places, bytes, needed, self.limits, self.ranges)
+            self._rows_shared[key] = found is not None
+            if found is not None:
+                self.found.ask(found.asked)
+                for (dimension, smaller), (_, larger) in pairwise(found.steps):
+                    self._reach(larger, smaller, dimension)
+                if found.plane is not None:
+                    dimension, largest = found.steps[-1]
+                    self._reach(found.plane, largest, dimension)
+        return self._rows_shared[key]
 
     def _is_scattered(self, atom: Atom) -> bool:
         properties = self.atoms.properties(atom)
         return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
-
-    def _single(self, known: Iterable[Comparison]) -> frozenset[str]:
-        """Dimensions in which only one thread comes here: `if (i == 0)`."""
-        found = set()
-        for comparison in known:
-            ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
-            properties = self.atoms.of(comparison.left)
-            # Twice an id may be one number for several threads, modulo 2^32.
-            is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-            is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
-            # What differs between rounds of a loop is equal to each id in turn.
-            is_steady = not properties.is_loaded and not properties.loops
-            if comparison.relation == "eq" and is_alone and is_steady:
-                found.add(ids[0][0][0].name)
-        return frozenset(found)
 
     def _are_spread(
         self,
         steps: Mapping[str, IntegerPolynomial],
         moving: Sequence[IntegerPolynomial],
         bytes: int,
+        places: Sequence[AccessPlace],
     ) -> bool:
-        """Do ids lie far enough apart, and rounds of loops farther than all ids?"""
+        """Do ids lie far enough apart, and rounds of loops farther than all ids?
+
+        `places`: the accesses, which may stay in a row of the thread.
+        """
         order = sorted(steps.items(), key=lambda item: size_of(item[1]))
         if not order:
             return True
@@ -393,6 +399,8 @@ class _ThreadMeetings:
         if first.literal is not None and abs(first.literal) < bytes:
             return False
         moving = [] if self._are_rows(moving, *order[-1]) else moving
+        if moving and self._share_own_row(*places, bytes=bytes):
+            return True
         width = self._width(moving)
         if moving and width is None:
             return False

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, Atom, IntegerPolynomial
+from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap, wrap_together
-from cutune.proof.memory.places import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 

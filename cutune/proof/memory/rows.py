@@ -20,8 +20,8 @@ from cutune.frontend.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import place_of
-from cutune.proof.memory.places import Meetings, Spread
 from cutune.proof.memory.row_places import Position, Row, meet
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood

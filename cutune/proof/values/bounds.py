@@ -19,28 +19,41 @@ from cutune.proof.values.terms import AtomOperation, Atoms
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.
 _ID_BITS = 32
+#: Ids that a thread does at most for its guard to be understood.
+_MOST_STEP = 32
+_MOST_SHIFT = 19
+_Limit = tuple[int, IntegerPolynomial]
 
 
 @dataclass(frozen=True)
 class IdBound:
-    """id < limit, where each of the conditions is not negative."""
+    """step * id < limit, where each of the conditions is not negative.
+
+    `is_firm`: it holds for limits below 1, too. Read as unsigned, those bound nothing, and a limit
+    that does not fit into the register may be far below what the register holds.
+    """
 
     limit: IntegerPolynomial
     conditions: tuple[IntegerPolynomial, ...] = ()
+    is_firm: bool = True
+    step: int = 1
 
 
-def bounds(
-    known: Iterable[Comparison], dimension: str, atoms: Atoms
-) -> dict[IntegerPolynomial, IdBound]:
-    """All bounds of the id in a dimension that follow from comparisons, by their limits."""
-    found: dict[IntegerPolynomial, IdBound] = {}
+def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[_Limit, IdBound]:
+    """All bounds of the id in a dimension that follow from comparisons, by steps and limits."""
+    found: dict[_Limit, IdBound] = {}
     for comparison in known:
         for small, large in _ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
-                other = found.get(bound.limit)
-                if other is None or len(bound.conditions) < len(other.conditions):
-                    found[bound.limit] = bound
+                key = bound.step, bound.limit
+                other = found.get(key)
+                if other is None or _order(bound) < _order(other):
+                    found[key] = bound
     return found
+
+
+def _order(bound: IdBound) -> tuple[int, bool]:
+    return len(bound.conditions), not bound.is_firm
 
 
 def common(
@@ -51,7 +64,8 @@ def common(
     if not places:
         return []
     limits = set(places[0]).intersection(*places[1:])
-    return [_joined([place[limit] for place in places]) for limit in sorted(limits, key=_shortest)]
+    order = sorted(limits, key=lambda limit: (limit[0], _shortest(limit[1])))
+    return [_joined([place[limit] for place in places]) for limit in order]
 
 
 def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
@@ -60,7 +74,9 @@ def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
 
 def _joined(found: list[IdBound]) -> IdBound:
     conditions = {c for bound in found for c in bound.conditions}
-    return IdBound(found[0].limit, tuple(sorted(conditions, key=_shortest)))
+    is_firm = all(bound.is_firm for bound in found)
+    sorted_conditions = tuple(sorted(conditions, key=_shortest))
+    return IdBound(found[0].limit, sorted_conditions, is_firm, found[0].step)
 
 
 def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
@@ -87,16 +103,92 @@ def _bounds(
     dimension: str,
     atoms: Atoms,
 ) -> Iterator[IdBound]:
+    if comparison.bits < _ID_BITS:
+        return
+    yield from _of_multiple(small, large, comparison, dimension)
     shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
     if not _is_shift(shift, atoms):
         return
-    for right, conditions in _rights(large, comparison.signed, atoms):
+    yield from _of_part(shift, large, atoms)
+    for right, conditions, bits in _rights(large, comparison, atoms):
         if not _is_computable(right):
             continue
         least = shift.literal
         # Read as unsigned, a number below 0 is a large one.
         may_be_large = not comparison.signed and (least is None or least < -1)
-        yield IdBound(right - shift, (*conditions, right) if may_be_large else conditions)
+        is_signed = comparison.relation == "eq" or (comparison.signed and not conditions)
+        is_firm = is_signed and _fits(right, bits)
+        all_conditions = (*conditions, right) if may_be_large else conditions
+        yield IdBound(right - shift, all_conditions, is_firm)
+
+
+def _of_multiple(
+    small: IntegerPolynomial, large: IntegerPolynomial, comparison: Comparison, dimension: str
+) -> Iterator[IdBound]:
+    """`8 * id < n`, where each thread does eight.
+
+    A launch is not trimmed unless its ids are little more than the bound (`cutune_most_idle`), so
+    that with n itself below 2^30 their multiples fit into 32 bits with a sign.
+    """
+    step = dict(small.terms).get((Atom(IDENTITY, dimension),), 0)
+    shift = (small - IntegerPolynomial.of({(Atom(IDENTITY, dimension),): step})).literal
+    if not 1 < step <= _MOST_STEP or shift is None or not 0 <= shift <= _SMALL:
+        return
+    parameters = [(m, c) for m, c in large.terms if m]
+    constant = next((c for m, c in large.terms if not m), 0)
+    is_size = len(parameters) == 1 and len(parameters[0][0]) == 1 and parameters[0][1] == 1
+    if is_size and abs(constant) <= _SMALL and _is_computable(large):
+        yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
+
+
+def _of_part(shift: IntegerPolynomial, large: IntegerPolynomial, atoms: Atoms) -> Iterator[IdBound]:
+    """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
+    inner = [(m, c) for m, c in large.terms if m]
+    operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
+    offset = (large - IntegerPolynomial.of(dict(inner)) - shift).literal
+    if operation is None or offset is None or abs(offset) > _SMALL:
+        return
+    found = _quotient(operation, atoms)
+    if found is not None and _is_computable(found[0]):
+        whole, by = found
+        # Less than floor(n / by) is: by * (it + 1) <= n.
+        limit = whole + IntegerPolynomial.constant(by * offset - by + 1)
+        # Below 0 it is rounded upwards, or read as a large number.
+        yield IdBound(limit, (whole,) if offset > 0 else (), False, by)
+
+
+def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
+    """What is divided, and by what: a constant."""
+    operands = [o for o in operation.operands if isinstance(o, IntegerPolynomial)]
+    by = operands[1].literal if len(operands) == 2 else None
+    if by is None or by < 1:
+        return None
+    if operation.name in ("div.s32", "div.u32", "div.s64", "div.u64"):
+        return (operands[0], by) if by <= _SMALL else None
+    if operation.name not in ("shr.s32", "shr.u32", "shr.s64", "shr.u64") or by > _MOST_SHIFT:
+        return None
+    return _without_rounding(operands[0], by, operation.name[-2:], atoms), 1 << by
+
+
+def _without_rounding(
+    value: IntegerPolynomial, by: int, bits: str, atoms: Atoms
+) -> IntegerPolynomial:
+    """`n + (n >> 31 >>> 30)` rounds negative n towards 0; others stay what they are."""
+    for atom in set(value.atoms):
+        outer = atoms.operation(atom)
+        rest = value - IntegerPolynomial.of({(atom,): 1})
+        if outer is None or outer.name != f"shr.u{bits}" or _is_computable(value):
+            continue
+        sign, distance = outer.operands
+        assert isinstance(sign, IntegerPolynomial) and isinstance(distance, IntegerPolynomial)
+        is_one = len(sign.terms) == 1 and len(sign.terms[0][0]) == 1 and sign.terms[0][1] == 1
+        inner = atoms.operation(sign.terms[0][0][0]) if is_one else None
+        signs = inner is not None and inner.name == f"shr.s{bits}"
+        if inner is None or not signs or distance.literal != int(bits) - by:
+            continue
+        if inner.operands == (rest, IntegerPolynomial.constant(int(bits) - 1)):
+            return rest
+    return value
 
 
 def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
@@ -109,27 +201,33 @@ def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
 
 
 def _rights(
-    large: IntegerPolynomial, signed: bool, atoms: Atoms
-) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...]]]:
-    """Values that the larger side does not exceed, with conditions; of a minimum, both operands."""
+    large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
+    """Values that the larger side does not exceed, with conditions, and the bits of a register that
+    holds them; of a minimum, both operands."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
     if operation is None:
-        yield large, ()
+        yield large, (), comparison.bits
         return
     offset = large - IntegerPolynomial.of({inner[0][0]: 1})
     constant = offset.literal
     if constant is None or abs(constant) > _SMALL:
         return
-    kind = operation.name
-    if kind in [f"min.{'s' if signed else 'u'}{bits}" for bits in (32, 64)]:
+    kind, sign = operation.name, "s" if comparison.signed else "u"
+    if kind in (f"min.{sign}32", f"min.{sign}64"):
         for operand in operation.operands:
             assert isinstance(operand, IntegerPolynomial), "a minimum is of numbers"
-            yield operand + offset, ()
+            yield operand + offset, (), int(kind[-2:])
     elif kind in ("s32", "s16", "s8"):
-        yield _operand(operation) + offset, ()
+        yield _operand(operation) + offset, (), int(kind[1:])
     elif kind in ("u32", "u16", "u8"):
-        yield _operand(operation) + offset, (_operand(operation),)
+        yield _operand(operation) + offset, (_operand(operation),), int(kind[1:])
+
+
+def _fits(value: IntegerPolynomial, bits: int) -> bool:
+    """Is it what so many bits with a sign hold, as long as no parameter exceeds 2^30?"""
+    return sum(abs(c) << (30 * len(m)) for m, c in value.terms) < 1 << (bits - 1)
 
 
 def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:

@@ -60,6 +60,8 @@ _INTEGERS = frozenset(
 _UNSIGNED_RELATIONS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _ORDER = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _CARRY = "%carry"
+#: Extensions that keep so many bits.
+_EXTENSIONS = {16: ("s16", "u16", "s32", "u32"), 32: ("s32", "u32")}
 #: Of threadIdx and blockIdx.
 _INDEX_BITS = 32
 LANE = "lane"
@@ -173,7 +175,17 @@ class Operations:
         # Less than a register: the rest of it is filled according to the type.
         if bits_of(to) < 16:
             return self.extended(value, bits_of(to), to[0] == "s")
-        return modulo(value, bits_of(to))
+        return modulo(self._without_extensions(value, bits_of(to)), bits_of(to))
+
+    def _without_extensions(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
+        """A number that was made longer has the same low bits as before."""
+        for atom in set(value.atoms):
+            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+            if operation is not None and operation.name in _EXTENSIONS.get(bits, ()):
+                operand = operation.operands[0]
+                assert isinstance(operand, IntegerPolynomial), "numbers are extended"
+                value = value.replaced(atom, operand)
+        return value
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """threadIdx.x & 31 is the same for any block of whole warps in x."""

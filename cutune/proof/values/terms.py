@@ -13,19 +13,22 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from cutune.emulator.ptx.types import integer
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
     IDENTITY,
+    ONE,
     OPAQUE,
     PARAMETER,
     STRIDE,
     THREAD,
+    ZERO,
     Atom,
     IntegerPolynomial,
     Monomial,
@@ -112,6 +115,18 @@ class AtomOperation:
 
     name: str
     operands: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The values that a register of `bits` bits may hold where ways to a block meet.
+
+    `values`: each with the block that it comes from.
+    """
+
+    block: int
+    bits: int
+    values: tuple[tuple[int, IntegerPolynomial], ...]
 
 
 @dataclass
@@ -213,6 +228,12 @@ def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
     return tuple(rest)
 
 
+def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
+    """What all of these have in common."""
+    common = set.intersection(*(set(value.terms) for value in values))
+    return IntegerPolynomial(tuple(sorted(common)))
+
+
 def linear(opcode: str, values: list[IntegerPolynomial]) -> IntegerPolynomial:
     """Sum, difference, negation, or else complement."""
     match opcode:
@@ -233,10 +254,27 @@ def modulo(value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
     return IntegerPolynomial.of({m: (c + half) % whole - half for m, c in value.terms})
 
 
+def literal(text: str) -> IntegerPolynomial:
+    """A number; one with a point is known by its text."""
+    if text == "WARP_SZ":
+        return IntegerPolynomial.constant(32)
+    if text.lower().startswith(("0f", "0d")):
+        return IntegerPolynomial.constant(int(text[2:], 16))
+    return IntegerPolynomial.constant(integer(text))
+
+
+def of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
+    """A built-in of a dimension in which each block has one thread."""
+    if kind in (THREAD, BLOCK_SIZE):
+        return ZERO if kind == THREAD else ONE
+    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)
+
+
 __all__ = [
     "ANYTHING",
     "MOST_THREADS",
     "NOTHING",
+    "Alternatives",
     "AtomOperation",
     "AtomProperties",
     "Atoms",
