@@ -17,7 +17,7 @@ from cutune.cli.options import parse
 from cutune.cli.usage.verbs import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.toolchain.killed import CompilerKilled
+from cutune.core.processes import CompilerKilled
 
 #: Of what cannot be written: a full device, a quota, an error of the device.
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))

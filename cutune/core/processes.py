@@ -1,4 +1,4 @@
-"""The user's programs run to their end. Takes a command and its environment, gives `Ended`.
+"""The user's programs run to their end, and by which signal a compiler ended. Gives `Ended`.
 
 A program is started as its user would start it, but nobody types to it, and its output is captured.
 """
@@ -6,6 +6,7 @@ A program is started as its user would start it, but nobody types to it, and its
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -14,8 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from threading import Thread
 from typing import IO
+
+from cutune.core.diagnostics import Diagnostic
 
 #: A program may leave others behind that hold its output open; so long is more of it awaited.
 GRACE_SECONDS = 2.0
@@ -168,3 +172,43 @@ def _read(stream: IO[bytes], chunks: list[bytes]) -> None:
     with stream:
         while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
             chunks.append(chunk)
+
+
+# ---- compilers that somebody ended
+
+_SIGNALS = {"Hangup": SIGHUP, "Interrupt": SIGINT, "Killed": SIGKILL, "Terminated": SIGTERM}
+#: A shell, by which nvcc runs its parts, adds this to the number of a signal.
+_IN_SHELL = 128
+_NAMED = "|".join(_SIGNALS)
+#: Of a part of the compiler, as nvcc and GCC say it; or of nvcc, as it says it of itself.
+_SAID = re.compile(
+    rf"died due to signal (?P<number>{'|'.join(str(int(one)) for one in _SIGNALS.values())})\b"
+    rf"|(?P<part>{_NAMED}) signal terminated program|^nvcc: (?P<whole>{_NAMED})",
+    re.MULTILINE,
+)
+
+
+class CompilerKilled(KeyboardInterrupt):
+    """A compiler was ended, which says nothing of what it compiled.
+
+    A program that does not compile is judged by its text, keeps its blocks, or is compiled as it
+    is. So this is no error of the program's, and who catches those does not see it: the command
+    ends, and does its work when it is called again.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, signal: Signals) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic, self.signal = diagnostic, signal
+
+
+def ended_by(status: int, said: str) -> Signals | None:
+    """The signal by which a compiler with this status, or a part of it, was ended by others."""
+    for number in (-status, status - _IN_SHELL):
+        if number in _SIGNALS.values():
+            return Signals(number)
+    found = _SAID.search(said) if status != 0 else None
+    if found is None:
+        return None
+    if found["number"]:
+        return Signals(int(found["number"]))
+    return _SIGNALS[found["part"] or found["whole"]]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import CompilerKilled, ended_by
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.device.present import named_devices
@@ -37,7 +38,6 @@ from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.architectures import EMULATED as EMULATED_ARCHITECTURE
 from cutune.toolchain.architectures import Begun
-from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
 from cutune.unchanged.inputs import Question

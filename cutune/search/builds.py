@@ -17,6 +17,7 @@ from threading import Lock
 
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import CompilerKilled
 from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
@@ -25,7 +26,6 @@ from cutune.search.program_space import COMPILED, ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
-from cutune.toolchain.killed import CompilerKilled
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
 #: Of a compiler that is killed: the second time it is for want of memory.

@@ -20,9 +20,8 @@ from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
-from cutune.core.processes import end
+from cutune.core.processes import CompilerKilled, end, ended_by
 from cutune.core.temporary import run_folder, temporary_folder
-from cutune.toolchain.killed import CompilerKilled, ended_by
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.shell_words import executed_word

@@ -11,12 +11,12 @@ from signal import SIGINT, SIGKILL, SIGTERM
 import pytest
 
 from cutune.core.diagnostics import Diagnostic
+from cutune.core.processes import ended_by
 from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
 from cutune.search.builds import Builds, Built, Effects
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Ended, Status, Trial, Trials, read_measured, read_trials
-from cutune.toolchain.killed import ended_by
 from cutune.toolchain.nvcc import host_compiler
 
 ORIGIN = Origin("/a.cu", "0123")
