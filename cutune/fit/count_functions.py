@@ -89,13 +89,18 @@ class CountFunctions(Totals):
         return float(function(sizes)) / max(1.0, float(self.working(sizes)))
 
 
+def levels_of(width: int) -> tuple[int, ...]:
+    """The values of each of so many variables."""
+    return LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
+
+
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
     """Sizes at which full launches are counted: variables vary independently.
 
     All combinations of levels for up to three variables, a random sample of them for more.
     """
     width = len(variables)
-    levels = LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
+    levels = levels_of(width)
     count = len(levels) ** width
     chosen: Sequence[int] = range(count)
     if count > MAX_POINTS:

@@ -17,7 +17,7 @@ from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomi
 from cutune.proof.compiled import Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
 from cutune.proof.entry import EntryDimension, EntryProof, Refused
-from cutune.proof.memory.places import Spread
+from cutune.proof.memory.conditions import Spread
 from cutune.proof.values.bounds import IdBound
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from cutune.device.thread_block import WARP, Block, threads_of
-from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped
+from cutune.fit.count_functions import (
+    LEVELS,
+    CountFunctions,
+    count_points,
+    is_looped,
+    levels_of,
+)
 from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
 from cutune.fit.measurement.measurement import (
     COUNTS,
@@ -37,8 +43,8 @@ WARP_BUDGET = 60_000
 TRAINING_SIZES = (64, 128, 256, 512)
 TRAINING_BUDGET = 600_000
 #: Where a loop strides by all threads, its size is so many times a level while counts are taken: a
-#: multiple of every level, and of the rounds that a compiler joins.
-ROUNDS_COUNTED = 480
+#: multiple of every level, and of the eight rounds that a compiler may join.
+ROUNDS_COUNTED, ROUNDS_OF_FOUR_LEVELS = 480, 96
 #: Fewer rounds of such a loop are not counted: those that a compiler does not join with others are
 #: no small part of them.
 FEWEST_ROUNDS = 16
@@ -108,7 +114,8 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
         unit = most * max(-(-width // WARP) for width in count_block(kernel))
     sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
     if kernel.strided_to is not None:
-        sizes[kernel.strided_to] *= ROUNDS_COUNTED
+        has_four = len(levels_of(len(kernel.variables))) <= 4
+        sizes[kernel.strided_to] *= ROUNDS_OF_FOUR_LEVELS if has_four else ROUNDS_COUNTED
     for name, (blocks, share) in _shares(kernel).items():
         missing = (point[name] // WARP - 1) % len(LEVELS) * (share // len(LEVELS))
         sizes[name] = share * sizes[blocks] - missing
