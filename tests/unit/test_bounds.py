@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -61,7 +62,27 @@ def found(known: Iterable[Comparison], atoms: Atoms | None = None) -> set[IdBoun
     ],
 )
 def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) -> None:
-    assert found([comparison]) == {IdBound(limit)}
+    assert {replace(one, is_firm=True) for one in found([comparison])} == {IdBound(limit)}
+
+
+@pytest.mark.parametrize(
+    ("comparison", "is_firm"),
+    [
+        (compared(X, "lt", N), True),
+        (compared(X, "eq", N, signed=False), True),
+        (compared(X, "lt", N + of(5)), True),
+        (compared(X, "lt", N, signed=False), False),
+        # What need not fit into 32 bits with a sign, and what fits into 64.
+        (compared(X, "lt", N + M), False),
+        (compared(X, "lt", of(2) * N), False),
+        (compared(X, "lt", N * M), False),
+        (compared(X, "eq", N * M), False),
+        (compared(X, "lt", N * M, bits=64), True),
+        (compared(X, "lt", N * M * N, bits=64), False),
+    ],
+)
+def test_limits_below_one(comparison: Comparison, is_firm: bool) -> None:
+    assert {one.is_firm for one in found([comparison])} == {is_firm}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,8 @@ def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) ->
         compared(X, "ne", N),
         # Of other threads, of data, or of what may wrap around.
         compared(Y, "lt", N),
-        compared(of(2) * X, "lt", N),
+        compared(of(64) * X, "lt", N),
+        compared(of(2) * X, "lt", N + M),
         compared(-X, "lt", N),
         compared(X, "lt", Y),
         compared(X, "lt", LOADED),
@@ -94,10 +116,10 @@ def test_unsigned_numbers_below_zero_are_large() -> None:
     def limits(left: IntegerPolynomial) -> set[IdBound]:
         return found([compared(left, "lt", N, signed=False)])
 
-    assert limits(X) == {IdBound(N)}
-    assert limits(X - of(1)) == {IdBound(N + of(1))}
-    assert limits(X - of(2)) == {IdBound(N + of(2), (N,))}
-    assert limits(X - M) == {IdBound(N + M, (N,))}
+    assert limits(X) == {IdBound(N, (), False)}
+    assert limits(X - of(1)) == {IdBound(N + of(1), (), False)}
+    assert limits(X - of(2)) == {IdBound(N + of(2), (N,), False)}
+    assert limits(X - M) == {IdBound(N + M, (N,), False)}
 
 
 @pytest.mark.parametrize(
@@ -105,16 +127,17 @@ def test_unsigned_numbers_below_zero_are_large() -> None:
     [
         ("min.s32", (N, M), True, {IdBound(N), IdBound(M)}),
         ("min.s64", (N, M), True, {IdBound(N), IdBound(M)}),
-        ("min.u32", (N, M), False, {IdBound(N), IdBound(M)}),
+        ("min.u32", (N, M), False, {IdBound(N, (), False), IdBound(M, (), False)}),
         ("min.u32", (N, M), True, set()),
         ("min.s32", (N, M), False, set()),
         ("max.s32", (N, M), True, set()),
         ("min.s32", (N, LOADED), True, {IdBound(N)}),
-        # Extended numbers are what they extend; unsigned ones unless that is below zero.
+        # Extended numbers are what they extend, unsigned ones unless that is below zero; those of
+        # few bits are no more than it, unless it is.
         ("s32", (N,), True, {IdBound(N)}),
-        ("s8", (N,), True, {IdBound(N)}),
-        ("u32", (N,), True, {IdBound(N, (N,))}),
-        ("u16", (N,), True, {IdBound(N, (N,))}),
+        ("s8", (N,), True, {IdBound(N, (), False)}),
+        ("u32", (N,), True, {IdBound(N, (N,), False)}),
+        ("u16", (N,), True, {IdBound(N, (N,), False)}),
         ("f32", (N,), True, set()),
     ],
 )
@@ -124,7 +147,7 @@ def test_limits_that_are_computed(
     atoms = Atoms()
     limit = atoms.computed(AtomOperation(name, operands), NOTHING)
     assert found([compared(X, "lt", limit, signed)], atoms) == expected
-    more = {IdBound(one.limit + of(2), one.conditions) for one in expected}
+    more = {replace(one, limit=one.limit + of(2)) for one in expected}
     assert found([compared(X, "lt", limit + of(2), signed)], atoms) == more
     for wrong in (limit + N, limit + of(1 << 40), limit + limit, limit * limit):
         assert found([compared(X, "lt", wrong, signed)], atoms) == set()
@@ -143,7 +166,10 @@ def test_bounds_that_hold_everywhere() -> None:
     first = [compared(X, "lt", N), compared(X, "lt", M), compared(X, "lt", N + M)]
     second = [compared(X, "lt", N + M), compared(X, "lt", extended)]
     # Those of fewer terms first.
-    assert common([first, second], "x", atoms) == [IdBound(N, (N,)), IdBound(N + M)]
+    assert common([first, second], "x", atoms) == [
+        IdBound(N, (N,), False),
+        IdBound(N + M, (), False),
+    ]
     assert common([first, []], "x", atoms) == []
     assert common([], "x", atoms) == []
 

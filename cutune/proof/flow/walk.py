@@ -25,6 +25,7 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.steps import Steps
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import (
@@ -99,10 +100,7 @@ class Walk:
     #: Of atoms that stand for one of several values: from which block each of them comes.
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
-    _steps: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
-    #: What registers hold at headers by their steps, in this walk; and those without one for good.
-    _stepping: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
-    _unsteady: set[tuple[int, str]] = field(default_factory=set)
+    _steps: Steps = field(default_factory=Steps)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -215,15 +213,15 @@ class Walk:
         changed = self._changed_in(header)
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
-            step = self._steps.get((header, register))
+            step = self._steps.known.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
                 try:
                     value = self._stepped(header, first, step, self._bits(register))
-                    state[register] = self._stepping[header, register] = value
+                    state[register] = self._steps.at_header[header, register] = value
                     continue
                 except TooLarge:
-                    del self._steps[header, register]
-            self._stepping.pop((header, register), None)
+                    del self._steps.known[header, register]
+            self._steps.at_header.pop((header, register), None)
             state[register] = self._phi(header, register, [first])
         return state
 
@@ -303,37 +301,17 @@ class Walk:
 
     def _learn_register(self, header: int, register: str, value: Value) -> bool:
         key = header, register
-        if key in self._steps:
-            if self._is_next(key, value):
-                return False
-            # Names of alternatives stand for other values since it was learnt.
-            del self._steps[key]
-            self._unsteady.add(key)
-            return True
-        if isinstance(value, IntegerPolynomial) and key not in self._unsteady:
+        bits = self._bits(register)
+        if key in self._steps.known:
+            return self._steps.is_forgotten(key, value, bits)
+        if isinstance(value, IntegerPolynomial):
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
-            try:
-                step = modulo(value - phi, self._bits(register))
-            except TooLarge:
-                step = value
-            of_step = self.atoms.of(step)
-            if header not in of_step.loops and not of_step.is_loaded:
-                self._steps[key] = step
+            if self._steps.is_learnt(key, value, phi, bits, self.atoms):
                 return True
         properties = self._phis[key].joined(properties_of_predicate(value, self.atoms))
         is_new = properties != self._phis[key]
         self._phis[key] = properties
         return is_new
-
-    def _is_next(self, key: tuple[int, str], value: Value) -> bool:
-        """Is it a step farther than what the register holds at the header, if it has one?"""
-        before = self._stepping.get(key)
-        if before is None or not isinstance(value, IntegerPolynomial):
-            return before is None
-        try:
-            return modulo(value - before, self._bits(key[1])) == self._steps[key]
-        except TooLarge:
-            return False
 
     def _known_at(self, block: int) -> Known:
         """Comparisons that hold whenever the block is reached."""

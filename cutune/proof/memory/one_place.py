@@ -180,6 +180,27 @@ def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     return steps
 
 
+def rest_of_both(
+    first: AccessPlace, second: AccessPlace, atoms: Atoms
+) -> list[IntegerPolynomial] | None:
+    """What is added to the ids: the difference, and each part that moves in a loop."""
+    moving: list[IntegerPolynomial] = []
+    steady = [ZERO, ZERO]
+    for index, place in enumerate((first, second)):
+        for monomial, coefficient in place.offset.terms:
+            if any(atom.kind == IDENTITY for atom in monomial):
+                continue
+            known = [atoms.properties(atom) for atom in monomial]
+            if any(one.ids or one.is_loaded for one in known):
+                return None
+            term = IntegerPolynomial.of({monomial: coefficient})
+            if any(one.loops for one in known):
+                moving.append(term)
+            else:
+                steady[index] += term
+    return [*moving, steady[1] - steady[0]]
+
+
 def leads_back(place: AccessPlace) -> bool:
     """Does it lie before its base, as long as neither ids nor sizes are negative?"""
     terms = place.offset.terms

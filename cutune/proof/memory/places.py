@@ -36,6 +36,7 @@ from cutune.proof.memory.one_place import (
     one_place,
     place_of,
     quotient,
+    rest_of_both,
     single_threads,
     size_of,
     steps_of,
@@ -199,7 +200,7 @@ class _ThreadMeetings:
         bytes = max(first.access.bytes, second.access.bytes)
         if least.literal is None or abs(least.literal) < bytes:
             return False
-        rest = self._rest_of_both(first, second)
+        rest = rest_of_both(first, second, self.atoms)
         return rest is not None and self._tell_apart(dimension, least, others, rest)
 
     def _tell_apart(
@@ -228,26 +229,6 @@ class _ThreadMeetings:
             if self._tell_apart(following, larger, behind, rest):
                 return True
         return False
-
-    def _rest_of_both(
-        self, first: AccessPlace, second: AccessPlace
-    ) -> list[IntegerPolynomial] | None:
-        """What is added to the ids: the difference, and each part that moves in a loop."""
-        moving: list[IntegerPolynomial] = []
-        steady = [ZERO, ZERO]
-        for index, place in enumerate((first, second)):
-            for monomial, coefficient in place.offset.terms:
-                if any(atom.kind == IDENTITY for atom in monomial):
-                    continue
-                known = [self.atoms.properties(atom) for atom in monomial]
-                if any(one.ids or one.is_loaded for one in known):
-                    return None
-                term = IntegerPolynomial.of({monomial: coefficient})
-                if any(one.loops for one in known):
-                    moving.append(term)
-                else:
-                    steady[index] += term
-        return [*moving, steady[1] - steady[0]]
 
     def _column(self, place: AccessPlace, dimension: str) -> tuple[int, IntegerPolynomial]:
         """The offset as step * id + rest."""
