@@ -23,6 +23,7 @@ from cutune.proof.values.terms import NOTHING, AtomOperation, Atoms
 
 X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")
 N, M = (IntegerPolynomial.atom(PARAMETER, name) for name in "nm")
+LONG = IntegerPolynomial.atom(PARAMETER, "0:0:b64")
 LOADED = IntegerPolynomial.atom(OPAQUE, "loaded")
 
 
@@ -72,7 +73,12 @@ def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) ->
         (compared(X, "eq", N, signed=False), True),
         (compared(X, "lt", N + of(5)), True),
         (compared(X, "lt", N, signed=False), False),
+        # An id and a parameter may be too large together.
+        (compared(X + M, "lt", N), False),
         # What need not fit into 32 bits with a sign, and what fits into 64.
+        (compared(X, "lt", LONG), False),
+        (compared(X, "lt", LONG, bits=64), True),
+        (compared(X, "lt", LONG * N, bits=64), False),
         (compared(X, "lt", N + M), False),
         (compared(X, "lt", of(2) * N), False),
         (compared(X, "lt", N * M), False),

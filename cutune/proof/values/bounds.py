@@ -117,7 +117,7 @@ def _bounds(
         # Read as unsigned, a number below 0 is a large one.
         may_be_large = not comparison.signed and (least is None or least < -1)
         is_signed = comparison.relation == "eq" or (comparison.signed and not conditions)
-        is_firm = is_signed and _fits(right, bits)
+        is_firm = is_signed and least is not None and _fits(right, bits)
         all_conditions = (*conditions, right) if may_be_large else conditions
         yield IdBound(right - shift, all_conditions, is_firm)
 
@@ -226,8 +226,16 @@ def _rights(
 
 
 def _fits(value: IntegerPolynomial, bits: int) -> bool:
-    """Is it what so many bits with a sign hold, as long as no parameter exceeds 2^30?"""
-    return sum(abs(c) << (30 * len(m)) for m, c in value.terms) < 1 << (bits - 1)
+    """Is it what so many bits with a sign hold, whatever parameters are?
+
+    A parameter and a small number are taken to: numbers with a sign do not overflow.
+    """
+    largest = {atom: 63 if atom.name.endswith(":b64") else 31 for atom in value.atoms}
+    alone = [(m, c) for m, c in value.terms if m]
+    if _is_one_atom(alone):
+        return largest[alone[0][0][0]] < bits
+    sizes = (abs(c) << sum(largest[atom] for atom in m) for m, c in value.terms)
+    return sum(sizes) < 1 << (bits - 1)
 
 
 def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:
