@@ -82,6 +82,21 @@ class IntegerPolynomial:
             result = result + product
         return result
 
+    def split(self, atom: Atom) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
+        """Itself as factor * atom + rest; None where the symbol is squared."""
+        factor: dict[Monomial, int] = {}
+        rest: dict[Monomial, int] = {}
+        for monomial, coefficient in self.terms:
+            others = list(monomial)
+            if atom not in others:
+                rest[monomial] = coefficient
+                continue
+            others.remove(atom)
+            if atom in others:
+                return None
+            factor[tuple(others)] = coefficient
+        return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)
+
     def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:

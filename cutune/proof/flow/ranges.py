@@ -33,7 +33,6 @@ from cutune.proof.values.inequalities import (
     is_size,
     may_hold,
     reduced,
-    split_by,
 )
 from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import MOST_THREADS, AtomOperation, AtomProperties, Interval
@@ -208,7 +207,7 @@ class Ranges:
         self, atom: Atom, value: IntegerPolynomial, facts: Facts, may_ask: bool, depth: int
     ) -> Asked | None:
         """The same of a value in which an atom is replaced by its least or greatest value."""
-        split = split_by(value, atom)
+        split = value.split(atom)
         if split is None:
             return None
         factor, rest = split
@@ -308,9 +307,9 @@ class Ranges:
     def _bounds(self, atom: Atom, is_least: bool, facts: Facts) -> Iterator[Bound]:
         """What an atom is at least, or at most."""
         for fact in facts:
-            split = split_by(fact.value, atom)
+            split = fact.value.split(atom)
             factor = split[0].literal if split is not None else None
-            if split is None or factor is None or (factor > 0) != is_least:
+            if split is None or not factor or (factor > 0) != is_least:
                 continue
             value = -split[1] if is_least else split[1]
             yield Bound(abs(factor), value, Asked(fitting=fact.fitting))
@@ -370,7 +369,7 @@ class Ranges:
         """By a comparison that held at the end of each round with another one behind it."""
         rounds = Atom(OPAQUE, f"{_ROUNDS}{header}")
         difference = comparison.right - comparison.left
-        split = split_by(difference, rounds)
+        split = difference.split(rounds)
         factor = split[0].literal if split is not None else None
         if split is None or not factor or comparison.bits not in _COMPARED_BITS:
             return
@@ -420,9 +419,9 @@ class Ranges:
         relation, moving, end = comparison.relation, comparison.left, comparison.right
         if rounds not in moving.atoms:
             relation, moving, end = _MIRRORED.get(relation, ""), end, moving
-        split = split_by(moving, rounds)
+        split = moving.split(rounds)
         step = split[0].literal if split is not None else None
-        if split is None or step is None or rounds in end.atoms:
+        if split is None or not step or rounds in end.atoms:
             return None
         if relation not in (("lt", "le") if step > 0 else ("gt", "ge")):
             return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.frontend.values.polynomial import ZERO, Atom, IntegerPolynomial
+from cutune.frontend.values.polynomial import ZERO, IntegerPolynomial
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap, wrap_together
 from cutune.proof.values.operations import NotUnderstood
@@ -220,19 +220,8 @@ def _split(
     offset: IntegerPolynomial, row: Row
 ) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
     """An offset as step * J + rest; None where J occurs otherwise."""
-    ((element,),) = (monomial for monomial, _ in row.element.terms)
-    steps: dict[tuple[Atom, ...], int] = {}
-    rest: dict[tuple[Atom, ...], int] = {}
-    for monomial, coefficient in offset.terms:
-        factors = list(monomial)
-        if element in factors:
-            factors.remove(element)
-            if element in factors:
-                return None
-            steps[tuple(factors)] = coefficient
-        else:
-            rest[monomial] = coefficient
-    return IntegerPolynomial.of(steps), IntegerPolynomial.of(rest)
+    (element,) = row.element.atoms
+    return offset.split(element)
 
 
 def _constant(value: IntegerPolynomial) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, Monomial
+from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.values.terms import Interval
 
 #: Larger numbers do not come from sizes: asking would be in vain.
@@ -75,23 +75,3 @@ def reduced(value: IntegerPolynomial) -> IntegerPolynomial:
     if common <= 1:
         return value
     return IntegerPolynomial.of({m: c // common for m, c in value.terms})
-
-
-def split_by(
-    value: IntegerPolynomial, atom: Atom
-) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
-    """A value as factor * atom + rest; None where the atom is missing, or squared."""
-    factor: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for monomial, coefficient in value.terms:
-        others = list(monomial)
-        if atom in others:
-            others.remove(atom)
-            if atom in others:
-                return None
-            factor[tuple(others)] = coefficient
-        else:
-            rest[monomial] = coefficient
-    if not factor:
-        return None
-    return IntegerPolynomial.of(factor), IntegerPolynomial.of(rest)
