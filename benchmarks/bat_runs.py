@@ -155,7 +155,9 @@ def ended(command: Sequence[str], environment: Mapping[str, str], seconds: float
 
 
 def gpus() -> list[str]:
-    """The numbers of the GPUs; one where that is not known."""
+    """The numbers of the GPUs: those of CUDA_VISIBLE_DEVICES, or all; one where that is not known."""
+    if asked := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return asked.split(",")
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
     except OSError:

@@ -1,5 +1,6 @@
 // The machine's insides: instructions, warps, one launch. Only machine_*.cpp include this.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -106,7 +107,7 @@ struct Function {
     u32 first_block;
     u32 block_count;
     void place_constants(u8* registers) const {
-        memcpy(registers + register_bytes - constants.size(), constants.data(), constants.size());
+        std::copy(constants.begin(), constants.end(), registers + register_bytes - constants.size());
     }
 };
 

@@ -1,6 +1,7 @@
 // Loads assembled modules. cutune/emulator/bytecode/assemble.py writes the layout of an image.
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "machine_version.h"
 
@@ -14,6 +15,8 @@ std::unordered_map<std::string, Handler>& handlers() {
 namespace {
 
 constexpr char MAGIC[9] = "CUTUNE-2";
+// More than any GPU has.
+constexpr u64 MOST_VARIABLE_BYTES = u64(1) << 36;
 
 struct Malformed {
     std::string reason;
@@ -99,6 +102,7 @@ void read_variables(Reader& in, ModuleImage& module,
         module.variable_of[variable.name] = k;
         module.variables.push_back(variable);
     }
+    if (total > MOST_VARIABLE_BYTES) throw Malformed{"global variables of more than 64 GiB"};
     module.variable_memory.reset(new u8[total + 256]());
     const u64 base = (reinterpret_cast<u64>(module.variable_memory.get()) + 255) / 256 * 256;
     module.variable_base = base;
@@ -310,6 +314,9 @@ ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error,
         return module.release();
     } catch (const Malformed& malformed) {
         *error = malformed.reason;
+        return nullptr;
+    } catch (const std::bad_alloc&) {
+        *error = "its global variables need more memory than there is";
         return nullptr;
     }
 }

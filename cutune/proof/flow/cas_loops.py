@@ -149,7 +149,9 @@ def _copies_before(
         if isinstance(one, Label):
             break
         if one.opcode == "mov" and not one.guard and not changed & {*one.operands}:
-            found[one.operands[0]] = one.operands[1]
+            match one.operands:
+                case (copy, original):
+                    found[copy] = original
         changed |= {*results(one)}
     return found
 
@@ -273,7 +275,9 @@ class _Reading:
 
     def _compute(self, one: Instruction) -> bool:
         """Keep the value of an instruction; False where it is not understood."""
-        if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp") or not one.operands:
+        if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp"):
+            return False
+        if len(one.operands) != (2 if one.opcode == "mov" else 3):
             return False
         operands = tuple(self._value(text) for text in one.operands[1:])
         if None in operands or "{" in "".join(one.operands) or "|" in one.operands[0]:
