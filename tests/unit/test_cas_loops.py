@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Instruction, Module
+from cutune.emulator.ptx.types import Instruction, Label, Module
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -230,6 +230,19 @@ def test_where_a_table_of_jumps_may_lead_into_a_loop_it_stays(module: Module) ->
     jump = replace(end, opcode="brx", modifiers=("idx",), operands=("%r1", "TABLE"))
     with_jump = replace(function, body=(jump, *items))
     assert without_cas_loops(with_jump) == with_jump
+
+
+@pytest.mark.parametrize("opcode", ["mov", "setp", "add"])
+def test_instructions_without_operands_are_not_understood(module: Module, opcode: str) -> None:
+    function = module.functions["add_double"]
+
+    def cut(item: Instruction | Label) -> Instruction | Label:
+        if isinstance(item, Instruction) and item.opcode == opcode:
+            return replace(item, operands=item.operands[:1])
+        return item
+
+    damaged = replace(function, body=tuple(map(cut, function.body or ())))
+    assert without_cas_loops(damaged) == damaged
 
 
 @pytest.mark.parametrize("name", list(CASES))

@@ -102,6 +102,12 @@ def test_module_variables() -> None:
     assert run(body, before=before) == [32] * 32
 
 
+def test_variables_that_no_memory_holds_are_refused() -> None:
+    with pytest.raises(CutuneError) as caught:
+        module(".global .align 8 .b8 huge[8796093022208];\n" + BEGIN + END)
+    assert "global variables" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("body", "code", "words"),
     [
