@@ -155,7 +155,7 @@ def ended(command: Sequence[str], environment: Mapping[str, str], seconds: float
 
 
 def gpus() -> list[str]:
-    """The numbers of the GPUs: those of CUDA_VISIBLE_DEVICES, or all; one where that is not known."""
+    """The numbers of the GPUs: of CUDA_VISIBLE_DEVICES, or of all; one where that is not known."""
     if asked := os.environ.get("CUDA_VISIBLE_DEVICES"):
         return asked.split(",")
     try:
