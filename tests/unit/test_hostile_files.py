@@ -104,6 +104,8 @@ def accepted(
     found: dict[str, str] = {}
     known, refused = set(), 0
     for what, one in hostile(document):
+        # A file that is written over is brought to the disk first, which takes longer than reading it.
+        path.unlink(missing_ok=True)
         path.write_text(json.dumps(one))
         try:
             value = read(path)
