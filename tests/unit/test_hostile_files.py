@@ -104,7 +104,7 @@ def accepted(
     found: dict[str, str] = {}
     known, refused = set(), 0
     for what, one in hostile(document):
-        # A file that is written over is brought to the disk first, which takes longer than reading it.
+        # To write over a file waits for the disk, which takes longer than all else here.
         path.unlink(missing_ok=True)
         path.write_text(json.dumps(one))
         try:
