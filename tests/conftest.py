@@ -14,7 +14,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["CUTUNE_DEVICE"] = "h200"
 
 from cutune.core.diagnostics import CutuneError
+from cutune.start import collect_seldom
 from cutune.toolchain.nvcc import find_nvcc
+
+# As the command does, whose verbs run in this process.
+collect_seldom()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -30,6 +30,7 @@ from cutune.toolchain.dry_run import (
     with_source,
     words,
 )
+from cutune.toolchain.line_markers import BEGIN
 from cutune.toolchain.nvcc import Nvcc, ptx_flags
 
 #: The oldest texts go where all of them are larger.
@@ -43,7 +44,7 @@ _NAMING = frozenset(
 )
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
-_MARKER = re.compile(r'^# \d+ "(?:[^"\\]|\\.)*"', re.MULTILINE)
+_MARKER = re.compile(BEGIN + r' \d+ "(?:[^"\\]|\\.)*"')
 #: What a compiler says of a text that is none; of anything else that is wrong nvcc tells itself.
 _ERROR = re.compile(r": (?:fatal |catastrophic )?error:")
 #: Lines of sources, and names that are made of a source's path: of unnamed namespaces, for example.

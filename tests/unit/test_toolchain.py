@@ -15,6 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import locate
 from cutune.toolchain import nvcc as toolchain
+from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import (
     TOOLKIT_PACKAGES,
     Nvcc,
@@ -211,3 +212,8 @@ def test_the_extra_toolkit_is_what_doctor_installs() -> None:
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
     assert tuple(extras["toolkit"]) == TOOLKIT_PACKAGES
+
+
+def test_a_line_marker_begins_a_line() -> None:
+    text = '# 1 "first"\nx # 2 "within"\n#line 3 "named" 1\n ## 4 "pasted"\r\n# 5 "a\\\\b\\"c" 2\n'
+    assert files_of(text + '# 6 "<built-in>"') == ['a\\b"c', "first", "named"]

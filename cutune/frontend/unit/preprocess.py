@@ -17,9 +17,9 @@ from cutune.core.source import Source
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import UnitPart
-from cutune.toolchain.line_markers import unescaped
+from cutune.toolchain.line_markers import BEGIN, unescaped
 
-_MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n', re.MULTILINE)
+_MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
 _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
@@ -143,7 +143,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _main_path(expanded: str, path: str) -> str:
     """The spelling of the source's path in the markers."""
-    names = {unescaped(marker[2]): None for marker in _MARKER.finditer(expanded)}
+    names = {unescaped(name): None for _, name, _ in _MARKER.findall(expanded)}
     if path in names:
         return path
     same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))

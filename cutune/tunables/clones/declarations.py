@@ -14,10 +14,10 @@ from functools import cached_property
 from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
-from cutune.toolchain.line_markers import unescaped
+from cutune.toolchain.line_markers import BEGIN, unescaped
 from cutune.tunables.clones.words import KEYWORDS, PLAIN
 
-_MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?', re.MULTILINE)
+_MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?')
 _OURS = re.compile(r"\s*#\s*pragma\s+cutune\b")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _TYPES = ("struct", "class", "union", "enum", "typedef", "using")
