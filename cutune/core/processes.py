@@ -89,12 +89,22 @@ def ending_in_order() -> Iterator[None]:
             signal.signal(one, signal.SIG_DFL)
 
 
-def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
-    """Run a program until it ends or its time is over; what it started is then ended, too."""
+def run_to_end(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    seconds: float,
+    folder: Path | None = None,
+) -> Ended:
+    """Run a program until it ends or its time is over; what it started is then ended, too.
+
+    Args:
+        folder: where it runs; None: in the current one.
+    """
     try:
         process = subprocess.Popen(
             _startable(command),
             env=environment,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

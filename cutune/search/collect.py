@@ -26,12 +26,14 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.processes import ending_in_order
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
+from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
+from cutune.search.made import made_builds
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
@@ -137,16 +139,22 @@ def collect_host(
     if sweep.workers == LocalWorkers():
         _require_gpu(on)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
-    values, binary = {**vary, **holes}, Path(program.source.path).with_suffix("")
+    is_made = bool(session.asked.make)
+    values = {**vary, **holes}
+    binary = Path() if is_made else Path(program.source.path).with_suffix("")
     runs = plan_runs(template, values, binary, statuses=sweep.statuses)
     places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
     target = gpu_target(device.architecture) if on == GPU else None
-    environment = device_environment(device, workspace.folder) if on == EMULATED else _READY
+    environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
     path = workspace.trials if on == GPU else None
     pool = ThreadPoolExecutor(sweep.jobs)
+    built = session, program, space, workspace.folder, target, pool
+    builds = made_builds(*built, template) if is_made else Builds(*built)
+    if is_made and target is None:
+        environment |= searched_libraries(session.nvcc)
     crew = Crew(sweep.workers, session.warn).start()
     try:
         claim = workspace.claimed([Path(program.source.path).stem], session.warn)
@@ -154,7 +162,7 @@ def collect_host(
             trials = TrialRuns(
                 session,
                 program,
-                Builds(session, program, space, workspace.folder, target, pool),
+                builds,
                 Trials(path, origin, session.warn).load(),
                 sweep.how,
                 LaunchLimits(program, device.limits),
