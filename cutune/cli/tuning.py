@@ -154,7 +154,8 @@ def emit(options: argparse.Namespace) -> int:
         emit(session, program, workspace, devices, target, options.model)
     for program in programs:
         print_values(session, program, workspace)
-    _show_compile_line(session, programs, targets)
+    if options.make is None:
+        _show_compile_line(session, programs, targets)
     return 0
 
 

@@ -1109,9 +1109,7 @@ class Code(Enum):
     COPY_NOT_BUILT = (
         849,
         ERROR,
-        "'{command}' fails in a copy of '{folder}': {reason}; all of it is in '{log}'. What the "
-        "build needs has to lie below that folder: if it does not, call cutune in one above, with "
-        "--make 'make -C DIR'",
+        "'{command}' fails in a copy of '{folder}': {reason}; all of it is in '{log}'. {advice}",
     )
     NOT_IN_BUILD = (
         850,

@@ -86,6 +86,10 @@ class Builds:
         for configuration in configurations:
             self._asked(configuration)
 
+    def close(self) -> None:
+        """No more is built."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
     def effects(self) -> Effects:
         """What the programs that were compiled have in common."""
         codes = {

@@ -176,7 +176,7 @@ def collect_host(
             )
             ties = _run(trials, places, sweep.search)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        builds.close()
         crew.close()
         pool.shutdown()
     session.progress("running", 1, 1)

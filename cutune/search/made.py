@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from signal import SIGKILL
+from threading import Event
 
 from cutune.analysis.session import Session
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import CompilerKilled, Ended, ended_by, run_to_end
+from cutune.core.processes import CompilerKilled, Ended, ended_by, ending_in_order, run_to_end
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.workspace import write_text
@@ -58,16 +59,23 @@ class MadeBuilds(Builds):
     Attributes:
         project: what is copied. state: of its sources.
         nvcc: that the command finds first.
+        is_over: nobody waits for a build any more.
     """
 
     project: Project = field(kw_only=True)
     state: str = field(kw_only=True)
     nvcc: Path = field(kw_only=True)
+    is_over: Event = field(default_factory=Event)
 
     @property
     def circumstances(self) -> Sequence[str]:
         """The other sources of the project decide, too."""
         return (f"{STATE}{self.state}", self.session.asked.make)
+
+    def close(self) -> None:
+        """No more is built; what is being built is ended."""
+        self.is_over.set()
+        super().close()
 
     def require_own(self, built: Built, run: Run) -> None:
         """The project as it is can be built in a copy, and what is run is made of the source.
@@ -79,8 +87,16 @@ class MadeBuilds(Builds):
         copy, started = built.folder or self.folder, run.command[0]
         if built.failure:
             code, root, log = Code.COPY_NOT_BUILT, self.project.root, copy.parent / LOG
+            reason, advice = built.failure, _advice(make)
             raise CutuneError(
-                Diagnostic.at(code, None, command=make, folder=root, reason=built.failure, log=log)
+                Diagnostic.at(
+                    *(code, None),
+                    command=make,
+                    folder=root,
+                    reason=reason,
+                    log=log,
+                    advice=advice,
+                )
             )
         what = ""
         if not any(_MARK in path.read_bytes() for path in _programs(copy)):
@@ -96,7 +112,7 @@ class MadeBuilds(Builds):
         copy = self.folder.absolute() / BUILDS / name / self.project.root.name
         self.project.copy(copy, self._rewritten(values))
         command = self.session.asked.make_at(self.space.values(values, Setting.MAKE))
-        failure = _build(self.session, self.nvcc, command, copy, self.target is None)
+        failure = _build(self.session, self.nvcc, command, copy, self.target is None, self.is_over)
         return Built(copy, failure, "" if failure else _code_of(copy), folder=copy)
 
     def _rewritten(self, values: Mapping[str, Value]) -> dict[Path, Source]:
@@ -186,10 +202,19 @@ def tuned_copy(
     project.copy(copy, texts)
     nvcc = stand_in(workspace.absolute(), session.nvcc.path)
     command = asked.make_at(dict(values))
-    return Built(copy, _build(session, nvcc, command, copy, False), folder=copy)
+    with ending_in_order():
+        failure = _build(session, nvcc, command, copy, False)
+    return Built(copy, failure, folder=copy)
 
 
-def _build(session: Session, nvcc: Path, command: str, copy: Path, is_emulated: bool) -> str:
+def _build(
+    session: Session,
+    nvcc: Path,
+    command: str,
+    copy: Path,
+    is_emulated: bool,
+    is_over: Event | None = None,
+) -> str:
     """Build a copy, once more where the compiler was killed; why that fails, else nothing.
 
     Raises:
@@ -200,7 +225,7 @@ def _build(session: Session, nvcc: Path, command: str, copy: Path, is_emulated: 
     mode = {"CUTUNE_MODE": "emulated", "CCACHE_DISABLE": "1"} if is_emulated else _PLAIN
     environment = {**os.environ, **first_on_path(nvcc), **mode, "PWD": str(copy)}
     for _ in range(ATTEMPTS):
-        ended = run_to_end(["/bin/sh", "-c", whole], environment, BUILD_SECONDS, copy)
+        ended = run_to_end(["/bin/sh", "-c", whole], environment, BUILD_SECONDS, copy, is_over)
         signal = ended_by(ended.status or 0, ended.errors_text)
         if signal is None:
             break
@@ -217,6 +242,19 @@ def _reason(ended: Ended) -> str:
         return f"no end within {BUILD_SECONDS:g} s"
     said = f"{ended.errors_text}\n{ended.output_text}".strip()
     return ended.not_started or (first_line(said) if said else f"status {ended.status}")
+
+
+def _advice(command: str) -> str:
+    """What a build may lack in a copy."""
+    if "cmake" in command or "ninja" in command:
+        return (
+            "What CMake has configured is not copied: configure in --make, too, as in "
+            "'cmake -S . -B build && cmake --build build'"
+        )
+    return (
+        "What the build needs has to lie below that folder: if it does not, call cutune in one "
+        "above, with --make 'make -C DIR'"
+    )
 
 
 def _standing_alone(unit: TranslationUnit, header: Source) -> Source:
