@@ -8,8 +8,9 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -80,6 +81,7 @@ class HostSweep:
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
         workers: that run trials.
+        kept: where trials are kept; None: those on a GPU in the workspace, others nowhere.
     """
 
     names: Sequence[str]
@@ -88,6 +90,22 @@ class HostSweep:
     jobs: int = 1
     statuses: frozenset[int] | None = WELL
     workers: Workers = field(default_factory=LocalWorkers)
+    kept: Path | None = None
+
+
+Place = tuple[Run, Space]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Trials that may be asked for now.
+
+    Attributes:
+        places: runs, one per size, and what may be tried in each.
+    """
+
+    trials: TrialRuns
+    places: Sequence[Place]
 
 
 @dataclass(frozen=True)
@@ -117,9 +135,30 @@ def collect_host(
     On the emulated device this checks that every configuration runs.
 
     Raises:
-        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU, CT422
-            when no run ends well, CT425 for an unknown name or too many runs, and what
-            `program_space` says.
+        CutuneError: CT422 when no run ends well, and what `prepared` says.
+    """
+    with prepared(session, program, template, vary, workspace, sweep, device) as ready:
+        ties = _run(ready.trials, ready.places, sweep.search)
+    session.progress("running", 1, 1)
+    trials = ready.trials
+    return CollectedTrials(report(trials), trials.builds.effects(), ties)
+
+
+@contextmanager
+def prepared(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    sweep: HostSweep,
+    device: DeviceProfile,
+) -> Iterator[Prepared]:
+    """What runs trials, as long as it is asked.
+
+    Raises:
+        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU,
+            CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
     # Who runs trials elsewhere, or on one GPU each, says so itself.
@@ -149,7 +188,7 @@ def collect_host(
     target = gpu_target(device.architecture) if on == GPU else None
     environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
-    path = workspace.trials if on == GPU else None
+    path = sweep.kept or (workspace.trials if on == GPU else None)
     pool = ThreadPoolExecutor(sweep.jobs)
     built = session, program, space, workspace.folder, target, pool
     builds = made_builds(*built, template) if is_made else Builds(*built)
@@ -174,13 +213,11 @@ def collect_host(
             trials.progress = lambda: session.progress(
                 "running", min(len(trials.tried), total - 1), total
             )
-            ties = _run(trials, places, sweep.search)
+            yield Prepared(trials, places)
     finally:
         builds.close()
         crew.close()
         pool.shutdown()
-    session.progress("running", 1, 1)
-    return CollectedTrials(_report(trials), trials.builds.effects(), ties)
 
 
 def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
@@ -244,9 +281,6 @@ def _require_gpu(on: str) -> None:
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
 
 
-Place = tuple[Run, Space]
-
-
 def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> list[str]:
     """Everything that is asked for, from the first size to the last; ties."""
     if asked is None:
@@ -308,7 +342,7 @@ def _searched(
     return tries.best
 
 
-def _report(trials: TrialRuns) -> list[HostMeasurement]:
+def report(trials: TrialRuns) -> list[HostMeasurement]:
     """What was measured; warns of what failed.
 
     Raises:
