@@ -917,7 +917,7 @@ class Code(Enum):
         811,
         WARNING,
         "{name} = {value} was chosen; give it where {{{name}}} stood for cutune collect, and to "
-        "emit the same --nvcc-flag and --tune",
+        "emit the same --nvcc-flag, --make and --tune",
     )
     LAUNCHES_STAY = (
         812,
