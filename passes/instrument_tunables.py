@@ -18,15 +18,17 @@ After:
         solve(N, m);
     cutune_region_end(1);
 
-`#define WPT 1` becomes `#define WPT CUTUNE_VALUE_WPT`, and `-DCUTUNE_VALUE_WPT=4` gives a value.
+`#define WPT 1` becomes `#define WPT CUTUNE_VALUE_WPT`, and `-DCUTUNE_VALUE_WPT=4` gives a value; or
+it becomes `#define WPT 4`, where the values are known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.frontend.tunable import HostTunable
+from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.rewrite.pipeline import Pass, TranslationUnit
 from cutune.rewrite.prelude import c_string
 from cutune.rewrite.tunable_edit import (
@@ -48,21 +50,31 @@ class InstrumentTunables(Pass):
 
     #: Are regions timed where the program itself has no parameters, too?
     with_regions: bool = False
+    #: Macro or constant → the text of its value; None: the command line gives it.
+    values: Mapping[str, str] | None = None
+    #: What is included.
+    header: str = "cutune_tunables.h"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunables and regions."""
         program = unit.program
         if not (program.tunables or program.constants or self.with_regions):
             return unit
-        unit = unit.with_prelude('#include "cutune_tunables.h"\n' + settable(program.constants))
+        given = settable(program.constants) if self.values is None else ""
+        unit = unit.with_prelude(f'#include "{self.header}"\n{given}')
         for tunable in program.tunables:
             unit = with_file_edits(unit, self.name, tunable_edits(tunable, _call), tunable.source)
         for constant in program.constants:
-            edits = [value_edit(constant, VALUE_PREFIX + constant.name)]
+            edits = [value_edit(constant, self._text(constant))]
             unit = with_file_edits(unit, self.name, edits, constant.source)
         for region in program.regions:
             unit = with_file_edits(unit, self.name, region_edits(region), region.source)
         return unit
+
+    def _text(self, constant: TunableConstant) -> str:
+        if self.values is None:
+            return VALUE_PREFIX + constant.name
+        return self.values.get(constant.name, constant.own_text)
 
 
 def _call(tunable: HostTunable) -> tuple[str, str]:

@@ -111,11 +111,12 @@ def analyze(
         kernels = varied(kernels, compiled.proofs, texts)
     calls = (note for file in own for note in called_launches(file, by_name))
     diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
-    if not kernels and not launches and not diagnostics:
-        diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     late = [file for file in own[1:] if file.source.path not in early]
     too_early = _too_early(file for file in own[1:] if file.source.path in early)
     chosen = tunables_of([*late, syntax])
+    is_tunable = kernels or launches or chosen.tunables or chosen.constants or chosen.regions
+    if not is_tunable and not diagnostics:
+        diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     return Program(
         syntax.source,
         kernels,

@@ -79,12 +79,13 @@ def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
     from cutune.space.parameter import read_option
 
     parameters = tuple(map(read_option, options.tune))
+    make, clean = getattr(options, "make", None) or "", getattr(options, "clean", "")
     if options.space is None:
-        return Asked(parameters, (), flags)
+        return Asked(parameters, (), flags, make, clean)
     from cutune.space.t1 import read_t1
 
     found = read_t1(options.space)
-    return Asked((*parameters, *found.parameters), found.conditions, flags)
+    return Asked((*parameters, *found.parameters), found.conditions, flags, make, clean)
 
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:

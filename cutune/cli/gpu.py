@@ -36,6 +36,7 @@ from cutune.search.techniques.budget import Budget
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
 from cutune.search.trial_runs import GPU, Measuring
+from cutune.space.asked import holes
 from cutune.tunables.method_names import TECHNIQUES
 
 
@@ -115,6 +116,7 @@ def collect_tunables(
         parser().error(
             f"{options.verb}: --tunables takes one FILE, at least one repetition and job"
         )
+    _check_make(options)
     if options.timeout is not None and not 0 < options.timeout < math.inf:
         parser().error(f"{options.verb}: --timeout takes seconds, more than none")
     names = _names(options)
@@ -133,6 +135,22 @@ def collect_tunables(
     if effects.programs > effects.different:
         idle = f"; without effect: {', '.join(effects.idle)}" if effects.idle else ""
         print(f"{effects.programs} programs, {effects.different} different{idle}")
+
+
+def _check_make(options: argparse.Namespace) -> None:
+    """What a project is told, it is told by its command."""
+    if options.make is None:
+        return
+    if not options.make.strip():
+        parser().error(f"{options.verb}: --make names no command, as in --make make")
+    if "{program}" in options.run:
+        parser().error(f"{options.verb}: with --make, --run names the program: --run './app {{n}}'")
+    named = holes(options.nvcc_flag)
+    if named:
+        parser().error(
+            f"{options.verb}: --nvcc-flag does not reach --make; write {{{min(named)}}} there, as "
+            "in --make 'make NVCCFLAGS=-maxrregcount={R}'"
+        )
 
 
 def compare_techniques(

@@ -67,6 +67,7 @@ def parser() -> Parser:
     emit = add("emit", source, place, _model_options((NEIGHBOURS,)))
     emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    _add_make(emit, "what builds the project that FILE belongs to, as for collect --tunables")
     emit.add_argument(
         "--as",
         dest="form",
@@ -86,7 +87,8 @@ def parser() -> Parser:
     tune.add_argument(
         "--make",
         metavar="COMMAND",
-        help="what builds a project; then no FILE is given, and it is left in its tuned build",
+        help="what builds a project; then no FILE is given, and it is left in its tuned build. "
+        "With --tunables FILE is given, and each value set built in a copy of the current folder",
     )
     tune.add_argument(
         "--clean", metavar="COMMAND", default="", help="what to run before each build of --make"
@@ -143,6 +145,10 @@ def _add_verb(
     """The parser of a verb, with the options of others."""
     verb = next(verb for verb in VERBS if verb.name == name)
     return verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
+
+
+def _add_make(verb: argparse.ArgumentParser, text: str) -> None:
+    verb.add_argument("--make", metavar="COMMAND", help=text)
 
 
 def _chosen_by(text: str) -> int:
@@ -277,6 +283,7 @@ def _add_collect_options(collect: argparse.ArgumentParser) -> None:
     collect.add_argument(
         "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
     )
+    _add_make(collect, "with --tunables: what builds the project that FILE belongs to")
     add_host_options(collect)
     collect.add_argument(
         "--compare",

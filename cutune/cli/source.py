@@ -18,7 +18,7 @@ from cutune.frontend.program import Program
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
     from cutune.analysis.session import Session
-    from cutune.cli.required import Lacking
+    from cutune.cli.usage.required import Lacking
     from cutune.search.program_space import ProgramSpace
     from cutune.tunables.clones.verdict import Verdict
 
@@ -35,7 +35,7 @@ def inspect(options: argparse.Namespace) -> int:
         refuse_existing(Path(written), options.force)
     session = replace(session_of(options), architectures=())
     programs, failed = _programs_of(session, options)
-    from cutune.cli.required import NOT_AS_REQUIRED, lacking
+    from cutune.cli.usage.required import NOT_AS_REQUIRED, lacking
 
     spaces: list[Spaces] = []
     for program in programs:

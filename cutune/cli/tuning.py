@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 def collect(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
+    _check_alone(options)
     if options.tunables is None:
         plan_of(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
-    _check_alone(options)
     if options.tunables is not None:
         from cutune.cli.gpu import collect_tunables, compare_techniques
 
@@ -84,6 +84,8 @@ def _check_alone(options: argparse.Namespace) -> None:
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
     if options.tunables is None and given:
         parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
+    if options.tunables is None and options.verb == "collect" and options.make is not None:
+        parser().error("collect: --make is for parameters: add --tunables; see also tune --make")
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
@@ -120,50 +122,25 @@ def fit(options: argparse.Namespace) -> int:
 def _fit_neighbours(options: argparse.Namespace) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
     from cutune.cli.fit_table import checked_limit
+    from cutune.cli.parameters import fit_measured
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
     session = session_of(options)
-    _fit_measured(session, session.load(options.file), options, checked_limit(options.limit))
+    fit_measured(session, session.load(options.file), options, checked_limit(options.limit))
     return 0
-
-
-def _fit_measured(
-    session: Session, program: Program, options: argparse.Namespace, limit: float
-) -> None:
-    from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
-    from cutune.tunables.host import HostChoices, fit_host, write_choices
-    from cutune.tunables.measured_blocks import fit_blocks
-
-    workspace = workspace_of(options)
-    has_host_times = workspace.trials.exists()
-    blocks = fit_blocks(session, program, workspace, limit, has_host_times)
-    has_parameters = program.tunables or program.constants or session.asked.parameters
-    is_host_wanted = has_host_times or (has_parameters and not blocks)
-    choices = HostChoices(None, [])
-    if is_host_wanted:
-        choices = fit_host(session, program, workspace, limit, device_of(options))
-    write_choices(program, workspace, choices, blocks)
-    if choices.fixed is not None:
-        print_fixed(choices.fixed)
-    if choices.sets is not None:
-        print_sets(choices.sets)
-    for model in choices.models:
-        print_model(model)
-    for choice in blocks:
-        print(f"{choice.kernel} on {choice.device}:")
-        print_model(choice.model)
 
 
 def emit(options: argparse.Namespace) -> int:
     """Write the tuned program."""
+    from cutune.cli.parameters import emit_values, print_values
     from cutune.stages.stages import emit
 
     session = session_of(options)
     # What is not proven on compiled code is not written.
     programs = session.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
-        return _emit_values(session, programs, options)
+        return emit_values(session, programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
@@ -176,8 +153,9 @@ def emit(options: argparse.Namespace) -> int:
     for program, target in zip(programs, targets, strict=True):
         emit(session, program, workspace, devices, target, options.model)
     for program in programs:
-        _print_values(session, program, workspace)
-    _show_compile_line(session, programs, targets)
+        print_values(session, program, workspace)
+    if options.make is None:
+        _show_compile_line(session, programs, targets)
     return 0
 
 
@@ -187,44 +165,6 @@ def _show_compile_line(
     """Sources of one program have options each."""
     if len(programs) == 1:
         show_compile_line(session, programs[0], targets[0])
-
-
-def _emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
-    """Write the values that hold for all sizes, without the program."""
-    from cutune.core.workspace import write_text
-    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
-    from cutune.tunables.host import fixed_values, replacement
-
-    if len(programs) > 1:
-        parser().error("emit: --as takes one FILE")
-    (program,), workspace = programs, workspace_of(options)
-    values = fixed_values(program, workspace)
-    if not values:
-        path = program.source.path
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
-    for diagnostic in elsewhere(program, values, session.asked):
-        session.warn(diagnostic)
-    for name in replacement(program, workspace).routines:
-        session.warn(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
-    if options.form == HEADER:
-        text, ending = header_text(program, values), ".tuned.h"
-    else:
-        text, ending = options_text(program, values, session.asked), ".tuned.flags"
-    output = Path(options.output or Path(program.source.path).with_suffix(ending))
-    write_text(output, text)
-    if options.form == HEADER:
-        _print_values(session, program, workspace)
-    return 0
-
-
-def _print_values(session: Session, program: Program, workspace: Workspace) -> None:
-    """What else belongs to the emitted program: options of nvcc."""
-    from cutune.tunables.emit_fixed import compiler_flags
-    from cutune.tunables.host import fixed_values
-
-    flags = compiler_flags(fixed_values(program, workspace), session.asked)
-    if flags:
-        print(f"compile with: {' '.join(flags)}")
 
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
@@ -281,7 +221,9 @@ def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
     _check_alone(options)
     if options.tunables is not None:
-        return _tune_tunables(options)
+        from cutune.cli.parameters import tune_tunables
+
+        return tune_tunables(options, lambda one: _targets([one], options.output, "tune")[0])
     if options.make is not None:
         return _tune_project(options)
     if not options.files:
@@ -337,26 +279,6 @@ def tune(options: argparse.Namespace) -> int:
             for file in target.files_of(one)
         ]
         keep(keeper, Answer(options.run, units, program, kernels, files, said, asdict(shown)))
-    return 0
-
-
-def _tune_tunables(options: argparse.Namespace) -> int:
-    """The configurations of a program run on a GPU, and the best of them written."""
-    from cutune.cli.gpu import collect_tunables
-    from cutune.search.trial_runs import GPU
-    from cutune.stages.stages import emit
-    from cutune.tunables.method_names import LIMIT_PERCENT
-
-    if options.make is not None or len(options.files) != 1 or options.json:
-        parser().error("tune: --tunables takes one FILE, no --make and no --json")
-    session, workspace, devices = session_of(options), workspace_of(options), devices_of(options)
-    programs = session.load_all(options.files, require_nvcc=True)
-    targets = _targets(programs, options.output, "tune")
-    collect_tunables(session, programs, options, GPU)
-    _fit_measured(session, programs[0], options, LIMIT_PERCENT / 100)
-    print(f"tuned program: {emit(session, programs[0], workspace, devices, targets[0])}")
-    _print_values(session, programs[0], workspace)
-    _show_compile_line(session, programs, targets)
     return 0
 
 

@@ -899,13 +899,13 @@ class Code(Enum):
         808,
         ERROR,
         "parameter '{name}' stands nowhere; write #pragma cutune tune({name}: …) before its "
-        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run{further}",
+        "#define, constexpr or int, or {{{name}}} in --nvcc-flag, --make or --run{further}",
     )
     SEVERAL_PLACES = (
         809,
         ERROR,
-        "parameter '{name}' stands in several places; leave it in one: a pragma, --nvcc-flag or "
-        "--run",
+        "parameter '{name}' stands in several places; leave it in one: a pragma, --nvcc-flag, "
+        "--make or --run",
     )
     UNGUARDED_CONSTANT = (
         810,
@@ -917,7 +917,7 @@ class Code(Enum):
         811,
         WARNING,
         "{name} = {value} was chosen; give it where {{{name}}} stood for cutune collect, and to "
-        "emit the same --nvcc-flag and --tune",
+        "emit the same --nvcc-flag, --make and --tune",
     )
     LAUNCHES_STAY = (
         812,
@@ -1093,6 +1093,35 @@ class Code(Enum):
         845,
         ERROR,
         "Slurm takes no job ({reason}); give what it asks for as --sbatch=--partition=NAME",
+    )
+    LARGE_PROJECT = (
+        847,
+        ERROR,
+        "'{folder}', which is copied for each build, holds {what}; call cutune in the folder of "
+        "the project itself",
+    )
+    OUTSIDE_PROJECT = (
+        848,
+        ERROR,
+        "'{path}' does not lie below '{folder}', which is copied for each build; call cutune in a "
+        "folder above both: --make 'make -C DIR'",
+    )
+    COPY_NOT_BUILT = (
+        849,
+        ERROR,
+        "'{command}' fails in a copy of '{folder}': {reason}; all of it is in '{log}'. {advice}",
+    )
+    NOT_IN_BUILD = (
+        850,
+        ERROR,
+        "'{command}' makes no {what} in the copy '{copy}'; there it has to compile the source by a "
+        "relative path and to write the program, which --run starts as './app'",
+    )
+    TUNED_NOT_BUILT = (
+        851,
+        WARNING,
+        "the project does not build with the tuned files in it, in '{copy}': {reason}; where other "
+        "sources include a header with host integers or regions, move these into the source",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

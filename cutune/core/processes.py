@@ -16,13 +16,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
-from threading import Thread
+from threading import Event, Thread
 from typing import IO
 
 from cutune.core.diagnostics import Diagnostic
 
 #: A program may leave others behind that hold its output open; so long is more of it awaited.
 GRACE_SECONDS = 2.0
+#: So often it is asked whether the time is over.
+_LOOK_SECONDS = 0.2
 _CHUNK_BYTES = 1 << 16
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -89,12 +91,24 @@ def ending_in_order() -> Iterator[None]:
             signal.signal(one, signal.SIG_DFL)
 
 
-def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
-    """Run a program until it ends or its time is over; what it started is then ended, too."""
+def run_to_end(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    seconds: float,
+    folder: Path | None = None,
+    is_over: Event | None = None,
+) -> Ended:
+    """Run a program until it ends or its time is over; what it started is then ended, too.
+
+    Args:
+        folder: where it runs; None: in the current one.
+        is_over: is set where its time is over before.
+    """
     try:
         process = subprocess.Popen(
             _startable(command),
             env=environment,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -104,7 +118,7 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: 
     assert process.stdout is not None and process.stderr is not None
     streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
     try:
-        status: int | None = process.wait(seconds)
+        status: int | None = _awaited(process, seconds, is_over)
     except subprocess.TimeoutExpired:
         status = None
         end(process)
@@ -114,6 +128,23 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: 
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (stream.until(last) for stream in streams)
     return Ended(status, output, errors)
+
+
+def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
+    """The status of a program that ends in time.
+
+    Raises:
+        TimeoutExpired: it does not.
+    """
+    if is_over is None:
+        return process.wait(seconds)
+    last = time.monotonic() + seconds
+    while True:
+        try:
+            return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            if is_over.is_set() or time.monotonic() >= last:
+                raise
 
 
 def _startable(command: Sequence[str]) -> list[str]:

@@ -73,6 +73,16 @@ MEANINGS: dict[Code, str] = {
     "is measured by a search of its own.",
     Code.WORKER_LOST: "What ended it may have been the trial that it ran. A trial in which two are "
     "lost is left out (`quarantine`).",
+    Code.LARGE_PROJECT: "Each set of compiled values is built in a copy of the current folder.",
+    Code.OUTSIDE_PROJECT: "A build of a copy compiles files of that copy alone.",
+    Code.COPY_NOT_BUILT: "The first build has the project's own values. A build that names other "
+    "folders by `../` finds them only if they are copied with it; folders in which CMake was "
+    "configured are not copied, so that configuring belongs to the command: "
+    "`--make 'cmake -S . -B build && cmake --build build'`.",
+    Code.NOT_IN_BUILD: "A build that names its sources by absolute paths compiles the original, "
+    "without the hooks by which regions are timed.",
+    Code.TUNED_NOT_BUILT: "`tune --tunables --make` ends with a build of the project in which the "
+    "emitted files stand in place of the originals. They are written in any case.",
     Code.WORKER_WITHOUT: "Workers of dask run cutune's own code, and see the same files as the "
     "machine where cutune is called.",
     Code.NO_SCHEDULER: "The address is that which `dask scheduler` shows, as `tcp://host:8786`.",

@@ -80,6 +80,13 @@ def _undefined(data: bytes, sections: list[_Section], table: _Section) -> Iterat
             yield _text(data, strings.offset + name)
 
 
+def is_loadable(path: Path) -> bool:
+    """Is it a program, or a library that programs load?"""
+    with path.open("rb") as file:
+        head = file.read(18)
+    return head[:6] == b"\x7fELF\x02\x01" and head[16:] in (b"\x02\x00", b"\x03\x00")
+
+
 def code_hash(path: Path) -> str:
     """The same for two programs whose code and constant data are the same, of host and devices.
 

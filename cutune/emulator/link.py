@@ -132,6 +132,13 @@ def alias_folder(nvcc: Nvcc) -> Path:
     return folder
 
 
+def searched_libraries(nvcc: Nvcc) -> dict[str, str]:
+    """The variable by which what others have built finds the library."""
+    before = os.environ.get("LD_LIBRARY_PATH")
+    folders = (alias_folder(nvcc), runtime_library(nvcc).parent)
+    return {"LD_LIBRARY_PATH": ":".join([*map(str, folders), *filter(None, [before])])}
+
+
 def _versioned_name(nvcc: Nvcc) -> str:
     """The soname of NVIDIA's library of this toolkit, which also is its symbols' version."""
     major = nvcc.version.split(".")[0]

@@ -16,12 +16,14 @@ from subprocess import CompletedProcess
 from threading import Lock
 
 from cutune.analysis.session import Session
+from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import CompilerKilled
 from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
 from cutune.passes import InstrumentTunables
+from cutune.search.copies import BUILDS
 from cutune.search.program_space import COMPILED, ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
@@ -29,7 +31,7 @@ from cutune.space.space import Configuration
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 
 #: Of a compiler that is killed: the second time it is for want of memory.
-_ATTEMPTS = 2
+ATTEMPTS = 2
 ValueSet = tuple[tuple[str, Value], ...]
 
 
@@ -40,12 +42,14 @@ class Built:
     Attributes:
         code: the same for programs of the same code; empty where that is not known.
         counters: what ptxas says of its kernels, by mangled name; none for the emulated device.
+        folder: where it is run; None: where cutune is.
     """
 
     path: Path
     failure: str = ""
     code: str = ""
     counters: Mapping[str, StaticCounters] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 @dataclass
@@ -69,10 +73,22 @@ class Builds:
         """The program of a configuration, compiled now unless it is known."""
         return self._asked(configuration).result()
 
+    def require_own(self, built: Built, run: Run) -> None:
+        """Refuse a build of the program as it is by which nothing could be measured."""
+
+    @property
+    def circumstances(self) -> Sequence[str]:
+        """Words that say what else decides what is built."""
+        return ()
+
     def prepare(self, configurations: Iterable[Configuration]) -> None:
         """Compile programs while others run."""
         for configuration in configurations:
             self._asked(configuration)
+
+    def close(self) -> None:
+        """No more is built."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
     def effects(self) -> Effects:
         """What the programs that were compiled have in common."""
@@ -94,7 +110,7 @@ class Builds:
         flagged = self.session.at(self.space.values(values, Setting.FLAG))
         session = flagged.with_flags(self.space.definitions(values))
         # Each has a folder of its own: with headers, a source is written as a tree of files.
-        folder = self.folder / "builds" / _name(values)
+        folder = self.folder / BUILDS / folder_name(values)
         step = InstrumentTunables(with_regions=True)
         text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
         binary = text.with_suffix("")
@@ -160,7 +176,7 @@ def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
         CutuneError: CT701.
         CompilerKilled: killed twice, or told to end.
     """
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(ATTEMPTS - 1):
         try:
             return session.nvcc.check(words)
         except CompilerKilled as error:
@@ -169,9 +185,13 @@ def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
     return session.nvcc.check(words)
 
 
-def _name(values: Mapping[str, Value]) -> str:
-    """A folder's name: the values, or where they are many a hash of them."""
+def folder_name(values: Mapping[str, Value], sign: str = "=") -> str:
+    """A folder's name: the values, or where they are many a hash of them.
+
+    Args:
+        sign: between a name and its value.
+    """
     # nvcc takes a comma in `-I` for the end of a folder's name.
-    text = "+".join(f"{name}={shown(value)}" for name, value in values.items())
+    text = "+".join(f"{name}{sign}{shown(value)}" for name, value in values.items())
     is_short = len(text) < 100 and all(c.isalnum() or c in "=+._-" for c in text)
     return (text if is_short else sha256(text.encode()).hexdigest()[:16]) or "own"

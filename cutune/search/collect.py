@@ -8,8 +8,9 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -26,12 +27,14 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.processes import ending_in_order
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
+from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
+from cutune.search.made import made_builds
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
@@ -78,6 +81,7 @@ class HostSweep:
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
         workers: that run trials.
+        kept: where trials are kept; None: those on a GPU in the workspace, others nowhere.
     """
 
     names: Sequence[str]
@@ -86,6 +90,22 @@ class HostSweep:
     jobs: int = 1
     statuses: frozenset[int] | None = WELL
     workers: Workers = field(default_factory=LocalWorkers)
+    kept: Path | None = None
+
+
+Place = tuple[Run, Space]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Trials that may be asked for now.
+
+    Attributes:
+        places: runs, one per size, and what may be tried in each.
+    """
+
+    trials: TrialRuns
+    places: Sequence[Place]
 
 
 @dataclass(frozen=True)
@@ -115,9 +135,30 @@ def collect_host(
     On the emulated device this checks that every configuration runs.
 
     Raises:
-        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU, CT422
-            when no run ends well, CT425 for an unknown name or too many runs, and what
-            `program_space` says.
+        CutuneError: CT422 when no run ends well, and what `prepared` says.
+    """
+    with prepared(session, program, template, vary, workspace, sweep, device) as ready:
+        ties = _run(ready.trials, ready.places, sweep.search)
+    session.progress("running", 1, 1)
+    trials = ready.trials
+    return CollectedTrials(report(trials), trials.builds.effects(), ties)
+
+
+@contextmanager
+def prepared(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    sweep: HostSweep,
+    device: DeviceProfile,
+) -> Iterator[Prepared]:
+    """What runs trials, as long as it is asked.
+
+    Raises:
+        CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU,
+            CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
     # Who runs trials elsewhere, or on one GPU each, says so itself.
@@ -137,16 +178,22 @@ def collect_host(
     if sweep.workers == LocalWorkers():
         _require_gpu(on)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
-    values, binary = {**vary, **holes}, Path(program.source.path).with_suffix("")
+    is_made = bool(session.asked.make)
+    values = {**vary, **holes}
+    binary = Path() if is_made else Path(program.source.path).with_suffix("")
     runs = plan_runs(template, values, binary, statuses=sweep.statuses)
     places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
     target = gpu_target(device.architecture) if on == GPU else None
-    environment = device_environment(device, workspace.folder) if on == EMULATED else _READY
+    environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
-    path = workspace.trials if on == GPU else None
+    path = sweep.kept or (workspace.trials if on == GPU else None)
     pool = ThreadPoolExecutor(sweep.jobs)
+    built = session, program, space, workspace.folder, target, pool
+    builds = made_builds(*built, template) if is_made else Builds(*built)
+    if is_made and target is None:
+        environment |= searched_libraries(session.nvcc)
     crew = Crew(sweep.workers, session.warn).start()
     try:
         claim = workspace.claimed([Path(program.source.path).stem], session.warn)
@@ -154,7 +201,7 @@ def collect_host(
             trials = TrialRuns(
                 session,
                 program,
-                Builds(session, program, space, workspace.folder, target, pool),
+                builds,
                 Trials(path, origin, session.warn).load(),
                 sweep.how,
                 LaunchLimits(program, device.limits),
@@ -166,13 +213,11 @@ def collect_host(
             trials.progress = lambda: session.progress(
                 "running", min(len(trials.tried), total - 1), total
             )
-            ties = _run(trials, places, sweep.search)
+            yield Prepared(trials, places)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        builds.close()
         crew.close()
         pool.shutdown()
-    session.progress("running", 1, 1)
-    return CollectedTrials(_report(trials), trials.builds.effects(), ties)
 
 
 def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
@@ -236,9 +281,6 @@ def _require_gpu(on: str) -> None:
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
 
 
-Place = tuple[Run, Space]
-
-
 def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> list[str]:
     """Everything that is asked for, from the first size to the last; ties."""
     if asked is None:
@@ -300,7 +342,7 @@ def _searched(
     return tries.best
 
 
-def _report(trials: TrialRuns) -> list[HostMeasurement]:
+def report(trials: TrialRuns) -> list[HostMeasurement]:
     """What was measured; warns of what failed.
 
     Raises:

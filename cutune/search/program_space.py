@@ -1,7 +1,8 @@
 """The space of a program. Takes it and what a command line asks for, gives a `ProgramSpace`.
 
 Where the name of a parameter stands says how it is set: a host integer by the environment, a macro
-or constant by `-D`, `{R}` in the options of nvcc, `{G}` in the command line of `--run`.
+or constant by `-D`, `{R}` in the options of nvcc or in what builds a project, `{G}` in the command
+line of `--run`.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ class Setting(Enum):
     HOST = "host integer"
     CONSTANT = "constant"
     FLAG = "option of nvcc"
+    MAKE = "command that builds"
     RUN = "command line"
 
 
 #: What is fixed when a program is compiled.
-COMPILED = (Setting.CONSTANT, Setting.FLAG)
+COMPILED = (Setting.CONSTANT, Setting.FLAG, Setting.MAKE)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ def _places(program: Program, asked: Asked, run: str) -> Iterator[_Place]:
     for constant in program.constants:
         yield constant.name, Setting.CONSTANT, constant.parameter
     names = [parameter.name for parameter in asked.parameters]
-    for setting, words in ((Setting.FLAG, asked.flags), (Setting.RUN, (run,))):
+    made = ((Setting.FLAG, asked.flags), (Setting.MAKE, (asked.make,)), (Setting.RUN, (run,)))
+    for setting, words in made:
         for name in dict.fromkeys(names):
             if name in holes(words):
                 yield name, setting, None

@@ -7,10 +7,10 @@ environment, and it writes a line per region (`cutune_tunables.h`).
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -111,18 +111,19 @@ def measure(
     environment: Mapping[str, str],
     seconds: float = RUN_SECONDS,
     performed: Callable[[Task], Outcome] = perform,
+    folder: Path | None = None,
 ) -> Ran | Failure:
     """Run the program once with some values of its host integers, or say why it fails.
 
     Args:
-        performed: runs it, here or elsewhere.
+        performed: runs it, here or elsewhere. folder: where; None: in the current one.
 
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
     """
     setting = ",".join(f"{name}={value}" for name, value in values.items())
     settings = {**environment, "CUTUNE_SET": setting}
-    outcome = performed(Task(run.command, settings, seconds, os.getcwd()))
+    outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
     failure = _failure(run, outcome.ended, seconds)
     if failure is not None:
         return failure

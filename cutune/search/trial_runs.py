@@ -52,12 +52,14 @@ class Measuring:
         repetitions: of each configuration, on a GPU.
         seconds: how long one run may take; None: as the program's own configuration says.
         rules: by which outputs are the same.
+        once: runs a program, in place of `measure`; None: that.
     """
 
     on: str
     repetitions: int
     seconds: float | None = None
     rules: Agreement = field(default_factory=rules_of)
+    once: Callable[..., Ran | Failure] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,11 @@ class TrialRuns:
     ) -> None:
         """Compile and run what will be asked for, as far as workers are idle."""
         some = list(configurations)
-        self.builds.prepare(one for one in some if self._refused(one) is None)
+        self.builds.prepare(
+            one
+            for one in some
+            if self._refused(one) is None and self._known(self._trial(run, one)) is None
+        )
         for one in some:
             self._ended(run, one, is_search)
 
@@ -241,6 +247,7 @@ class TrialRuns:
 
                 def again() -> Ran | Failure:
                     built = self.builds.of(compiled)
+                    self.builds.require_own(built, run)
                     if built.failure:
                         return Failure(built.failure)
                     return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
@@ -278,11 +285,13 @@ class TrialRuns:
         holes = {n: shown(v) for n, v in space.values(configuration, Setting.RUN).items()}
         own = replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
         values = {name: plain(value) for name, value in host.items()}
-        asked = (own, values, self.trials.origin, self.environment, seconds, self.crew.perform)
-        found = measure(*asked)
+        how = (self.environment, seconds, self.crew.perform, built.folder)
+        asked = (own, values, self.trials.origin, *how)
+        once = self.how.once or measure
+        found = once(*asked)
         # Someone has ended it, or the system was short of memory: that may have been an accident.
         was_killed = isinstance(found, Failure) and found.was_killed
-        return measure(*asked) if was_killed else found
+        return once(*asked) if was_killed else found
 
     def _seconds(self, run: Run) -> float:
         """How long a run may take at a size."""
@@ -323,7 +332,7 @@ class TrialRuns:
         """What else decides what a trial takes: GPUs, options of nvcc, the command line."""
         flags = self.session.asked.flags or self.session.flags
         words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
-        return shlex.join([*words, "--", *run.words])
+        return shlex.join([*self.builds.circumstances, *words, "--", *run.words])
 
     def _same(self, run: Run, configuration: Configuration) -> Ended | None:
         """How a program of the same code ended with the same values; None where none ran."""

@@ -21,6 +21,7 @@ from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
+from cutune.search.copies import STATE, Project
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.space.condition import Value
 
@@ -220,10 +221,16 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     Raises:
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
-    entries = _entries(path, origin, warn, command)
+    entries = [*_entries(path, origin, warn, command)]
     # What was timed again counts as it was timed last.
     ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
-    return [one for trial in ended.values() for one in trial.measured]
+    how = {e["trial"]: e["how"] for e in entries if e["event"] == "begin"}
+    made = {trial for trial, one in how.items() if one.startswith(STATE)}
+    # Of a project other sources count as well, as they are now.
+    state = f"{STATE}{Project.here(path.parent).state} " if made else ""
+    current = {trial for trial in made if how[trial].startswith(state)}
+    counted = current & ended.keys() or ended.keys() - made
+    return [one for trial, end in ended.items() if trial in counted for one in end.measured]
 
 
 @dataclass(frozen=True)

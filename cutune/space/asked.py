@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import NONE, Parameter, shown
 
-_HOLE = re.compile(r"\{([A-Za-z_]\w*)\}")
+_HOLE = re.compile(r"(?<!\$)\{([A-Za-z_]\w*)\}")
+#: What stands between blanks and quotes of a command, and holds a name in braces.
+_PART = re.compile(r"""[^\s'"]*\{[A-Za-z_]\w*\}[^\s'"]*""")
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,15 @@ class Asked:
         parameters: with their values; those of pragmas are narrowed.
         conditions: of a file.
         flags: options of nvcc, with the names of parameters in braces.
+        make: the command that builds a project, likewise; empty: cutune compiles one source.
+        clean: a command that is run before it.
     """
 
     parameters: tuple[Parameter, ...] = ()
     conditions: tuple[Condition, ...] = ()
     flags: tuple[str, ...] = ()
+    make: str = ""
+    clean: str = ""
 
     @property
     def own(self) -> dict[str, Value]:
@@ -34,6 +40,11 @@ class Asked:
     def flags_at(self, values: Mapping[str, Value]) -> tuple[str, ...]:
         """The options of nvcc with values in place of the names."""
         return filled(self.flags, {**self.own, **values})
+
+    def make_at(self, values: Mapping[str, Value]) -> str:
+        """The command that builds, likewise; of a word in quotes a part between blanks is one."""
+        known = {**self.own, **values}
+        return _PART.sub(lambda part: "".join(filled([part[0]], known)), self.make)
 
 
 def holes(words: Iterable[str]) -> set[str]:

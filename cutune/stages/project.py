@@ -25,9 +25,9 @@ from cutune.collect.resources import Resources, or_none, resources_of, with_lent
 from cutune.collect.run import WELL, plan_runs
 from cutune.core.codes import ERROR, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Workspace, make_folder, write_text
+from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.link import alias_folder, runtime_library
+from cutune.emulator.link import searched_libraries
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
@@ -36,6 +36,7 @@ from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
 from cutune.stages.stages import fit_collected
+from cutune.toolchain.locate import first_on_path, stand_in
 
 #: Names that a message shows.
 MOST_SHOWN = 3
@@ -122,10 +123,7 @@ def _models(
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
-    folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
-    before = os.environ.get("LD_LIBRARY_PATH")
-    searched = ":".join([*map(str, folders), *filter(None, [before])])
-    libraries = {"LD_LIBRARY_PATH": searched}
+    libraries = searched_libraries(session.nvcc)
     only, statuses = project.launches_only, project.statuses
     runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
     measured = measure(session, parts, runs, device, candidate_set)
@@ -227,7 +225,7 @@ class _Build:
     def run(self, mode: str, variables: Mapping[str, str]) -> None:
         environment = {
             **os.environ,
-            "PATH": os.pathsep.join([str(self._compiler().parent), os.environ.get("PATH", "")]),
+            **first_on_path(stand_in(self.workspace.folder, self.session.nvcc.path)),
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
@@ -252,14 +250,3 @@ class _Build:
             if failed.code.severity == ERROR:
                 raise CutuneError(failed)
             self.session.warn(failed)
-
-    def _compiler(self) -> Path:
-        """A script named nvcc, in the workspace: CMake remembers where it found its compiler."""
-        path = self.workspace.folder / "bin" / "nvcc"
-        make_folder(path.parent)
-        # -P: a module of the project must not take the place of one of ours.
-        words = [sys.executable, "-P", "-m", "cutune", "nvcc"]
-        own = f"--cutune-nvcc={self.session.nvcc.path.absolute()}"
-        write_text(path, f'#!/bin/sh\nexec {shlex.join([*words, own])} "$@"\n')
-        path.chmod(0o755)
-        return path

@@ -1,4 +1,4 @@
-"""The real nvcc behind `cutune nvcc`, and where nvcc is looked for at all.
+"""The real nvcc behind `cutune nvcc`, where nvcc is looked for at all, and where builds look.
 
 In this order: `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`, the packages of the extra
 `toolkit` in this Python environment, `/usr/local/cuda`.
@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Where the wheels put their tree below site-packages: CUDA 13, CUDA 12.
 _WHEEL_ROOTS = ("nvidia/cu13", "nvidia/cuda_nvcc")
@@ -98,3 +102,33 @@ def real_nvcc(asked: str | None) -> str | None:
 
 def _is_us(path: str) -> bool:
     return os.path.basename(os.path.realpath(path)) == os.path.basename(sys.argv[0]) == "cutune"
+
+
+# ---- builds that find cutune
+
+
+def stand_in(folder: Path, nvcc: Path) -> Path:
+    """A script named nvcc that is `cutune nvcc`, in a folder that stays: CMake remembers its path.
+
+    Args:
+        nvcc: what it calls.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    import shlex  # noqa: PLC0415 : `cutune nvcc` starts quicker without
+
+    from cutune.core.workspace import make_folder, write_text  # noqa: PLC0415
+
+    path = folder / "bin" / "nvcc"
+    make_folder(path.parent)
+    # -P: a module of the project must not take the place of one of ours.
+    words = [sys.executable, "-P", "-m", "cutune", "nvcc", f"--cutune-nvcc={nvcc.absolute()}"]
+    write_text(path, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def first_on_path(program: Path) -> dict[str, str]:
+    """The variable by which a program is found before others of its name."""
+    return {"PATH": os.pathsep.join([str(program.parent), os.environ.get("PATH", "")])}

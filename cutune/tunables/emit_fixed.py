@@ -47,6 +47,12 @@ def compiler_flags(values: Settings, asked: Asked) -> tuple[str, ...]:
     return Asked(asked.parameters, (), tuple(with_names)).flags_at(values)
 
 
+def make_command(values: Settings, asked: Asked) -> str:
+    """What builds a project with the chosen values; empty where they stand elsewhere."""
+    chosen = {name: one for name, one in values.items() if name in holes([asked.make])}
+    return asked.make_at(chosen) if chosen else ""
+
+
 def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple[str, str]]:
     """What is not compiled as it was: per name its own value, and the chosen one."""
     own = {name: str(plain(value)) for name, value in own_values(program, asked).items()}
@@ -55,14 +61,15 @@ def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple
     return {
         name: (before[name], str(value))
         for name, value in values.items()
-        if (name in constants or name in holes(asked.flags)) and name in before
+        if name in {*constants, *holes([*asked.flags, asked.make])} and name in before
         if before[name] != str(value)
     }
 
 
 def elsewhere(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
     """Values that neither the source nor an option of nvcc holds."""
-    known = {constant.name for constant in program.constants} | holes(asked.flags)
+    named = holes([*asked.flags, asked.make])
+    known = {constant.name for constant in program.constants} | named
     return [
         Diagnostic.at(Code.CHOSEN_NOWHERE, None, name=name, value=value)
         for name, value in values.items()

@@ -1,163 +1,140 @@
-"""Copies of kernels with a constant for their block: what is wrapped, and what is not copied."""
+"""Copies of a project: what is in them, and what a build takes for up to date."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.core.edits import apply_edits
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.frontend.launches.copies import callee_of_copy, copies
-from cutune.frontend.program import KernelCopy
-from cutune.frontend.syntax.parse import parse
+from cutune.search import copies
+from cutune.search.copies import Project
 
-LAUNCH = "void f(float *a, int n) { k<<<(n + 255) / 256, 256>>>(a, n); }\n"
-PLAIN = """\
-#define BLOCK 256
-__global__ void k(float *a, int n)
-{
-    int i = blockIdx.x * BLOCK + threadIdx.x;
-    if (i < n) a[i] = 1;
-}
-"""
+OLD = 1_000_000_000
 
 
-def copy_of(text: str, name: str = "k") -> KernelCopy | None:
-    """The copy of a kernel by its text alone."""
-    candidate = copies(analyze(parse(Source("test.cu", text)))).get(name)
-    return candidate.copy if candidate is not None else None
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A source, a header, an object of an earlier build, and what does not belong to it."""
+    root = tmp_path / "pro ject"
+    for name in ("src/app.cu", "src/app.h", "app.o", "data.txt", "src/app.tuned.cu"):
+        put(root / name, name)
+    for name in (
+        ".git/config",
+        ".cutune/trials.jsonl",
+        "src/app.tuned/app.h",
+        "build/CMakeCache.txt",
+    ):
+        put(root / name, name)
+    put(tmp_path / "outside.h", "outside")
+    monkeypatch.chdir(root)
+    return Project.here(Path(".cutune"))
 
 
-def test_a_copy_stands_behind_its_kernel_and_keeps_the_lines() -> None:
-    text = PLAIN + LAUNCH
-    source = Source("test.cu", text)
-    copy = copy_of(text)
-    assert copy is not None and copy.block == (256, 0, 0)
-    lines = apply_edits(source, [copy.edit]).text.splitlines()
-    assert lines[: PLAIN.count("\n")] == PLAIN.splitlines()
-    begin = lines.index("#line 2")
-    assert lines[begin + 1].startswith(f"namespace {copy.namespace} {{ template <class T> static")
-    assert lines[begin + 1].endswith("__global__ void k(float *a, int n)")
-    assert "    int i = blockIdx.x * cutune_block_x(BLOCK) + threadIdx.x;" in lines
-    end = lines.index("#line 6")
-    assert lines[end - 1] == "} }" and lines[end + 1] == "" and lines[end + 2] == LAUNCH.strip()
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (OLD, OLD))
 
 
-INDEX = "int i = blockIdx.x * 256 + threadIdx.x;"
-WRAPPED = "int i = blockIdx.x * cutune_block_x(256) + threadIdx.x;"
+def files_of(folder: Path) -> set[str]:
+    found = (path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return {str(path.relative_to(folder)) for path in found}
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        (f"{INDEX} a[i] = 1;", WRAPPED),
-        # A number that has nothing to do with the block stays.
-        (f"{INDEX} a[i] = n * 256;", "a[i] = n * 256;"),
-        ("int b = blockIdx.x; int i = (b * 256) + threadIdx.x;", "(b * cutune_block_x(256))"),
-        (f"const int N = 256; {INDEX} a[N * i] = 1;", "a[N * i]"),
-        ("int i = blockIdx.x * (256) + threadIdx.x;", ""),
-        ("int i = blockIdx.y * 256 + threadIdx.x;", ""),
-        ("int i = blockIdx.x * 128 + threadIdx.x;", ""),
-        ("int i = blockIdx.x << 8 | threadIdx.x;", ""),
-    ],
-)
-def test_literals(statement: str, expected: str) -> None:
-    text = f"__global__ void k(float *a, int n) {{ {statement} a[i] += 1; }}\n{LAUNCH}"
-    copy = copy_of(text)
-    if expected:
-        assert copy is not None and expected in copy.edit.text
-    else:
-        assert copy is None
+def test_a_copy_holds_what_a_build_of_the_project_finds(project: Project, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    project.copy(copy, {Path("src/app.h"): Source("src/app.h", "written")})
+    assert files_of(copy) == {"src/app.cu", "src/app.h", "app.o", "data.txt"}
+    assert (copy / "src/app.h").read_text() == "written"
+    assert Path("src/app.h").read_text() == "src/app.h"
 
 
-@pytest.mark.parametrize(
-    ("before", "statement", "expected"),
-    [
-        (
-            "#define B 256\n",
-            "int i = blockIdx.x * B + threadIdx.x; a[i + B] = B;",
-            "a[i + {B}] = B;",
-        ),
-        ("const int B = 256;\n", "int i = B * blockIdx.x + threadIdx.x;", "{B} * blockIdx.x"),
-        ("constexpr unsigned B{256}, C = 256;\n", "int i = blockIdx.x * C + threadIdx.x;", "{C}"),
-        ("enum { A, B = 256 };\n", "int i = blockIdx.x * B + threadIdx.x;", "{B}"),
-        ("#define B 256\n", "int i = threadIdx.x; for (; i < n; i += B * 4) a[i] = 1;", "{B} * 4"),
-        ("template <int B> ", "int i = blockIdx.x * B + threadIdx.x;", "{B}"),
-        # What the kernel declares itself is no constant.
-        ("#define C 256\n", "int B = C; int i = blockIdx.x * B + threadIdx.x;", ""),
-    ],
-)
-def test_names(before: str, statement: str, expected: str) -> None:
-    text = f"{before}__global__ void k(float *a, int n) {{ {statement} a[i] += 1; }}\n{LAUNCH}"
-    copy = copy_of(text)
-    for name in "BC":
-        expected = expected.replace(f"{{{name}}}", f"cutune_block_x({name})")
-    if expected:
-        assert copy is not None and expected in copy.edit.text
-    else:
-        assert copy is None
+def test_sources_of_a_copy_are_newer_than_what_was_made_of_them(
+    project: Project, tmp_path: Path
+) -> None:
+    project.copy(tmp_path / "copy", {})
+    times = {name: (tmp_path / "copy" / name).stat().st_mtime for name in ("src/app.cu", "app.o")}
+    assert times["app.o"] == OLD < times["src/app.cu"]
 
 
-def test_dimensions_of_one_size_are_told_by_the_index() -> None:
-    statement = (
-        "int x = blockIdx.x * 16 + threadIdx.x; int ty = threadIdx.y, by = blockIdx.y;"
-        "int y = by * 16 + ty; a[y * n + x] = 1;"
-    )
-    launch = "void f(float *a, int n) { k<<<dim3(4, 4), dim3(16, 16)>>>(a, n); }\n"
-    copy = copy_of(f"__global__ void k(float *a, int n) {{ {statement} }}\n{launch}")
-    assert copy is not None and copy.block == (16, 16, 0)
-    assert "blockIdx.x * cutune_block_x(16)" in copy.edit.text
-    assert "by * cutune_block_y(16)" in copy.edit.text
+def test_what_an_earlier_copy_held_is_gone(project: Project, tmp_path: Path) -> None:
+    put(tmp_path / "copy" / "left.o", "left")
+    project.copy(tmp_path / "copy", {})
+    assert "left.o" not in files_of(tmp_path / "copy")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        f"{INDEX} a[i] = __COUNTER__;",
-        f"{INDEX}\n#undef ONE\na[i] = 1;",
-        f"{INDEX}\n#define ONE 2\na[i] = ONE;",
-        f'{INDEX}\n#include "rest.h"\na[i] = 1;',
-        f'{INDEX}\n#pragma push_macro("ONE")\na[i] = 1;',
-        f"{INDEX} if (i < n) a[i] = (size_t)k;",
-    ],
-)
-def test_what_would_mean_something_else_is_not_copied(statement: str) -> None:
-    text = f"__global__ void k(float *a, int n) {{ {statement} }}\n{LAUNCH}"
-    assert copy_of(text) is None
+def test_links_lead_into_the_copy_or_stay_what_they_were(project: Project, tmp_path: Path) -> None:
+    """A build that compiled the original through a link would run without hooks."""
+    Path("near.cu").symlink_to("src/app.cu")
+    Path("far.cu").symlink_to(project.root / "src" / "app.cu")
+    Path("src/outside.h").symlink_to("../../outside.h")
+    Path("folder").symlink_to("src")
+    Path("nothing").symlink_to("missing")
+    copy = tmp_path / "copy"
+    project.copy(copy, {Path("src/app.cu"): Source("src/app.cu", "written")})
+    for name in ("near.cu", "far.cu", "folder/app.cu"):
+        assert (copy / name).read_text() == "written"
+    assert (copy / "src/outside.h").read_text() == "outside"
+    assert (copy / "nothing").is_symlink() and not (copy / "nothing").exists()
 
 
-@pytest.mark.parametrize("before", ["#line 7\n", '# 7 "other.cu"\n'])
-def test_lines_that_are_called_otherwise_are_left_alone(before: str) -> None:
-    assert copy_of(before + PLAIN + LAUNCH) is None
+def test_a_script_that_is_written_again_stays_one(project: Project, tmp_path: Path) -> None:
+    Path("src/app.cu").chmod(0o755)
+    project.copy(tmp_path / "copy", {Path("src/app.cu"): Source("src/app.cu", "written")})
+    assert (tmp_path / "copy" / "src/app.cu").stat().st_mode & 0o777 == 0o755
 
 
-def test_unrolling_is_copied() -> None:
-    statement = f"{INDEX}\n#pragma unroll\nfor (int j = 0; j < 4; ++j) a[i] += j;"
-    copy = copy_of(f"__global__ void k(float *a, int n) {{ {statement} }}\n{LAUNCH}")
-    assert copy is not None and "\n#pragma unroll\n" in copy.edit.text
+def test_its_state_is_that_of_its_sources(project: Project) -> None:
+    before = project.state
+    put(Path("app.o"), "another object")
+    put(Path("src/app.tuned.cu"), "tuned again")
+    assert project.state == before
+    put(Path("src/app.h"), "another header")
+    changed = project.state
+    assert changed != before
+    Path("Makefile").write_text("app:")
+    assert project.state not in (before, changed)
+
+
+def test_places_are_those_of_copied_files(project: Project) -> None:
+    assert project.place("src/app.cu") == Path("src/app.cu")
+    assert project.place(str(project.root / "src" / ".." / "app.o")) == Path("app.o")
+    assert project.place("../outside.h") is None
+    assert project.place(".cutune/trials.jsonl") is None
+
+
+@pytest.mark.parametrize("workspace", [".", "..", "/nowhere/else"])
+def test_a_workspace_may_hold_the_project(project: Project, workspace: str, tmp_path: Path) -> None:
+    put(project.root / "builds" / "own" / "app.cu", "a build")
+    found = Project.here(Path(workspace))
+    found.copy(tmp_path / "copy", {})
+    held = files_of(tmp_path / "copy")
+    assert "src/app.cu" in held
+    assert ("builds/own/app.cu" in held) == (workspace != ".")
 
 
 @pytest.mark.parametrize(
-    ("callee", "expected"),
-    [
-        ("k", "c::k"),
-        ("::k", "::c::k"),
-        ("ns :: k", "ns :: c::k"),
-        ("k<4, f<2>>", "c::k<4, f<2>>"),
-        ("my_k", None),
-        ("KERNEL", None),
-        ("ns<3>::k", None),
-    ],
+    ("limit", "value", "said"),
+    [("MOST_FILES", 2, "more than 2 files"), ("MOST_BYTES", 8, "more than 1 GiB")],
 )
-def test_callees(callee: str, expected: str | None) -> None:
-    copy = copy_of(PLAIN + LAUNCH)
-    assert copy is not None
-    found = callee_of_copy(callee, "k", copy)
-    assert (found and found.replace(copy.namespace, "c")) == expected
+def test_a_folder_above_many_projects_is_not_copied(
+    project: Project, limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, limit, value)
+    with pytest.raises(CutuneError) as caught:
+        Project.here(Path(".cutune"))
+    assert caught.value.diagnostic.code is Code.LARGE_PROJECT
+    assert said in caught.value.diagnostic.message and str(project.root) in str(caught.value)
 
 
-def test_any_beginning_of_a_kernel_is_read() -> None:
-    kernel = "__global__ void k(float *a, int n) { int b = blockIdx.x; a[b * 256 + threadIdx.x"
-    for end in range(kernel.index("{"), len(kernel)):
-        assert copy_of(f"{LAUNCH}{kernel[:end]} }}") is None, kernel[:end]
-    assert copy_of(f"{LAUNCH}{kernel}] = n; }}") is not None
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_what_cannot_be_read_is_named(project: Project, tmp_path: Path) -> None:
+    Path("data.txt").chmod(0)
+    with pytest.raises(CutuneError) as caught:
+        project.copy(tmp_path / "copy", {})
+    assert caught.value.diagnostic.code is Code.UNREADABLE_FILE
+    assert str(project.root / "data.txt") in caught.value.diagnostic.message

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_a_program_that_ends_well() -> None:
 def test_it_has_this_environment_alone_and_nothing_to_read() -> None:
     ended = run_to_end(["/bin/sh", "-c", 'cat; echo "$HOME|$A"'], {"A": "1"}, LONG)
     assert ended == Ended(0, b"|1\n")
+
+
+def test_it_runs_in_a_folder_until_nobody_waits_for_it(tmp_path: Path) -> None:
+    assert run_to_end(["pwd"], os.environ, 60, tmp_path).output_text == f"{tmp_path}\n"
+    is_over = Event()
+    Timer(0.3, is_over.set).start()
+    began = time.monotonic()
+    ended = run_to_end(["sleep", "60"], os.environ, 60, tmp_path, is_over)
+    assert ended.timed_out and time.monotonic() - began < 30
+    # One that ends by itself is not awaited for longer, and one that does not, no longer than told.
+    assert run_to_end(["true"], os.environ, 60, None, Event()).status == 0
+    assert run_to_end(["sleep", "60"], os.environ, 0.5, None, Event()).timed_out
 
 
 def test_a_status() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from cutune.analysis.analyze import analyze
 from cutune.cli.report.sarif import NOT_MODELLED, to_sarif
-from cutune.cli.required import lacking
+from cutune.cli.usage.required import lacking
 from cutune.core.source import Source
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.syntax.annotation import Values, read_choice
 from cutune.space import tables
+from cutune.space.asked import Asked
 from cutune.space.columns import Column, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, narrowed, parameter_of, read_option, shown
@@ -325,3 +326,19 @@ def test_tables_hold_connected_parameters() -> None:
     sort = {table.names: table.size for table in space_of("sort").tables}
     assert sorted(sort.values()) == [2, 2, 2, 2, 2, 54]
     assert sum(table.size for table in space_of("dedispersion").tables) == 255
+
+
+@pytest.mark.parametrize(
+    ("make", "none", "twenty"),
+    [
+        ("make F={R} all", "make  all", "make F=20 all"),
+        ("make F='-O3 -r={R}'", "make F='-O3 '", "make F='-O3 -r=20'"),
+        ('make F="{R}" XF={R}', 'make F="" ', 'make F="20" XF=20'),
+        ("make F=${R} G={Q}", "make F=${R} G={Q}", "make F=${R} G={Q}"),
+    ],
+)
+def test_values_in_the_command_that_builds(make: str, none: str, twenty: str) -> None:
+    """A word without a value is left out, also within quotes; what a shell expands is its own."""
+    asked = Asked((read_option("R=none,20"),), make=make)
+    assert asked.make_at({}) == none and asked.make_at({"R": 20}) == twenty
+    assert asked.make_at({"other": 1}) == none

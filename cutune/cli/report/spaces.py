@@ -29,7 +29,7 @@ def space_lines(
         yield f"  {_verdict_line(verdicts[constant.name])}"
     for parameter in found.space.parameters:
         setting = found.settings[parameter.name]
-        if setting in (Setting.FLAG, Setting.RUN):
+        if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):
             yield f"{setting.value} {{{parameter.name}}}: {listed(parameter.values)}"
     yield _size_line(found)
     for condition in found.sized:

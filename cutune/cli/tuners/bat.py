@@ -1,40 +1,52 @@
-"""`bat`: tuners compared on recorded results, or on those of a GPU now."""
+"""`bat`: tuners compared on recorded results, on those of a GPU now, or as they search."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.cli.common import asked_of, device_of, session_of, show, workspace_of
 from cutune.cli.options import parser
 from cutune.cli.report.classifiers import print_comparison
+from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
 from cutune.cluster.executor_options import NAMES as OF_WORKERS
+from cutune.contest.counted import COUNTED, UNIT, counted
 from cutune.contest.examples import Ran, examples_in, run_examples
+from cutune.contest.live import contest
 from cutune.contest.plot import write_plot
 from cutune.contest.tables import recorded_tables
 from cutune.contest.tuners import contenders
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.progress import progress_for
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import Program
 from cutune.interchange.convert import read_results
-from cutune.search.collect import HostSweep, collect_host
+from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
 from cutune.search.compare import Comparison, compare, compared
 from cutune.search.own_results import rules_of
-from cutune.search.techniques.registry import Technique
+from cutune.search.techniques.budget import Budget
+from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.replay import Score, quartiles
-from cutune.search.trial_runs import GPU, Measuring
+from cutune.search.trial_runs import EMULATED, GPU, Measuring
 
 SCHEMA = "cutune-bat-1"
 #: Classes of sizes that BAT takes, although its benchmarks have four.
 SIZES = range(1, 10)
 _REPETITIONS = 3
+#: Of each tuner, unless the command line has another number.
+_SEARCHES = 3
+#: A space may be of any size where searches have budgets.
+_NO_LIMIT = Search(TECHNIQUES[0], Budget(configurations=1))
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,10 @@ def bat(options: argparse.Namespace) -> int:
         return _run_examples(options)
     if options.replay and any(getattr(options, name) for name in OF_WORKERS):
         parser().error("bat: with --replay nothing is run; leave out the options for several GPUs")
+    if options.search is not None:
+        return _live(options)
+    if options.searches is not None or options.on is not None:
+        parser().error("bat: --searches and --on are those of --search BUDGET, as in --search 50")
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
     found = []
@@ -95,6 +111,38 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
 
 def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On a GPU: every configuration is tried, and the searches replayed on that."""
+    for one in _benchmarks(options):
+        how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
+        workers = workers_of(options, True, one.workspace.folder, parser().error)
+        collect_host(*one.asked(options, HostSweep([], how, workers=workers)))
+        program, run, path = one.program, options.run, one.workspace.trials
+        for found in compare(one.session, program, run, path, [], techniques, one.device):
+            yield Compared(one.name, found)
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """A benchmark that is built and run here."""
+
+    name: str
+    session: Session
+    program: Program
+    workspace: Workspace
+    device: DeviceProfile
+
+    def asked(self, options: argparse.Namespace, sweep: HostSweep) -> _Asked:
+        """What runs its trials is told."""
+        vary = {"size": [str(options.size)]}
+        return self.session, self.program, options.run, vary, self.workspace, sweep, self.device
+
+
+_Asked = tuple[
+    Session, Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile
+]
+
+
+def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
+    """The benchmarks of the folder that are asked for."""
     folder = Path(options.folder)
     known = [path.stem for path in sorted(folder.glob("*.cu")) if "." not in path.stem]
     for name in _names(options.benchmark) or known or ["*"]:
@@ -102,17 +150,45 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
             raise _unknown("benchmark", name, folder, known)
         session, device = session_of(options), device_of(options)
         options.files = [str(folder / f"{name}.cu")]
-        workspace = workspace_of(options)
         (program,) = session.load_all(options.files, require_nvcc=True)
+        yield _Benchmark(name, session, program, workspace_of(options), device)
+
+
+def _live(options: argparse.Namespace) -> int:
+    """Searches that build and run what they ask for."""
+    searches = _SEARCHES if options.searches is None else options.searches
+    if options.replay or options.plot or searches < 1:
+        parser().error("bat: --search takes no --replay and no --plot, and --searches at least 1")
+    on_gpu = options.on != EMULATED
+    if not on_gpu and any(getattr(options, name) for name in OF_WORKERS):
+        parser().error("bat: options for several GPUs need --on gpu")
+    budget = Budget.read(options.search)
+    techniques = contenders(_names(options.auto_tuner), options.technique, show)
+    documents: list[object] = []
+    for one in _benchmarks(options):
+        with prepared(*one.asked(options, _sweep(options, one.workspace, on_gpu))) as ready:
+            progress = one.session.progress
+            found = list(contest(ready, techniques, budget, searches, progress))
+        report(ready.trials)
+        unit = "ms" if on_gpu else UNIT
+        for own in found:
+            documents.append(live_json(one.name, own, unit))
+            if not options.json:
+                print_live(one.name, own, unit, options.verbose)
+    if options.json:
+        print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1))
+    return 0
+
+
+def _sweep(options: argparse.Namespace, workspace: Workspace, on_gpu: bool) -> HostSweep:
+    """How all contenders are measured."""
+    if on_gpu:
+        workers = workers_of(options, True, workspace.folder, parser().error)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        vary = {"size": [str(options.size)]}
-        sweep = HostSweep(
-            [], how, workers=workers_of(options, True, workspace.folder, parser().error)
-        )
-        collect_host(session, program, options.run, vary, workspace, sweep, device)
-        trials = workspace.trials
-        for one in compare(session, program, options.run, trials, [], techniques, device):
-            yield Compared(name, one)
+        return HostSweep([], how, _NO_LIMIT, workers=workers)
+    how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
+    # No time stands among those of a GPU.
+    return HostSweep([], how, _NO_LIMIT, kept=workspace.folder / COUNTED)
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:

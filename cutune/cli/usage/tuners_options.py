@@ -61,6 +61,23 @@ def add_bat(bat: argparse.ArgumentParser) -> None:
         help="technique of each tuner (default: brute_force; each is compared by its own search)",
     )
     bat.add_argument("-v", "--verbose", action="store_true", help="say more: every repetition")
+    live = bat.add_argument_group("searches that build and run what they ask for")
+    live.add_argument(
+        "--search",
+        metavar="BUDGET",
+        help="what each search may do: 50 configurations, 5%% of all, or 10min",
+    )
+    live.add_argument(
+        "--searches",
+        type=int,
+        metavar="COUNT",
+        help="of each tuner: the first begins with the program's own values (default: 3)",
+    )
+    live.add_argument(
+        "--on",
+        choices=("gpu", "emulated"),
+        help="time regions on a GPU (default), or count warp instructions on the emulated device",
+    )
     place = bat.add_argument_group("where times come from (default: a GPU)")
     add_list(
         place, "--replay", metavar="FILE", help="recorded results, in any format of cutune convert"

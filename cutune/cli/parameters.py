@@ -1,0 +1,141 @@
+"""Parameters of a program, measured before: fitted, emitted, or all of it by `tune --tunables`.
+
+Takes a session, programs and options, prints what was chosen, writes the tuned program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.cli.common import (
+    device_of,
+    devices_of,
+    session_of,
+    show,
+    show_compile_line,
+    workspace_of,
+)
+from cutune.cli.options import parser
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+
+if TYPE_CHECKING:
+    from cutune.analysis.session import Session
+    from cutune.core.workspace import Workspace
+    from cutune.frontend.program import Program
+    from cutune.rewrite.output import Target
+
+
+def fit_measured(
+    session: Session, program: Program, options: argparse.Namespace, limit: float
+) -> None:
+    from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
+    from cutune.tunables.host import HostChoices, fit_host, write_choices
+    from cutune.tunables.measured_blocks import fit_blocks
+
+    workspace = workspace_of(options)
+    has_host_times = workspace.trials.exists()
+    blocks = fit_blocks(session, program, workspace, limit, has_host_times)
+    has_parameters = program.tunables or program.constants or session.asked.parameters
+    is_host_wanted = has_host_times or (has_parameters and not blocks)
+    choices = HostChoices(None, [])
+    if is_host_wanted:
+        choices = fit_host(session, program, workspace, limit, device_of(options))
+    write_choices(program, workspace, choices, blocks)
+    if choices.fixed is not None:
+        print_fixed(choices.fixed)
+    if choices.sets is not None:
+        print_sets(choices.sets)
+    for model in choices.models:
+        print_model(model)
+    for choice in blocks:
+        print(f"{choice.kernel} on {choice.device}:")
+        print_model(choice.model)
+
+
+def emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
+    """Write the values that hold for all sizes, without the program."""
+    from cutune.core.workspace import write_text
+    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
+    from cutune.tunables.host import fixed_values, replacement
+
+    if len(programs) > 1:
+        parser().error("emit: --as takes one FILE")
+    (program,), workspace = programs, workspace_of(options)
+    values = fixed_values(program, workspace)
+    if not values:
+        path = program.source.path
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
+    for diagnostic in elsewhere(program, values, session.asked):
+        session.warn(diagnostic)
+    for name in replacement(program, workspace).routines:
+        session.warn(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
+    if options.form == HEADER:
+        text, ending = header_text(program, values), ".tuned.h"
+    else:
+        text, ending = options_text(program, values, session.asked), ".tuned.flags"
+    output = Path(options.output or Path(program.source.path).with_suffix(ending))
+    write_text(output, text)
+    if options.form == HEADER:
+        print_values(session, program, workspace)
+    return 0
+
+
+def print_values(session: Session, program: Program, workspace: Workspace) -> None:
+    """What else belongs to the emitted program: options of nvcc."""
+    from cutune.tunables.emit_fixed import compiler_flags, make_command
+    from cutune.tunables.host import fixed_values
+
+    flags = compiler_flags(fixed_values(program, workspace), session.asked)
+    if flags:
+        print(f"compile with: {' '.join(flags)}")
+    make = make_command(fixed_values(program, workspace), session.asked)
+    if make:
+        print(f"build it with: {make}")
+
+
+def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Target]) -> int:
+    """The configurations of a program run on a GPU, and the best of them written.
+
+    Args:
+        target_of: where that is.
+    """
+    from cutune.cli.gpu import collect_tunables
+    from cutune.search.trial_runs import GPU
+    from cutune.stages.stages import emit
+    from cutune.tunables.method_names import LIMIT_PERCENT
+
+    if len(options.files) != 1 or options.json:
+        parser().error(
+            "tune: --tunables takes one FILE, also with --make: the one that has the pragmas; and "
+            "no --json"
+        )
+    session, workspace, devices = session_of(options), workspace_of(options), devices_of(options)
+    programs = session.load_all(options.files, require_nvcc=True)
+    target = target_of(programs[0])
+    collect_tunables(session, programs, options, GPU)
+    fit_measured(session, programs[0], options, LIMIT_PERCENT / 100)
+    print(f"tuned program: {emit(session, programs[0], workspace, devices, target)}")
+    print_values(session, programs[0], workspace)
+    if options.make is None:
+        show_compile_line(session, programs[0], target)
+    else:
+        _build_tuned(session, programs[0], target, workspace)
+    return 0
+
+
+def _build_tuned(session: Session, program: Program, target: Target, workspace: Workspace) -> None:
+    """What was chosen is compiled by a project with all that it stands beside."""
+    from cutune.search.made import tuned_copy
+    from cutune.tunables.host import fixed_values
+
+    values = fixed_values(program, workspace)
+    built = tuned_copy(session, program, target, workspace.folder, values)
+    if built.failure:
+        show(Diagnostic.at(Code.TUNED_NOT_BUILT, None, copy=built.path, reason=built.failure))
+    else:
+        print(f"built with it: {os.path.relpath(built.path)}")

@@ -1,0 +1,146 @@
+"""Searches that build and run what they ask for. Takes a benchmark, techniques, a budget.
+
+All of them search one space, begin at the same configurations, and are measured by the same trials:
+what one has tried is known, costs the next one no run, and counts as if it had run again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutune.core.progress import Progress
+from cutune.search.collect import Place, Prepared
+from cutune.search.techniques.budget import Budget
+from cutune.search.techniques.registry import Technique, search
+from cutune.search.techniques.tries import Rows, Timed, Tries
+from cutune.space.space import Configuration
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one search has found.
+
+    Attributes:
+        best: None where nothing ended well. cost: its time.
+        needed: configurations until it was found. measured: all that counted.
+        seconds: that their trials took, whoever asked for them first.
+        curve: the best so far after each of them; None before the first that ended well.
+    """
+
+    best: Configuration | None
+    cost: float | None
+    needed: int
+    measured: int
+    seconds: float
+    curve: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A technique, and its searches from several starts."""
+
+    technique: str
+    found: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
+class LiveContest:
+    """Contenders at one size.
+
+    Attributes:
+        where: the sizes. size: of the space.
+    """
+
+    where: str
+    size: int
+    contenders: tuple[Contender, ...]
+
+    @property
+    def best(self) -> Found | None:
+        """The best of all."""
+        every = [one for own in self.contenders for one in own.found if one.cost is not None]
+        return min(every, key=lambda one: one.cost or 0.0, default=None)
+
+
+def contest(
+    ready: Prepared,
+    techniques: Sequence[Technique],
+    budget: Budget,
+    searches: int,
+    progress: Progress,
+) -> Iterator[LiveContest]:
+    """All techniques at each size, one after the other.
+
+    Args:
+        searches: of each technique; the first begins with the program's own values.
+    """
+    total, done = len(ready.places) * len(techniques) * searches, 0
+    for place in ready.places:
+        contenders = []
+        for technique in techniques:
+            found = []
+            for state in range(searches):
+                progress("searching", done, total)
+                found.append(_searched(ready, place, technique, budget, state))
+                done += 1
+            contenders.append(Contender(technique.name, tuple(found)))
+        run, space = place
+        sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
+        yield LiveContest(sizes, space.size, tuple(contenders))
+    progress("searching", 1, 1)
+
+
+def _searched(
+    ready: Prepared, place: Place, technique: Technique, budget: Budget, state: int
+) -> Found:
+    (run, space), trials = place, ready.trials
+    spent = 0.0
+    costs: list[float | None] = []
+    #: When it was found, and what.
+    best: tuple[float, int, Configuration] | None = None
+
+    def timed(configuration: Configuration) -> Timed:
+        nonlocal spent, best
+        ended = trials.timed(run, configuration)
+        cost = ended.milliseconds(trials.program.tunables)
+        # Who asked first for one of two programs of the same code has run it for both.
+        is_counted = ended.has_run or ended.is_copied
+        if is_counted:
+            spent += ended.seconds
+            costs.append(cost)
+        if cost is not None and (best is None or cost < best[0]):
+            best = cost, len(costs), configuration
+        return Timed(cost, is_counted)
+
+    # What is known takes no time now; it counts with what it took.
+    tries = Tries(
+        space,
+        timed,
+        budget.at(space.size, 0.0, 1),
+        lambda some: trials.expect(run, some),
+        lambda: spent,
+    )
+    search(technique, tries, _start(ready, place, state), state)
+    trials.forget()
+    cost, needed, values = best or (None, 0, None)
+    return Found(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
+
+
+def _start(ready: Prepared, place: Place, state: int) -> Rows:
+    """Where all techniques begin: at the program's own values, then at places drawn at random."""
+    run, space = place
+    if state == 0:
+        own = ready.trials.own_values(run)
+        return tuple(table.closest(own) for table in space.tables)
+    return space.rows(random.Random(state).randrange(space.size))
+
+
+def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
+    """The least so far."""
+    least: float | None = None
+    for cost in costs:
+        if cost is not None and (least is None or cost < least):
+            least = cost
+        yield least

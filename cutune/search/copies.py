@@ -1,0 +1,163 @@
+"""Copies of a project, one per build. Takes the folder that is copied, gives a copy elsewhere.
+
+Sources of a copy are newer than all else in it, so that no build takes what was made of the
+originals for up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Source
+from cutune.core.workspace import make_folder, write_text, writing
+
+#: Begins the word of a trial that says which sources a project had.
+STATE = "project="
+#: The folder of a workspace for programs, and what they are made of.
+BUILDS = "builds"
+#: A project of more is probably none: cutune was called in a folder above it.
+MOST_BYTES, MOST_FILES = 1 << 30, 50_000
+#: Folders that no build reads.
+_ASIDE = frozenset({".git", ".hg", ".svn", ".cutune"})
+#: CMake writes it into a folder that it builds in, which must not be moved.
+_CMAKE_CACHE = "CMakeCache.txt"
+#: What a build makes something of.
+_SOURCES = frozenset(
+    [
+        *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl"),
+        *(".inc", ".ipp", ".tpp", ".ptx", ".f", ".f90", ".s", ".S", ".in", ".mk", ".cmake"),
+    ]
+)
+_BUILD_FILES = frozenset({"makefile", "gnumakefile", "cmakelists.txt", "build.ninja"})
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folder that is copied.
+
+    Attributes:
+        root: a real path.
+        aside: what is left out: cutune's own results.
+    """
+
+    root: Path
+    aside: Path
+
+    @staticmethod
+    def here(workspace: Path) -> Project:
+        """The current folder, but for a workspace.
+
+        Raises:
+            CutuneError: CT848 where it holds too much.
+        """
+        root, own = Path.cwd().resolve(), workspace.resolve()
+        # A workspace may hold the project: then only what is written for builds is left out.
+        is_within = own != root and own.is_relative_to(root)
+        found = Project(root, own if is_within else own / BUILDS)
+        size = 0
+        for count, path in enumerate(found._paths()):
+            size += path.lstat().st_size
+            if count >= MOST_FILES or size > MOST_BYTES:
+                what = (
+                    f"more than {MOST_FILES:,} files" if size <= MOST_BYTES else "more than 1 GiB"
+                )
+                raise CutuneError(
+                    Diagnostic.at(Code.LARGE_PROJECT, None, folder=found.root, what=what)
+                )
+        return found
+
+    @property
+    def state(self) -> str:
+        """The same for the same sources."""
+        content = sha256()
+        for path in self._paths():
+            if _is_source(path) and path.is_file():
+                content.update(f"{path.relative_to(self.root)}\0".encode(errors="surrogateescape"))
+                content.update(sha256(path.read_bytes()).digest())
+        return content.hexdigest()[:16]
+
+    def place(self, path: str) -> Path | None:
+        """Where a file stands in a copy; None for one that is not copied."""
+        own = Path(os.path.realpath(path))
+        is_copied = own.is_relative_to(self.root) and not own.is_relative_to(self.aside)
+        return own.relative_to(self.root) if is_copied else None
+
+    def copy(self, folder: Path, rewritten: Mapping[Path, Source]) -> None:
+        """Copy it, with other sources at some places.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        with writing(folder):
+            if folder.exists():
+                shutil.rmtree(folder)
+        make_folder(folder)
+        now = time.time()
+        for path in self._paths():
+            target = folder / path.relative_to(self.root)
+            make_folder(target.parent)
+            if path.is_symlink():
+                with writing(target):
+                    target.symlink_to(self._led_to(path, folder))
+                continue
+            _copy(path, target)
+            if _is_source(path):
+                os.utime(target, (now, now))
+        for place, source in rewritten.items():
+            target = folder / place
+            mode = target.stat().st_mode
+            write_text(target, source.text)
+            target.chmod(mode)
+
+    def _led_to(self, link: Path, folder: Path) -> str:
+        """Where a link of a copy leads: into the copy, or to what lies elsewhere."""
+        place = self.place(str(link))
+        return str(folder / place) if place is not None else os.path.realpath(link)
+
+    def _paths(self) -> Iterator[Path]:
+        """Files and links, in order.
+
+        What cutune has written of a source is left out: it would be a second `main`.
+        """
+        for name, folders, files in os.walk(self.root):
+            own = Path(name)
+            links = [one for one in folders if (own / one).is_symlink()]
+            folders[:] = sorted(one for one in folders if self._is_copied(own / one))
+            for one in sorted([*files, *links]):
+                path = own / one
+                if ".tuned." not in one and (path.is_symlink() or path.is_file()):
+                    yield path
+
+    def _is_copied(self, folder: Path) -> bool:
+        """Is a folder below it a part of the project?"""
+        is_own = folder.name in _ASIDE or folder == self.aside or folder.suffix == ".tuned"
+        return not (is_own or folder.is_symlink() or (folder / _CMAKE_CACHE).exists())
+
+
+def _copy(path: Path, target: Path) -> None:
+    """A copy as old as the file.
+
+    Raises:
+        CutuneError: CT001, CT002.
+    """
+    try:
+        with writing(target):
+            shutil.copy2(path, target)
+    except CutuneError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.filename != str(path):
+            raise
+        code, reason = Code.UNREADABLE_FILE, cause.strerror
+        raise CutuneError(Diagnostic.at(code, None, path=path, reason=reason)) from cause
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in _SOURCES or path.name.lower() in _BUILD_FILES
