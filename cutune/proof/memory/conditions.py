@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, Atom, IntegerPolynomial
+from cutune.frontend.values.polynomial import (
+    ONE,
+    OPAQUE,
+    PARAMETER,
+    Atom,
+    IntegerPolynomial,
+    TooLarge,
+)
 from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.terms import MOST_THREADS
 
@@ -23,6 +30,36 @@ class Spread:
     dimension: int
 
 
+def can_hold(spread: Spread) -> bool:
+    """Is it not known to fail at every launch with sizes from 1 on, and several threads in x?
+
+    `4 >= 4 * m * threads` holds for one thread alone. With each size one more than a number that
+    is not negative, it fails where the smaller side exceeds the larger one, and its opposite, in
+    each coefficient.
+    """
+    extent = ONE if spread.dimension < 0 else _from(2 if spread.dimension == 0 else 1, "extent")
+    near = _with_sizes(spread.smaller) * extent
+    far = _with_sizes(spread.larger)
+    return not any(
+        all(_is_never_negative(sign * near - one - ONE) for one in (far, -far))
+        for sign in (ONE, -ONE)
+    )
+
+
+def _from(least: int, name: str) -> IntegerPolynomial:
+    return IntegerPolynomial.of({(Atom(OPAQUE, name),): 1}) + IntegerPolynomial.constant(least)
+
+
+def _with_sizes(value: IntegerPolynomial) -> IntegerPolynomial:
+    for atom in set(value.atoms):
+        value = value.replaced(atom, _from(1, f"{atom.kind} {atom.name}"))
+    return value
+
+
+def _is_never_negative(value: IntegerPolynomial) -> bool:
+    return all(coefficient >= 0 for _, coefficient in value.terms)
+
+
 @dataclass
 class Meetings:
     """`keep_warps`, unless pairs of pointers lie in different allocations and spreads hold."""
@@ -39,6 +76,14 @@ class Meetings:
         told = {atom for value in asked.not_negative for atom in value.atoms}
         for atom in asked.fitting - told:
             self.spreads.add(Spread(_LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
+
+    def that_can_hold(self) -> Meetings:
+        """Itself; where a condition never holds, warps are kept, and nothing is asked in vain."""
+        try:
+            is_in_vain = not all(map(can_hold, self.spreads))
+        except TooLarge:
+            return self
+        return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
 
     def part(self, first: Atom, second: Atom) -> bool:
         """Do two bases differ? Two pointers must lie in different allocations, which is noted."""

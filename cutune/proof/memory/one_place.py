@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -241,6 +241,17 @@ def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
         if coefficient % step:
             return False
     return True
+
+
+def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPolynomial | None:
+    """What a round adds at least: the rest of all terms is a multiple of it."""
+    for one in moving:
+        ((monomial, coefficient),) = one.terms
+        steady = tuple(atom for atom in monomial if not atoms.properties(atom).loops)
+        width = IntegerPolynomial.of({steady: coefficient})
+        if all(is_multiple(width, other) for other in moving):
+            return width
+    return None
 
 
 def single_threads(known: Iterable[Comparison], atoms: Atoms) -> frozenset[str]:

@@ -1,0 +1,216 @@
+"""Places made of digits of ids: takes a place, says whether each thread has its own, and when.
+
+A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
+digits be in some order, so that each step is at least as long as the step before it times the
+numbers that the digit before it can be, the first one at least as long as the access. Then equal
+places have equal digits: of those that differ, the last one moves the place farther than all others
+can bring it back. So they are of one id. Signs of steps do not matter in this.
+
+How many numbers the uppermost digit of an id can be, its bound says: where x < limit and
+limit <= divisor * times, x / divisor < times. A rest that moves in loops has to move by steps that
+are longer than all digits together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from cutune.frontend.values.polynomial import (
+    ONE,
+    PARAMETER,
+    STRIDE,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
+)
+from cutune.proof.flow.ranges import Ranges
+from cutune.proof.memory.conditions import Spread, can_hold
+from cutune.proof.memory.digits import Digit, DigitReader, InDigits, exactly
+from cutune.proof.memory.one_place import AccessPlace, common_width, size_of
+from cutune.proof.values.inequalities import Asked
+from cutune.proof.values.terms import Atoms
+
+Limits = Mapping[str, Sequence[IntegerPolynomial]]
+#: Orders of more digits are not tried.
+_MOST_DIGITS = 5
+#: The largest number of 32 bits.
+_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
+
+
+@dataclass(frozen=True)
+class OwnDigits:
+    """What a launch is asked so that each thread has places of its own."""
+
+    asked: Asked
+    spreads: frozenset[Spread]
+
+
+def own_digits(
+    place: AccessPlace,
+    bytes: int,
+    needed: frozenset[str],
+    limits: Limits,
+    ranges: Ranges,
+) -> OwnDigits | None:
+    """Do digits tell threads apart in a place? On these conditions; None: not proven.
+
+    Args:
+        bytes: how many are used there.
+        needed: dimensions in which threads differ there.
+        limits: for each, numbers that the id stays below.
+    """
+    try:
+        return _own_digits(place, bytes, needed, limits, ranges)
+    except TooLarge:
+        return None
+
+
+def _own_digits(
+    place: AccessPlace,
+    bytes: int,
+    needed: frozenset[str],
+    limits: Limits,
+    ranges: Ranges,
+) -> OwnDigits | None:
+    atoms = ranges.walk.atoms
+    found = _in_digits(place, limits, ranges)
+    if found is None or not needed <= {digit.dimension for digit in found.digits}:
+        return None
+    moving = _moving(found.rest, atoms)
+    if moving is None or not all(_is_uniform(digit.step, atoms) for digit in found.digits):
+        return None
+    width = common_width(moving, atoms) if moving else None
+    if moving and width is None:
+        return None
+    spreads = _least(found.digits, bytes, width, limits)
+    return OwnDigits(found.asked, spreads) if spreads is not None else None
+
+
+def _in_digits(place: AccessPlace, limits: Limits, ranges: Ranges) -> InDigits | None:
+    assert place.base is not None and place.access.address is not None
+    reader = DigitReader(ranges.walk.atoms, ranges.walk.alternatives)
+    offset = place.access.address - IntegerPolynomial.of({(place.base,): 1})
+    found = reader.in_digits(reader.read(offset))
+    if found is None:
+        return None
+    asked = found.asked
+    for value in reader.unsigned:
+        one = _fits(reader.in_digits(value), limits)
+        if one is None:
+            return None
+        asked = asked.joined(one)
+    return InDigits(found.digits, found.rest, asked)
+
+
+def _is_uniform(value: IntegerPolynomial, atoms: Atoms) -> bool:
+    """Is it the same in all threads, at any time?"""
+    known = atoms.of(value)
+    return not (known.raw or known.ids or known.loops or known.is_loaded)
+
+
+def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
+    """The terms that loops move; None where threads, or memory, move any."""
+    known = [
+        (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
+    ]
+    if any(one.ids or one.is_loaded for _, _, one in known):
+        return None
+    return [IntegerPolynomial.of({monomial: c}) for monomial, c, one in known if one.loops]
+
+
+# The order of digits.
+
+
+def _least(
+    digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, limits: Limits
+) -> frozenset[Spread] | None:
+    """The order of digits for which least has to be asked. `width`: what all have to stay below."""
+    # Digits of ids that have none in the place cannot be told apart.
+    if len(digits) > _MOST_DIGITS or any(digit.step == ZERO for digit in digits):
+        return None
+    found = (
+        _conditions(order, bytes, width, limits)
+        for order in permutations(sorted(digits, key=lambda digit: size_of(digit.step)))
+    )
+    return min((one for one in found if one is not None), key=len, default=None)
+
+
+def _conditions(
+    order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, limits: Limits
+) -> frozenset[Spread] | None:
+    """What has to be asked so that digits tell threads apart in this order."""
+    spreads = []
+    first = order[0].step
+    if first.literal is None:
+        spreads.append(Spread(first, IntegerPolynomial.constant(bytes), -1))
+    elif abs(first.literal) < bytes:
+        return None
+    larger = [digit.step for digit in order[1:]] + ([] if width is None else [width])
+    for digit, step in zip(order, larger, strict=False):
+        if step in _wholes(digit, limits):
+            continue
+        asked = next(_asked(digit, step, limits), None)
+        if asked is None:
+            return None
+        spreads.append(asked)
+    return frozenset(spreads) if all(map(can_hold, spreads)) else None
+
+
+def _wholes(digit: Digit, limits: Limits) -> Iterator[IntegerPolynomial]:
+    """Steps that are as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        found = [digit.radix]
+    else:
+        ends = (*limits.get(digit.dimension, ()), IntegerPolynomial.atom(STRIDE, digit.dimension))
+        found = [one for end in ends if (one := exactly(end, digit.divisor)) is not None]
+    for radix in found:
+        yield digit.step * radix
+        yield -digit.step * radix
+
+
+def _asked(digit: Digit, larger: IntegerPolynomial, limits: Limits) -> Iterator[Spread]:
+    """What tells that a step is as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        yield Spread(larger, digit.step * digit.radix, -1)
+        return
+    ends = limits.get(digit.dimension, ())
+    times = exactly(larger, digit.step)
+    if times is not None:
+        room = digit.divisor * times
+        yield from (Spread(room, end, -1) for end in ends)
+        yield Spread(room, ONE, "xyz".index(digit.dimension))
+    elif digit.divisor == ONE:
+        yield from (Spread(larger, digit.step * end, -1) for end in ends)
+        yield Spread(larger, digit.step, "xyz".index(digit.dimension))
+    for end in ends:
+        radix = exactly(end, digit.divisor)
+        if radix is not None:
+            yield Spread(larger, digit.step * radix, -1)
+
+
+# Unsigned indices.
+
+
+def _fits(value: InDigits | None, limits: Limits) -> Asked | None:
+    """What to ask so that a number without a sign is less than 2^32, and nothing in it negative."""
+    if value is None or any(atom.kind != PARAMETER for atom in value.rest.atoms):
+        return None
+    not_negative, most, scale = [value.rest], value.rest, ONE
+    for digit in value.digits:
+        if any(atom.kind != PARAMETER for atom in digit.step.atoms):
+            return None
+        not_negative.append(digit.step)
+        if digit.radix is not None:
+            most = most + scale * digit.step * digit.radix
+            continue
+        end = next(iter(limits.get(digit.dimension, ())), None)
+        if end is None:
+            return None
+        # digit <= end / divisor: all is multiplied by the divisor.
+        most, scale = most * digit.divisor + scale * digit.step * end, scale * digit.divisor
+    not_negative.append(_UNSIGNED * scale - most)
+    if any((one.literal or 0) < 0 for one in not_negative):
+        return None
+    return Asked(frozenset(one for one in not_negative if one.literal is None))
