@@ -190,6 +190,8 @@ class DigitReader:
                 return None if quotient is None else value - quotient * operands[1]
             case "mul.hi":
                 return self._scaled(operands, kind, _BITS[kind], ZERO)
+            case "or":
+                return self._joined(value, self._held(operands[1], _BITS[kind]))
             case "and":
                 return self._masked(value, operands[1].literal)
             case "bfe" if kind[0] == "u":
@@ -302,13 +304,55 @@ class DigitReader:
 
     def _masked(self, value: IntegerPolynomial, mask: int | None) -> IntegerPolynomial | None:
         """`x & mask` for a mask of adjacent bits, or of all bits from one on."""
-        if mask is None or mask == 0 or self._part(value) is None:
+        if mask is None or mask == 0:
             return None
+        if mask > 0:
+            # `(x << s) & mask`: what is lost at the upper end is not in the mask.
+            step = min((c & -c for _, c in value.terms), default=1)
+            value, mask = _over(value, step), mask // step
+        else:
+            step = 1
         first = (mask & -mask).bit_length() - 1
-        if mask < 0:
-            return self._field_at(value, first, None) if -mask == 1 << first else None
-        length = (mask >> first).bit_length()
-        return self._field_at(value, first, length) if mask >> first == (1 << length) - 1 else None
+        length = (mask >> first).bit_length() if mask > 0 else None
+        is_adjacent = mask >> first == (-1 if length is None else (1 << length) - 1)
+        if not mask or not is_adjacent or self._part(value) is None:
+            return None
+        found = self._field_at(value, first, length)
+        return None if found is None else found * IntegerPolynomial.constant(step)
+
+    def _joined(
+        self, first: IntegerPolynomial, second: IntegerPolynomial
+    ) -> IntegerPolynomial | None:
+        """`x | y`, where no bit can be in both."""
+        bits = [self._bits_of(one) for one in (first, second)]
+        if bits[0] is None or bits[1] is None or bits[0] & bits[1]:
+            return None
+        return first + second
+
+    def _bits_of(self, value: IntegerPolynomial) -> int | None:
+        """The bits that may be in a value; a negative number stands for all from one on.
+
+        Known where it is a sum of digits that are some bits of an id, and have places of their own.
+        """
+        found = self.in_digits(value)
+        if found is None or found.rest != ZERO:
+            return None
+        result = 0
+        for digit in found.digits:
+            step, radix = digit.step.literal, digit.radix.literal if digit.radix else 0
+            if (
+                step is None
+                or radix is None
+                or step < 0
+                or step & (step - 1)
+                or radix & (radix - 1)
+            ):
+                return None
+            bits = step * (radix - 1)
+            if bits & result:
+                return None
+            result |= bits
+        return result
 
     def _field(
         self, value: IntegerPolynomial, first: int | None, length: int | None
@@ -317,7 +361,7 @@ class DigitReader:
         if first is None or length is None or not 0 <= first < 31 or not 0 < length < 31:
             return None
         found = self._field_at(value, first, length)
-        return exactly(found, IntegerPolynomial.constant(1 << first)) if found else None
+        return _over(found, 1 << first) if found is not None else None
 
     def _field_at(
         self, value: IntegerPolynomial, first: int, length: int | None
@@ -395,3 +439,8 @@ def _term(term: tuple[Monomial, int], leading: Monomial, factor: int) -> Integer
 def _is_at_least(first: IntegerPolynomial, second: IntegerPolynomial) -> bool:
     difference = (first - second).literal
     return difference is not None and difference >= 0
+
+
+def _over(value: IntegerPolynomial, step: int) -> IntegerPolynomial:
+    """The value divided by a number that divides each term."""
+    return IntegerPolynomial.of({m: c // step for m, c in value.terms})
