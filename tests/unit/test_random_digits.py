@@ -111,10 +111,12 @@ def kernel(draw: random.Random) -> tuple[Value, Value]:
 def source(draw: random.Random, name: str, place: Value, limit: Value) -> str:
     type_ = draw.choice(TYPES)
     parameters = ", ".join(f"{type_} {size}" for size in SIZES)
+    id_, body = "blockIdx.x * blockDim.x + threadIdx.x", f"a[{place.text}] = b[i];"
+    once = f"{type_} i = {id_}; if (i < {limit.text}) {body}"
+    often = f"for ({type_} i = {id_}; i < {limit.text}; i += blockDim.x * gridDim.x) {body}"
     return (
-        f'extern "C" __global__ void {name}(float *a, const float *b, {parameters}) {{ '
-        f"{type_} i = blockIdx.x * blockDim.x + threadIdx.x; "
-        f"if (i < {limit.text}) a[{place.text}] = b[i]; }}\n"
+        f'extern "C" __global__ void {name}(float *a, const float *b, {parameters}) '
+        f"{{ {draw.choice((once, often))} }}\n"
     )
 
 

@@ -18,7 +18,7 @@ from cutune.proof.values.terms import MOST_THREADS
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 _FAR = IntegerPolynomial.constant(1 << 61)
-_LARGEST = IntegerPolynomial.constant(MOST_THREADS)
+LARGEST = IntegerPolynomial.constant(MOST_THREADS)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Meetings:
             self.spreads.add(Spread(_FAR, value - _FAR, -1))
         told = {atom for value in asked.not_negative for atom in value.atoms}
         for atom in asked.fitting - told:
-            self.spreads.add(Spread(_LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
+            self.spreads.add(Spread(LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
 
     def that_can_hold(self) -> Meetings:
         """Itself; where a condition never holds, warps are kept, and nothing is asked in vain."""

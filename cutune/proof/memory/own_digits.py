@@ -14,11 +14,12 @@ are longer than all digits together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 from cutune.frontend.values.polynomial import (
     ONE,
+    OPAQUE,
     PARAMETER,
     STRIDE,
     ZERO,
@@ -26,13 +27,14 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.memory.conditions import Spread, can_hold
-from cutune.proof.memory.digits import Digit, DigitReader, InDigits, exactly
+from cutune.proof.flow.strides import element_limits, elements_of
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
 from cutune.proof.memory.one_place import AccessPlace, common_width, size_of
-from cutune.proof.values.inequalities import Asked
+from cutune.proof.values.digits import Digit, DigitReader, InDigits, exactly
+from cutune.proof.values.inequalities import NOTHING_ASKED, Asked
 from cutune.proof.values.terms import Atoms
 
-Limits = Mapping[str, Sequence[IntegerPolynomial]]
 #: Orders of more digits are not tried.
 _MOST_DIGITS = 5
 #: The largest number of 32 bits.
@@ -51,7 +53,7 @@ def own_digits(
     place: AccessPlace,
     bytes: int,
     needed: frozenset[str],
-    limits: Limits,
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
 ) -> OwnDigits | None:
     """Do digits tell threads apart in a place? On these conditions; None: not proven.
@@ -61,43 +63,79 @@ def own_digits(
         needed: dimensions in which threads differ there.
         limits: for each, numbers that the id stays below.
     """
-    try:
-        return _own_digits(place, bytes, needed, limits, ranges)
-    except TooLarge:
-        return None
+    for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
+        try:
+            if ends is not None and (found := _own_digits(place, bytes, needed, ends, ranges.walk)):
+                return found
+        except TooLarge:
+            continue
+    return None
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What ids stay below, or elements in dimensions over which a loop strides.
+
+    `elements`: what such a loop adds to the id, by dimension.
+    """
+
+    limits: Mapping[str, Sequence[IntegerPolynomial]]
+    elements: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
+    asked: Asked = NOTHING_ASKED
+
+    def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
+        """Limits known by parameters."""
+        return self.limits.get(dimension, ())
+
+
+def _strided(
+    place: AccessPlace,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    walk: Walk,
+) -> _Ends | None:
+    """The same with elements of loops around the place in place of ids; None: there are none."""
+    ends: dict[str, Sequence[IntegerPolynomial]] = {}
+    elements: dict[str, IntegerPolynomial] = {}
+    for header in sorted(walk.graph.loops_around[place.access.block]):
+        for dimension in needed - elements.keys():
+            found = element_limits(walk, header, dimension)
+            if found:
+                ends[dimension] = sorted(found, key=size_of)
+                elements[dimension] = elements_of(header, dimension)
+    every = [one for each in ends.values() for one in each]
+    asked = Asked(frozenset(end for one in every for end in (one - ONE, LARGEST - one)))
+    return _Ends({**limits, **ends}, elements, asked) if elements else None
 
 
 def _own_digits(
-    place: AccessPlace,
-    bytes: int,
-    needed: frozenset[str],
-    limits: Limits,
-    ranges: Ranges,
+    place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
 ) -> OwnDigits | None:
-    atoms = ranges.walk.atoms
-    found = _in_digits(place, limits, ranges)
+    found = _in_digits(place, ends, walk)
     if found is None or not needed <= {digit.dimension for digit in found.digits}:
         return None
-    moving = _moving(found.rest, atoms)
-    if moving is None or not all(_is_uniform(digit.step, atoms) for digit in found.digits):
+    moving = _moving(found.rest, walk.atoms)
+    if moving is None or not all(_is_uniform(digit.step, walk.atoms) for digit in found.digits):
         return None
-    width = common_width(moving, atoms) if moving else None
+    width = common_width(moving, walk.atoms) if moving else None
     if moving and width is None:
         return None
-    spreads = _least(found.digits, bytes, width, limits)
+    spreads = _least(found.digits, bytes, width, ends)
     return OwnDigits(found.asked, spreads) if spreads is not None else None
 
 
-def _in_digits(place: AccessPlace, limits: Limits, ranges: Ranges) -> InDigits | None:
+def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
     assert place.base is not None and place.access.address is not None
-    reader = DigitReader(ranges.walk.atoms, ranges.walk.alternatives)
+    reader = DigitReader(walk.atoms, walk.alternatives, ends.elements)
     offset = place.access.address - IntegerPolynomial.of({(place.base,): 1})
     found = reader.in_digits(reader.read(offset))
-    if found is None:
+    # In place of an id, all of the element must be there.
+    rounds = {atom for one in ends.elements.values() for atom in one.atoms if atom.kind == OPAQUE}
+    if found is None or not rounds.isdisjoint(found.rest.atoms):
         return None
-    asked = found.asked
+    asked = found.asked.joined(ends.asked)
     for value in reader.unsigned:
-        one = _fits(reader.in_digits(value), limits)
+        one = _fits(reader.in_digits(value), ends)
         if one is None:
             return None
         asked = asked.joined(one)
@@ -124,21 +162,21 @@ def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | 
 
 
 def _least(
-    digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, limits: Limits
+    digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
     """The order of digits for which least has to be asked. `width`: what all have to stay below."""
     # Digits of ids that have none in the place cannot be told apart.
     if len(digits) > _MOST_DIGITS or any(digit.step == ZERO for digit in digits):
         return None
     found = (
-        _conditions(order, bytes, width, limits)
+        _conditions(order, bytes, width, ends)
         for order in permutations(sorted(digits, key=lambda digit: size_of(digit.step)))
     )
     return min((one for one in found if one is not None), key=len, default=None)
 
 
 def _conditions(
-    order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, limits: Limits
+    order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
     """What has to be asked so that digits tell threads apart in this order."""
     spreads = []
@@ -149,42 +187,48 @@ def _conditions(
         return None
     larger = [digit.step for digit in order[1:]] + ([] if width is None else [width])
     for digit, step in zip(order, larger, strict=False):
-        if step in _wholes(digit, limits):
+        if step in _wholes(digit, ends):
             continue
-        asked = next(_asked(digit, step, limits), None)
+        asked = next(_asked(digit, step, ends), None)
         if asked is None:
             return None
         spreads.append(asked)
     return frozenset(spreads) if all(map(can_hold, spreads)) else None
 
 
-def _wholes(digit: Digit, limits: Limits) -> Iterator[IntegerPolynomial]:
+def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
     """Steps that are as long as all numbers that the digit can be."""
     if digit.radix is not None:
         found = [digit.radix]
     else:
-        ends = (*limits.get(digit.dimension, ()), IntegerPolynomial.atom(STRIDE, digit.dimension))
-        found = [one for end in ends if (one := exactly(end, digit.divisor)) is not None]
+        known = [*ends.of(digit.dimension)]
+        if digit.dimension not in ends.elements:
+            known.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
+        found = [one for end in known if (one := exactly(end, digit.divisor)) is not None]
     for radix in found:
         yield digit.step * radix
         yield -digit.step * radix
 
 
-def _asked(digit: Digit, larger: IntegerPolynomial, limits: Limits) -> Iterator[Spread]:
+def _asked(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
     """What tells that a step is as long as all numbers that the digit can be."""
     if digit.radix is not None:
         yield Spread(larger, digit.step * digit.radix, -1)
         return
-    ends = limits.get(digit.dimension, ())
+    limits = ends.of(digit.dimension)
+    # Elements may be more than there are threads.
+    threads = None if digit.dimension in ends.elements else "xyz".index(digit.dimension)
     times = exactly(larger, digit.step)
     if times is not None:
         room = digit.divisor * times
-        yield from (Spread(room, end, -1) for end in ends)
-        yield Spread(room, ONE, "xyz".index(digit.dimension))
+        yield from (Spread(room, end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(room, ONE, threads)
     elif digit.divisor == ONE:
-        yield from (Spread(larger, digit.step * end, -1) for end in ends)
-        yield Spread(larger, digit.step, "xyz".index(digit.dimension))
-    for end in ends:
+        yield from (Spread(larger, digit.step * end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(larger, digit.step, threads)
+    for end in limits:
         radix = exactly(end, digit.divisor)
         if radix is not None:
             yield Spread(larger, digit.step * radix, -1)
@@ -193,7 +237,7 @@ def _asked(digit: Digit, larger: IntegerPolynomial, limits: Limits) -> Iterator[
 # Unsigned indices.
 
 
-def _fits(value: InDigits | None, limits: Limits) -> Asked | None:
+def _fits(value: InDigits | None, ends: _Ends) -> Asked | None:
     """What to ask so that a number without a sign is less than 2^32, and nothing in it negative."""
     if value is None or any(atom.kind != PARAMETER for atom in value.rest.atoms):
         return None
@@ -205,7 +249,7 @@ def _fits(value: InDigits | None, limits: Limits) -> Asked | None:
         if digit.radix is not None:
             most = most + scale * digit.step * digit.radix
             continue
-        end = next(iter(limits.get(digit.dimension, ())), None)
+        end = next(iter(ends.of(digit.dimension)), None)
         if end is None:
             return None
         # digit <= end / divisor: all is multiplied by the divisor.

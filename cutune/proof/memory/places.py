@@ -34,6 +34,7 @@ from cutune.proof.memory.one_place import (
     leads_back,
     never_overlap,
     one_place,
+    parts_of,
     place_of,
     quotient,
     rest_of_both,
@@ -322,7 +323,7 @@ class _ThreadMeetings:
             return False
         needed |= self.indexed - single_threads(place.access.known, self.atoms)
         bytes = max(bytes, place.access.bytes)
-        found = self._parts(place) if self._is_exact(place) else None
+        found = parts_of(place, self.atoms) if self._is_exact(place) else None
         if found is None:
             return self._has_own_digits(place, bytes, needed)
         steps, moving = found
@@ -343,25 +344,6 @@ class _ThreadMeetings:
                 self.found.spreads |= found.spreads
         return self._digits[key]
 
-    def _parts(
-        self, place: AccessPlace
-    ) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
-        """The steps of the ids and what moves in loops; None where it is more than these."""
-        steps: dict[str, IntegerPolynomial] = {}
-        moving: list[IntegerPolynomial] = []
-        for monomial, coefficient in place.offset.terms:
-            ids = [atom for atom in monomial if atom.kind == IDENTITY]
-            varies = any(self.atoms.properties(atom).loops for atom in monomial)
-            if len(ids) + varies > 1 or any(self._is_scattered(atom) for atom in monomial):
-                return None
-            if ids:
-                rest = tuple(atom for atom in monomial if atom != ids[0])
-                name = ids[0].name
-                steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
-            elif varies:
-                moving.append(IntegerPolynomial.of({monomial: coefficient}))
-        return steps, moving
-
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
         """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
         if self.found.keep_warps:
@@ -380,10 +362,6 @@ class _ThreadMeetings:
                     dimension, largest = found.steps[-1]
                     self._reach(found.plane, largest, dimension)
         return self._rows_shared[key]
-
-    def _is_scattered(self, atom: Atom) -> bool:
-        properties = self.atoms.properties(atom)
-        return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
 
     def _are_spread(
         self,

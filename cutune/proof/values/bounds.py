@@ -18,7 +18,7 @@ from cutune.proof.values.terms import AtomOperation, Atoms
 
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.
-_ID_BITS = 32
+ID_BITS = 32
 #: Ids that a thread does at most for its guard to be understood.
 _MOST_STEP = 32
 _MOST_SHIFT = 19
@@ -43,7 +43,7 @@ def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[_L
     """All bounds of the id in a dimension that follow from comparisons, by steps and limits."""
     found: dict[_Limit, IdBound] = {}
     for comparison in known:
-        for small, large in _ordered(comparison):
+        for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
                 other = found.get(key)
@@ -79,7 +79,7 @@ def _joined(found: list[IdBound]) -> IdBound:
     return IdBound(found[0].limit, sorted_conditions, is_firm, found[0].step)
 
 
-def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+def ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
     """Pairs of which the first is less than the second; `<=` is `<` of one more."""
     left, right = comparison.left, comparison.right
     match comparison.relation:
@@ -91,7 +91,7 @@ def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, Intege
             yield right, left
         case "ge":
             yield right, left + ONE
-        case "eq" if comparison.bits >= _ID_BITS:
+        case "eq" if comparison.bits >= ID_BITS:
             yield left, right + ONE
             yield right, left + ONE
 
@@ -103,7 +103,7 @@ def _bounds(
     dimension: str,
     atoms: Atoms,
 ) -> Iterator[IdBound]:
-    if comparison.bits < _ID_BITS:
+    if comparison.bits < ID_BITS:
         return
     yield from _of_multiple(small, large, comparison, dimension)
     shift = small - IntegerPolynomial.atom(IDENTITY, dimension)

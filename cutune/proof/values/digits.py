@@ -1,4 +1,4 @@
-"""Quotients and remainders of ids. Takes a place, gives it as a sum of digits, each with its step.
+"""Quotients and remainders of ids. Takes a value, gives it as a sum of digits, each with its step.
 
 A thread that finds its place by `/` and `%` takes its id x apart into digits of mixed radix. All
 quotients are written as Q(D) = floor(x / D), Q(1) being x. For whole x >= 0 and D, E, G >= 1:
@@ -71,10 +71,16 @@ class InDigits:
 
 @dataclass
 class DigitReader:
-    """Reads one value. `unsigned`: parts of it that are right only where they are below 2^32."""
+    """Reads one value.
+
+    `elements`: by dimension, what is added to the id in a loop that strides over elements, which
+    are taken apart in place of the id then. `unsigned`: parts of the value that are right only
+    where they are below 2^32.
+    """
 
     atoms: Atoms
     alternatives: Mapping[str, Alternatives]
+    elements: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
     unsigned: list[IntegerPolynomial] = field(default_factory=list)
     _quotients: dict[Quotient, Atom] = field(default_factory=dict)
     _named: dict[Atom, Quotient] = field(default_factory=dict)
@@ -126,7 +132,7 @@ class DigitReader:
     # Quotients as atoms.
 
     def _quotient(self, atom: Atom) -> Quotient | None:
-        if atom.kind == IDENTITY:
+        if atom.kind == IDENTITY and atom.name not in self.elements:
             return Quotient(atom.name, ONE)
         return self._named.get(atom)
 
@@ -162,7 +168,9 @@ class DigitReader:
         found = self._read.get(atom)
         if found is None:
             found = IntegerPolynomial.of({(atom,): 1})
-            if atom.kind == OPAQUE and self._depth < _MOST_DEPTH:
+            if atom.kind == IDENTITY and atom.name in self.elements:
+                found = self._of(atom.name, ONE) - self.elements[atom.name]
+            elif atom.kind == OPAQUE and self._depth < _MOST_DEPTH:
                 self._depth += 1
                 found = self._computed(atom) or found
                 self._depth -= 1
