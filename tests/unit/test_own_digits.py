@@ -17,9 +17,10 @@ from tests.verdicts import described
 
 pytestmark = pytest.mark.nvcc
 
-INT = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
-UNSIGNED = "unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"
-LONG = "long long i = blockIdx.x * blockDim.x + threadIdx.x;"
+ID = "blockIdx.x * blockDim.x + threadIdx.x"
+INT = f"int i = {ID};"
+UNSIGNED = f"unsigned i = {ID};"
+LONG = f"long long i = {ID};"
 CWH, N = f"{INT} if (i >= c * w * h) return;", f"{INT} if (i >= n) return;"
 UCWH = f"{UNSIGNED} if (i >= (unsigned)(c * w * h)) return;"
 LCWH = f"{LONG} if (i >= (long long)c * w * h) return;"
@@ -74,6 +75,12 @@ OWN: Mapping[str, str] = {
     "second_inside": f"{CWH} {SECOND} {FROM_ABOVE} a[((y * w + x) * c + z) * d + j] = b[i];",
     "under_condition": f"{CWH} {FROM_ABOVE} if (t[i] > 0) a[(y * w + x) * c + z] = b[i];",
     "one_of_two_values": f"{CWH} {FROM_ABOVE} a[(y * w + x) * c + z] = t[i] > 0 ? b[i] : 0;",
+    "stride": f"for (int i = {ID}; i < n; i += blockDim.x * gridDim.x) {{ {FROM_BELOW}"
+    " a[(x * c + z) * h + y] = b[i]; }",
+    "stride_in_place": f"for (int i = {ID}; i < c * w * h; i += blockDim.x * gridDim.x) {{"
+    f" {FROM_ABOVE} a[(y * w + x) * c + z] *= b[i]; }}",
+    "stride_unsigned": f"for (unsigned i = {ID}; i < n; i += blockDim.x * gridDim.x)"
+    " a[(int)(i % w) * h + (int)(i / w)] = b[i];",
     "length_of_two": f"{N} a[i % (w + 1) * h + i / (w + 1)] = b[i];",
 }
 TOGETHER: Mapping[str, str] = {
@@ -131,6 +138,18 @@ TOGETHER: Mapping[str, str] = {
     " a[((j * h + y) * w + x) * c + z] = b[i];",
     "bits_joined_twice": f"{N} a[(i & 7) << 2 | (i >> 3 & 7) | i >> 6 << 6] = b[i];",
     "one_of_two_places": f"{CWH} {FROM_ABOVE} if (t[i] > 0) y = 0; a[(y * w + x) * c + z] = b[i];",
+    "stride_too_far": f"for (int i = {ID}; i <= c * w * h; i += blockDim.x * gridDim.x) {{"
+    f" {FROM_ABOVE} a[(y * w + x) * c + z] = b[i]; }}",
+    "stride_of_block": f"for (int i = {ID}; i < n; i += 2 * blockDim.x * gridDim.x)"
+    " { a[i % w * h + i / w] = b[i]; a[(i + 1) % w * h + (i + 1) / w] = b[i]; }",
+    "stride_and_id": f"int k = {ID}; for (int i = k; i < n; i += blockDim.x * gridDim.x)"
+    " a[i % w * h + k / w] = b[i];",
+    "stride_without_end": f"for (int i = {ID}; b[i] > 0; i += blockDim.x * gridDim.x)"
+    " a[i % w * h + i / w] = b[i];",
+    "stride_of_memory": f"for (int i = {ID}; i < t[0]; i += blockDim.x * gridDim.x)"
+    " a[i % w * h + i / w] = b[i];",
+    "stride_halves": f"for (int i = {ID}; i < n; i += blockDim.x * gridDim.x)"
+    " a[i / 2 * h + i % w] = b[i];",
     "narrow": f"{CWH} {FROM_ABOVE} a[(signed char)((y * w + x) * c + z)] = b[i];",
     "float_quotient": f"{N} int q = (float)i / w; a[(i - q * w) * h + q / 2] = b[i];",
 }
@@ -138,7 +157,12 @@ SIZES = {"n": 40, "w": 5, "h": 4, "c": 6, "d": 7}
 NAMES = {f"{index}:0:b32": name for index, name in enumerate(SIZES, 2)}
 NAMES |= {"0:0:b64": "a", "1:0:b64": "b", "7:0:b64": "t"}
 #: Of which the wider guards and steps fit at other sizes.
-OTHER = {"longer_steps": {"n": 60}, "length_of_two": {"n": 20}}
+OTHER = {
+    "stride": {"n": 60},
+    "stride_unsigned": {"n": 20},
+    "longer_steps": {"n": 60},
+    "length_of_two": {"n": 20},
+}
 
 
 @pytest.fixture(scope="module")

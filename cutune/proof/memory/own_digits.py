@@ -25,13 +25,14 @@ from cutune.frontend.values.polynomial import (
     ZERO,
     IntegerPolynomial,
     TooLarge,
+    exactly,
 )
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.strides import element_limits, elements_of
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
 from cutune.proof.memory.one_place import AccessPlace, common_width, size_of
-from cutune.proof.values.digits import Digit, DigitReader, InDigits, exactly
+from cutune.proof.values.digits import Digit, DigitReader, InDigits
 from cutune.proof.values.inequalities import NOTHING_ASKED, Asked
 from cutune.proof.values.terms import Atoms
 

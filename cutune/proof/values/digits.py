@@ -28,6 +28,7 @@ from cutune.frontend.values.polynomial import (
     Atom,
     IntegerPolynomial,
     Monomial,
+    exactly,
 )
 from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.terms import MOST_THREADS, Alternatives, Atoms, modulo
@@ -264,12 +265,12 @@ class DigitReader:
     def _of_upper_half(self, operand: IntegerPolynomial, by: int) -> IntegerPolynomial | None:
         """`mul.hi(x, m) >> s` and `(mul.hi(x, m) + x) >> s`, as compilers divide by constants."""
         for atom in sorted(set(operand.atoms)):
-            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-            name, _, kind = (
-                operation.name.rpartition(".") if operation is not None else ("", "", "")
-            )
-            if operation is None or name != "mul.hi" or kind not in _BITS:
+            operation = self.atoms.operation(atom)
+            if operation is None or not operation.name.startswith("mul.hi."):
                 continue
+            kind = operation.name.removeprefix("mul.hi.")
+            if kind not in _BITS:
+                return None
             operands = [o for o in operation.operands if isinstance(o, IntegerPolynomial)]
             rest = operand - IntegerPolynomial.of({(atom,): 1})
             return self._scaled(operands, kind, _BITS[kind] + by, rest)
@@ -312,18 +313,17 @@ class DigitReader:
 
     def _masked(self, value: IntegerPolynomial, mask: int | None) -> IntegerPolynomial | None:
         """`x & mask` for a mask of adjacent bits, or of all bits from one on."""
-        if mask is None or mask == 0:
-            return None
-        if mask > 0:
+        step = 1
+        if mask is not None and mask > 0:
             # `(x << s) & mask`: what is lost at the upper end is not in the mask.
             step = min((c & -c for _, c in value.terms), default=1)
             value, mask = _over(value, step), mask // step
-        else:
-            step = 1
+        if not mask:
+            return None
         first = (mask & -mask).bit_length() - 1
         length = (mask >> first).bit_length() if mask > 0 else None
         is_adjacent = mask >> first == (-1 if length is None else (1 << length) - 1)
-        if not mask or not is_adjacent or self._part(value) is None:
+        if not is_adjacent or self._part(value) is None:
             return None
         found = self._field_at(value, first, length)
         return None if found is None else found * IntegerPolynomial.constant(step)
@@ -348,13 +348,7 @@ class DigitReader:
         result = 0
         for digit in found.digits:
             step, radix = digit.step.literal, digit.radix.literal if digit.radix else 0
-            if (
-                step is None
-                or radix is None
-                or step < 0
-                or step & (step - 1)
-                or radix & (radix - 1)
-            ):
+            if step is None or radix is None or step < 0 or not (_is_bit(step) and _is_bit(radix)):
                 return None
             bits = step * (radix - 1)
             if bits & result:
@@ -406,7 +400,8 @@ def _digits_of(
         step = ZERO
         for lower in chain[: index + 1]:
             times = exactly(divisor, lower)
-            assert times is not None, "each divides the next"
+            if times is None:
+                return None
             step = step + factors.get(lower, ZERO) * times
         is_last = index + 1 == len(chain)
         radix = None if is_last else exactly(chain[index + 1], divisor)
@@ -414,34 +409,9 @@ def _digits_of(
     return digits
 
 
-def exactly(value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
-    """The polynomial that gives a value, multiplied by another one; None where there is none."""
-    if by == ZERO:
-        return None
-    leading, factor = by.terms[-1] if by.terms[-1][0] else by.terms[0]
-    result = ZERO
-    for _ in range(len(value.terms) + 1):
-        if value == ZERO:
-            return result
-        times = next(
-            (one for term in value.terms if (one := _term(term, leading, factor)) is not None), None
-        )
-        if times is None:
-            return None
-        result, value = result + times, value - times * by
-    return None
-
-
-def _term(term: tuple[Monomial, int], leading: Monomial, factor: int) -> IntegerPolynomial | None:
-    monomial, coefficient = term
-    rest = list(monomial)
-    for atom in leading:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return (
-        None if coefficient % factor else IntegerPolynomial.of({tuple(rest): coefficient // factor})
-    )
+def _is_bit(value: int) -> bool:
+    """Is it a power of two, or 0?"""
+    return value & (value - 1) == 0
 
 
 def _is_at_least(first: IntegerPolynomial, second: IntegerPolynomial) -> bool:
