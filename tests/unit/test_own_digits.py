@@ -37,6 +37,10 @@ OWN: Mapping[str, str] = {
     "below_xzy": f"{CWH} {FROM_BELOW} a[(x * c + z) * h + y] = b[i];",
     "below_yzx": f"{CWH} {FROM_BELOW} a[(y * c + z) * w + x] = b[i];",
     "below_long": f"{CWH} {FROM_BELOW} a[((long long)x * c + z) * h + y] = b[i];",
+    "uppermost_by_remainder": f"{CWH} int z = i / (w * h) % c, y = i / w % h, x = i % w;"
+    " a[(y * w + x) * c + z] = b[i];",
+    "without_remainders": f"{CWH} int x = i % w, y = (i - x) / w % h;"
+    " int z = (i - x - y * w) / (w * h); a[(y * w + x) * c + z] = b[i];",
     "other_guard": f"{N} {FROM_BELOW} a[(x * c + z) * h + y] = b[i];",
     "uppermost_outside": f"{N} {FROM_BELOW} a[(z * w + x) * h + y] = b[i];",
     "longer_steps": f"{CWH} {FROM_ABOVE} a[(y * n + x) * n + z] = b[i];",
@@ -91,6 +95,13 @@ TOGETHER: Mapping[str, str] = {
     "low_bits_alone": f"{N} a[i & 31] = b[i];",
     "without_y": f"{CWH} {FROM_ABOVE} a[x * c + z] = b[i];",
     "without_z": f"{CWH} {FROM_ABOVE} a[y * w + x] = b[i];",
+    "uppermost_wraps": f"{N} int z = i / (w * h) % c, y = i / w % h, x = i % w;"
+    " a[(y * w + x) * c + z] = b[i];",
+    "two_of_three": f"{CWH} int y = i / w % h, x = i % w; a[x * h + y] = b[i];",
+    "without_other_remainder": f"{CWH} int x = i % w, y = (i - x + 1) / w % h, z = i / (w * h);"
+    " a[(y * w + x) * c + z] = b[i];",
+    "less_than_remainder": f"{CWH} int x = i % w, y = (i - 2 * x) / w % h, z = i / (w * h);"
+    " a[(y * w + x) * c + z] = b[i];",
     "twice_x": f"{CWH} {FROM_ABOVE} a[(x * h + x) * c + z] = b[i];",
     "shorter_step": f"{CWH} {FROM_ABOVE} a[(y * w + x) * (c - 1) + z] = b[i];",
     "wrong_length": f"{CWH} {FROM_ABOVE} a[(y * h + x) * c + z] = b[i];",
@@ -153,11 +164,13 @@ TOGETHER: Mapping[str, str] = {
     "narrow": f"{CWH} {FROM_ABOVE} a[(signed char)((y * w + x) * c + z)] = b[i];",
     "float_quotient": f"{N} int q = (float)i / w; a[(i - q * w) * h + q / 2] = b[i];",
 }
-SIZES = {"n": 40, "w": 5, "h": 4, "c": 6, "d": 7}
+SIZES = {"n": 130, "w": 5, "h": 4, "c": 6, "d": 7}
 NAMES = {f"{index}:0:b32": name for index, name in enumerate(SIZES, 2)}
 NAMES |= {"0:0:b64": "a", "1:0:b64": "b", "7:0:b64": "t"}
 #: Of which the wider guards and steps fit at other sizes.
 OTHER = {
+    "other_guard": {"n": 60},
+    "colours": {"n": 60},
     "stride": {"n": 60},
     "stride_unsigned": {"n": 20},
     "longer_steps": {"n": 60},

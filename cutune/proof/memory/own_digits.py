@@ -166,14 +166,38 @@ def _least(
     digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
     """The order of digits for which least has to be asked. `width`: what all have to stay below."""
-    # Digits of ids that have none in the place cannot be told apart.
-    if len(digits) > _MOST_DIGITS or any(digit.step == ZERO for digit in digits):
+    moving = [digit for digit in digits if digit.step != ZERO]
+    # A digit that is not in the place must be 0. For one digit alone that is asked in vain.
+    zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
+    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
         return None
+    asked: frozenset[Spread] = frozenset()
+    for zero in zeros:
+        if zero is None or not all(map(can_hold, zero)):
+            return None
+        asked |= zero
     found = (
         _conditions(order, bytes, width, ends)
-        for order in permutations(sorted(digits, key=lambda digit: size_of(digit.step)))
+        for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
     )
-    return min((one for one in found if one is not None), key=len, default=None)
+    least = min((one for one in found if one is not None), key=len, default=None)
+    return None if least is None else least | asked
+
+
+def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
+    """What tells that the uppermost digit of an id is 0: that no id reaches its divisor."""
+    limits = ends.of(digit.dimension)
+    if digit.radix is not None or digit.divisor == ONE:
+        return None
+    if digit.divisor in limits:
+        return frozenset()
+    if any(exactly(limit, digit.divisor) is not None for limit in limits):
+        return None  # it is as many numbers as some size: 0 alone where that is 1
+    if limits:
+        return frozenset({Spread(digit.divisor, limits[0], -1)})
+    if digit.dimension in ends.elements:
+        return None
+    return frozenset({Spread(digit.divisor, ONE, "xyz".index(digit.dimension))})
 
 
 def _conditions(

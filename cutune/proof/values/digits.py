@@ -228,10 +228,12 @@ class DigitReader:
         """`value / by`, where the value is a quotient or a remainder."""
         if value == ZERO or by == ONE:
             return value
-        part = self._part(value)
         is_size = by.literal is None and all(atom.kind == PARAMETER for atom in by.atoms)
-        if part is None or not (is_size or (by.literal or 0) > 1):
+        if not (is_size or (by.literal or 0) > 1):
             return None
+        part = self._part(value)
+        if part is None:
+            return self._without_factor(value, by)
         quotient, radix = part
         is_beyond = (by.literal or 0) > MOST_THREADS
         if is_beyond or (radix is not None and _is_at_least(by, radix)):
@@ -245,6 +247,18 @@ class DigitReader:
         if radix is None:
             return value
         return value - digits * self._of(quotient.dimension, quotient.divisor * radix)
+
+    def _without_factor(
+        self, value: IntegerPolynomial, by: IntegerPolynomial
+    ) -> IntegerPolynomial | None:
+        """`(x - x % by) / by`: a multiple of a quotient that is not more than x."""
+        whole = exactly(value, by)
+        part = self._part(whole) if whole is not None else None
+        if part is None or exactly(part[0].divisor, by) is None:
+            return None
+        if by.literal is None:
+            self._divisors.add(by)
+        return whole
 
     def _shifted(
         self, operand: IntegerPolynomial, by: int | None, bits: int
