@@ -9,9 +9,9 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
-from cutune.frontend.values.polynomial import IntegerPolynomial
+from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial
 from cutune.proof.entry import EntryProof, prove
-from cutune.proof.memory.conditions import Spread
+from cutune.proof.memory.conditions import Spread, can_hold
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described
 
@@ -233,3 +233,34 @@ def test_divisors_are_asked_for(module: Module) -> None:
     product = prove(module, "above_zxy")
     assert _is_free(product, SIZES)
     assert not _is_free(product, SIZES | {"w": 1 << 20, "h": 1 << 13, "c": 1})
+
+
+M, K = (IntegerPolynomial.atom(PARAMETER, name) for name in "mk")
+FOUR = IntegerPolynomial.constant(4)
+
+
+@pytest.mark.parametrize(
+    ("larger", "smaller", "dimension", "may"),
+    [
+        (FOUR, FOUR * M, 0, False),
+        (FOUR, FOUR, 0, False),
+        (FOUR, FOUR * M, -1, False),
+        (FOUR, FOUR * M, 1, False),
+        (FOUR * M, FOUR * M * K, 0, False),
+        (FOUR * M, -FOUR * M * K, 0, False),
+        (-FOUR * M, FOUR * M, 0, False),
+        (FOUR * M, FOUR, 0, True),
+        (FOUR * M, FOUR * K, 0, True),
+        (FOUR * FOUR, FOUR, 0, True),
+        (IntegerPolynomial.constant(4096), FOUR * M, 0, True),
+        # One channel, and one thread in y, are common.
+        (FOUR * M, FOUR * M * K, -1, True),
+        (FOUR * M, FOUR * M, 1, True),
+        # Differences may be anything.
+        (FOUR * M - FOUR * K, FOUR * M, 0, True),
+    ],
+)
+def test_conditions_that_never_hold(
+    larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int, may: bool
+) -> None:
+    assert can_hold(Spread(larger, smaller, dimension)) is may

@@ -31,15 +31,17 @@ class Spread:
 
 
 def can_hold(spread: Spread) -> bool:
-    """Is it not known to fail at every launch with sizes from 1 on, and several threads in x?
+    """Is it not known to fail wherever sizes are at least 1, and there are several threads in x?
 
-    `4 >= 4 * m * threads` holds for one thread alone. With each size one more than a number that
-    is not negative, it fails where the smaller side exceeds the larger one, and its opposite, in
-    each coefficient.
+    `4 >= 4 * m * threads` holds for one thread and rows of one element alone; against a constant,
+    sizes are taken to be 2 at least. With each size one or two more than a number that is not
+    negative, it fails where the smaller side exceeds the larger one, and its opposite, in each
+    coefficient.
     """
     extent = ONE if spread.dimension < 0 else _from(2 if spread.dimension == 0 else 1, "extent")
-    near = _with_sizes(spread.smaller) * extent
-    far = _with_sizes(spread.larger)
+    least = 1 if spread.larger.literal is None else 2
+    near = _with_sizes(spread.smaller, least) * extent
+    far = _with_sizes(spread.larger, least)
     return not any(
         all(_is_never_negative(sign * near - one - ONE) for one in (far, -far))
         for sign in (ONE, -ONE)
@@ -50,9 +52,9 @@ def _from(least: int, name: str) -> IntegerPolynomial:
     return IntegerPolynomial.of({(Atom(OPAQUE, name),): 1}) + IntegerPolynomial.constant(least)
 
 
-def _with_sizes(value: IntegerPolynomial) -> IntegerPolynomial:
+def _with_sizes(value: IntegerPolynomial, least: int) -> IntegerPolynomial:
     for atom in set(value.atoms):
-        value = value.replaced(atom, _from(1, f"{atom.kind} {atom.name}"))
+        value = value.replaced(atom, _from(least, f"{atom.kind} {atom.name}"))
     return value
 
 
