@@ -109,7 +109,7 @@ def _bounds(
     shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
     if not _is_shift(shift, atoms):
         return
-    yield from _of_part(shift, large, atoms)
+    yield from _of_part(shift, large, comparison, atoms)
     for right, conditions, bits in _rights(large, comparison, atoms):
         if not _is_computable(right):
             continue
@@ -141,7 +141,9 @@ def _of_multiple(
         yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
 
 
-def _of_part(shift: IntegerPolynomial, large: IntegerPolynomial, atoms: Atoms) -> Iterator[IdBound]:
+def _of_part(
+    shift: IntegerPolynomial, large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
@@ -151,6 +153,11 @@ def _of_part(shift: IntegerPolynomial, large: IntegerPolynomial, atoms: Atoms) -
     found = _quotient(operation, atoms)
     if found is not None and _is_computable(found[0]):
         whole, by = found
+        # What is too large for a sign is divided as a number below 0, which must not be read as a
+        # large one. A parameter alone is known to fit.
+        is_alone = _is_one_atom([(m, c) for m, c in whole.terms if m])
+        if not (comparison.signed or is_alone or operation.name.split(".")[1][0] == "u"):
+            return
         # Less than floor(n / by) is: by * (it + 1) <= n.
         limit = whole + IntegerPolynomial.constant(by * offset - by + 1)
         # Below 0 it is rounded upwards, or read as a large number.
