@@ -103,6 +103,12 @@ class Code(Enum):
         "the definition of kernel '{name}' was not found; where another source of the program has "
         "it, name that source too",
     )
+    KERNEL_ARGUMENT = (
+        281,
+        WARNING,
+        "'{name}' is an argument of '{function}' and may be any kernel; launch each kernel by its "
+        "name where '{function}' is called",
+    )
     DEVICE_LAUNCH = (202, WARNING, "'{name}' is launched from device code")
     DIRECTIVE_IN_LAUNCH = (
         203,

@@ -231,8 +231,12 @@ MEANINGS: dict[Code, str] = {
     Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",
     Code.DIRECTIVE_IN_LAUNCH: "The directive decides which text is compiled. Write one launch "
     "per branch of the `#if`.",
-    Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
-    "function template.",
+    Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Write the launch out "
+    "where the macro is used. Where it launches one kernel, make it a function that names the "
+    "kernel; one that gets the kernel as an argument is refused, too.",
+    Code.KERNEL_ARGUMENT: "A function or template that gets the kernel as an argument launches "
+    "another one at each call: what is proven, and the model, belong to one kernel. Write "
+    "`kernel<<<grid, block>>>(…)` in place of each call of `launch(kernel, grid, block, …)`.",
     Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
     "or behind `return`.",
     Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
@@ -568,6 +572,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
     "Write the launch more plainly": (
         Code.DIRECTIVE_IN_LAUNCH,
         Code.LAUNCH_IN_MACRO,
+        Code.KERNEL_ARGUMENT,
         Code.NOT_A_STATEMENT,
         Code.SIDE_EFFECT,
         Code.INDIRECT_LAUNCH,

@@ -268,22 +268,24 @@ class _Joined:
     def _guard(self, axis: int, text: DimensionProof, is_followed: bool) -> str | Impurity | None:
         """The guard of both; without one in the source, the shortest of the compiled code."""
         bounds = self._common_bounds(axis)
-        if not is_followed:
-            return next((_conditional(text, bounds[text]) for text in bounds), None)
-        if text.guard is None or text.grid_stride:
+        if text.grid_stride and is_followed:
             return None
-        if text.guard in bounds:
+        if is_followed and text.guard is not None and text.guard in bounds:
             return _conditional(text.guard, bounds[text.guard])
-        # Quotients are written in more ways than are compared.
-        bounds = {bound: held for bound, held in bounds.items() if not _divides(bound)}
-        if not bounds or _divides(text.guard):
-            return None
+        compared = [bound for bound in bounds if not _divides(bound)]
+        if not is_followed or text.guard is None:
+            # The text may say it in ways that are not read, as `i < n >> 2`.
+            return next((_conditional(bound, held) for bound, held in bounds.items()), None)
+        if not compared or _divides(text.guard):
+            # Quotients are written in more ways than are compared.
+            quotients = (bound for bound in bounds if _divides(bound) and _divides(text.guard))
+            return next((_conditional(bound, bounds[bound]) for bound in quotients), None)
         for looser in range(_MOST_STEPS):
             held = self._common_bounds(axis, looser)
             if text.guard in held:
                 return _conditional(text.guard, held[text.guard])
         name = DIMENSIONS[axis]
-        known = ", ".join(bounds)
+        known = ", ".join(compared)
         return self._contradiction(f"bounds {name} by {text.guard}, the compiled code by {known}")
 
     def _common_bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:

@@ -104,6 +104,17 @@ def test_a_guard_that_divides_is_not_searched_for() -> None:
     assert (divided.pure_dimensions, x_of(divided).guard) == (("x",), None)
 
 
+def test_a_guard_that_the_text_does_not_tell_is_that_of_the_compiled_code() -> None:
+    quarter = IdBound(N - ONE - ONE - ONE, step=4)
+    compiled = proof(EntryDimension(True, None, (quarter,)))
+    shifted = judged(kernel(LINE.replace("i < n", "i < n >> 2")), compiled)
+    assert (shifted.pure_dimensions, x_of(shifted).guard) == (("x",), "n / 4")
+    product = judged(kernel(LINE.replace("i < n", "i < n * m / 4")), compiled)
+    assert x_of(product).guard == "n / 4"
+    # Without a bound in the compiled code, there is none.
+    assert x_of(judged(kernel(LINE.replace("i < n", "i < n >> 2")), proof(below()))).guard is None
+
+
 def test_conditions_of_a_bound_are_asked_too() -> None:
     bound = IdBound(N, (M - ONE, N - M))
     found = judged(kernel(), proof(EntryDimension(True, None, (bound,))))

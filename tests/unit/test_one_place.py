@@ -16,7 +16,6 @@ from cutune.frontend.values.polynomial import (
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.one_place import (
     AccessPlace,
-    ids_of,
     is_multiple,
     leads_back,
     never_overlap,
@@ -127,8 +126,6 @@ def test_by_what_ids_are_multiplied() -> None:
     assert steps_of(place(offset)) == {"x": of(4), "y": N + of(8)}
     assert steps_of(place(M)) == {}
     assert steps_of(place(X * Y)) is None
-    assert ids_of(place(offset)) == {"x", "y"}
-    assert ids_of(place(M * N)) == frozenset()
 
 
 def test_what_lies_before_its_base() -> None:

@@ -53,6 +53,9 @@ UNBOUNDED: Mapping[str, str] = {
     "quarter_of_id": f"{X} if (i / 4 < n) a[i] = 1;",
     "half_of_sum": f"{X} if (i < (n + i) / 2) a[i] = 1;",
     "shifted_by": f"{X} if (i < n >> m) a[i] = 1;",
+    # A product below 0, or beyond 2^31, is a large number here.
+    "unsigned_of_product": f"{U} if (i < (unsigned)((int)(u * m) / 4)) a[i] = 1;",
+    "shifted_of_product": f"{U} if (i < (unsigned)((int)(u * m) >> 2)) a[i] = 1;",
     "mirrored": f"{X} if (n / 4 < i) a[i] = 1;",
 }
 NAMES = {"1:0:b32": "n", "2:0:b32": "m", "3:0:b32": "u", "4:0:b64": "l"}

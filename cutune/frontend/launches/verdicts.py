@@ -292,6 +292,9 @@ class _LaunchJudge:
             return _refusal(Code.DEVICE_LAUNCH, name=name)
         if launch.directive_inside:
             return _refusal(Code.DIRECTIVE_IN_LAUNCH)
+        if kernel is None and launch.function is not None and self._is_argument(launch):
+            function = launch.function.name
+            return _refusal(Code.KERNEL_ARGUMENT, name=name, function=function)
         if self._is_indirect(launch):
             return _refusal(Code.INDIRECT_LAUNCH, callee=self.syntax.text(launch.callee))
         written = [first <= last for first, last in launch.configuration]
@@ -318,6 +321,16 @@ class _LaunchJudge:
             if depth == 0 and token.text in (".", "->", "(", "["):
                 return True
         return self._is_variable(launch)
+
+    def _is_argument(self, launch: Launch) -> bool:
+        """Is the callee an argument of the function around it, or of its template?"""
+        first, last = launch.callee
+        function = launch.function
+        if function is None or first != last:
+            return False
+        head = self.syntax.tokens[function.first : function.parameters[1] + 1]
+        name = self.syntax.tokens[first].text
+        return name != function.name and name in {token.text for token in head}
 
     def _is_variable(self, launch: Launch) -> bool:
         """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""

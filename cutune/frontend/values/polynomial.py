@@ -161,6 +161,37 @@ def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
     return IntegerPolynomial.of(terms)
 
 
+def exactly(value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
+    """What gives a value when it is multiplied by another one; None where none is found."""
+    if by == ZERO:
+        return None
+    leading, factor = by.terms[-1]
+    result = ZERO
+    for _ in range(_MAXIMAL_TERMS):
+        if value == ZERO:
+            return result
+        found = (_term_over(term, leading, factor) for term in reversed(value.terms))
+        times = next((one for one in found if one is not None), None)
+        if times is None:
+            return None
+        result, value = result + times, value - times * by
+    return None
+
+
+def _term_over(
+    term: tuple[Monomial, int], leading: Monomial, factor: int
+) -> IntegerPolynomial | None:
+    monomial, coefficient = term
+    rest = list(monomial)
+    for atom in leading:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    if coefficient % factor:
+        return None
+    return IntegerPolynomial.of({tuple(rest): coefficient // factor})
+
+
 def to_c(polynomial: IntegerPolynomial) -> str:
     """C text over parameter names, positive terms first, for instance `2 * n - 1`."""
     if len(polynomial.terms) == 1 and polynomial.terms[0][1] == 1:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, Atom, IntegerPolynomial
+from cutune.frontend.values.polynomial import (
+    ONE,
+    OPAQUE,
+    PARAMETER,
+    Atom,
+    IntegerPolynomial,
+    TooLarge,
+)
 from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.terms import MOST_THREADS
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 _FAR = IntegerPolynomial.constant(1 << 61)
-_LARGEST = IntegerPolynomial.constant(MOST_THREADS)
+LARGEST = IntegerPolynomial.constant(MOST_THREADS)
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,38 @@ class Spread:
     larger: IntegerPolynomial
     smaller: IntegerPolynomial
     dimension: int
+
+
+def can_hold(spread: Spread) -> bool:
+    """Is it not known to fail wherever sizes are at least 1, and there are several threads in x?
+
+    `4 >= 4 * m * threads` holds for one thread and rows of one element alone; against a constant,
+    sizes are taken to be 2 at least. With each size one or two more than a number that is not
+    negative, it fails where the smaller side exceeds the larger one, and its opposite, in each
+    coefficient.
+    """
+    extent = ONE if spread.dimension < 0 else _from(2 if spread.dimension == 0 else 1, "extent")
+    least = 1 if spread.larger.literal is None else 2
+    near = _with_sizes(spread.smaller, least) * extent
+    far = _with_sizes(spread.larger, least)
+    return not any(
+        all(_is_never_negative(sign * near - one - ONE) for one in (far, -far))
+        for sign in (ONE, -ONE)
+    )
+
+
+def _from(least: int, name: str) -> IntegerPolynomial:
+    return IntegerPolynomial.of({(Atom(OPAQUE, name),): 1}) + IntegerPolynomial.constant(least)
+
+
+def _with_sizes(value: IntegerPolynomial, least: int) -> IntegerPolynomial:
+    for atom in set(value.atoms):
+        value = value.replaced(atom, _from(least, f"{atom.kind} {atom.name}"))
+    return value
+
+
+def _is_never_negative(value: IntegerPolynomial) -> bool:
+    return all(coefficient >= 0 for _, coefficient in value.terms)
 
 
 @dataclass
@@ -38,7 +77,15 @@ class Meetings:
             self.spreads.add(Spread(_FAR, value - _FAR, -1))
         told = {atom for value in asked.not_negative for atom in value.atoms}
         for atom in asked.fitting - told:
-            self.spreads.add(Spread(_LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
+            self.spreads.add(Spread(LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
+
+    def that_can_hold(self) -> Meetings:
+        """Itself; where a condition never holds, warps are kept, and nothing is asked in vain."""
+        try:
+            is_in_vain = not all(map(can_hold, self.spreads))
+        except TooLarge:
+            return self
+        return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
 
     def part(self, first: Atom, second: Atom) -> bool:
         """Do two bases differ? Two pointers must lie in different allocations, which is noted."""

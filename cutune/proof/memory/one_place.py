@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -180,6 +180,27 @@ def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     return steps
 
 
+def parts_of(
+    place: AccessPlace, atoms: Atoms
+) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
+    """The steps of the ids and what moves in loops; None where it is more than these."""
+    steps: dict[str, IntegerPolynomial] = {}
+    moving: list[IntegerPolynomial] = []
+    for monomial, coefficient in place.offset.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        others = [atoms.properties(atom) for atom in monomial if atom.kind != IDENTITY]
+        varies = any(properties.loops for properties in others)
+        if len(ids) + varies > 1 or any(one.ids or one.is_loaded for one in others):
+            return None
+        if ids:
+            rest = tuple(atom for atom in monomial if atom != ids[0])
+            name = ids[0].name
+            steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
+        elif varies:
+            moving.append(IntegerPolynomial.of({monomial: coefficient}))
+    return steps, moving
+
+
 def rest_of_both(
     first: AccessPlace, second: AccessPlace, atoms: Atoms
 ) -> list[IntegerPolynomial] | None:
@@ -205,12 +226,6 @@ def leads_back(place: AccessPlace) -> bool:
     """Does it lie before its base, as long as neither ids nor sizes are negative?"""
     terms = place.offset.terms
     return bool(terms) and all(coefficient < 0 for _, coefficient in terms)
-
-
-def ids_of(place: AccessPlace) -> frozenset[str]:
-    """The dimensions whose ids are in the offset."""
-    atoms = (atom for monomial, _ in place.offset.terms for atom in monomial)
-    return frozenset(atom.name for atom in atoms if atom.kind == IDENTITY)
 
 
 def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
@@ -241,6 +256,17 @@ def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
         if coefficient % step:
             return False
     return True
+
+
+def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPolynomial | None:
+    """What a round adds at least: the rest of all terms is a multiple of it."""
+    for one in moving:
+        ((monomial, coefficient),) = one.terms
+        steady = tuple(atom for atom in monomial if not atoms.properties(atom).loops)
+        width = IntegerPolynomial.of({steady: coefficient})
+        if all(is_multiple(width, other) for other in moving):
+            return width
+    return None
 
 
 def single_threads(known: Iterable[Comparison], atoms: Atoms) -> frozenset[str]:

@@ -29,11 +29,12 @@ from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
-    ids_of,
+    common_width,
     is_multiple,
     leads_back,
     never_overlap,
     one_place,
+    parts_of,
     place_of,
     quotient,
     rest_of_both,
@@ -42,6 +43,7 @@ from cutune.proof.memory.one_place import (
     steps_of,
     wrap_together,
 )
+from cutune.proof.memory.own_digits import own_digits
 from cutune.proof.memory.own_rows import own_row
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
@@ -77,7 +79,7 @@ def meetings(
             if a.kind != "end" and a.space not in ("const", "local")
         ]
     )
-    return job.found
+    return job.found.that_can_hold()
 
 
 @dataclass
@@ -90,6 +92,7 @@ class _ThreadMeetings:
     #: Results for single places, by the place's identity: there are many pairs.
     _exact: dict[int, bool] = field(default_factory=dict)
     _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
+    _digits: dict[tuple[int, int, frozenset[str]], bool] = field(default_factory=dict)
     _columns: dict[int, tuple[int, IntegerPolynomial]] = field(default_factory=dict)
 
     def judge(self, places: list[AccessPlace]) -> None:
@@ -165,7 +168,7 @@ class _ThreadMeetings:
         bytes = max(write.access.bytes, other.access.bytes)
         # In a row both have to stay, each by what holds where it is.
         both = (write, other)
-        own_places = (needed <= ids_of(p) and self._has_own_place(p, bytes, both) for p in own)
+        own_places = (self._has_own_place(p, bytes, both, needed) for p in own)
         return bool(own) and all(own_places)
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
@@ -279,6 +282,7 @@ class _ThreadMeetings:
         return self._exact[id(place)]
 
     def _may_be_exact(self, place: AccessPlace) -> bool:
+        needed = []
         for value in place.unsigned:
             for monomial, coefficient in value.terms:
                 ids = [atom for atom in monomial if atom.kind == IDENTITY]
@@ -288,7 +292,9 @@ class _ThreadMeetings:
                     return False
                 if ids and (rest or abs(coefficient) != 1):
                     step = IntegerPolynomial.of({rest: coefficient})
-                    self._need(_INDICES, step, "xyz".index(ids[0].name))
+                    needed.append((step, "xyz".index(ids[0].name)))
+        for step, dimension in needed:
+            self._need(_INDICES, step, dimension)
         return True
 
     def _two_bases(self, first: AccessPlace, second: AccessPlace) -> None:
@@ -301,43 +307,42 @@ class _ThreadMeetings:
     # Own places.
 
     def _has_own_place(
-        self, place: AccessPlace, bytes: int = 0, both: Sequence[AccessPlace] = ()
+        self,
+        place: AccessPlace,
+        bytes: int = 0,
+        both: Sequence[AccessPlace] = (),
+        needed: frozenset[str] = frozenset(),
     ) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
         `bytes`: how many are used there, if more than in this access. `both`: the accesses for
-        which it stands, if not for its own alone.
+        which it stands, if not for its own alone. `needed`: dimensions in which threads differ
+        there, besides those in which they differ in this access.
         """
-        if place.base is None or not self._is_exact(place):
+        if place.base is None:
             return False
-        found = self._parts(place)
+        needed |= self.indexed - single_threads(place.access.known, self.atoms)
+        bytes = max(bytes, place.access.bytes)
+        found = parts_of(place, self.atoms) if self._is_exact(place) else None
         if found is None:
-            return False
+            return self._has_own_digits(place, bytes, needed)
         steps, moving = found
-        needed = self.indexed - single_threads(place.access.known, self.atoms)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
-        bytes = max(bytes, place.access.bytes)
         return self._are_spread(steps, moving, bytes, both or (place,))
 
-    def _parts(
-        self, place: AccessPlace
-    ) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
-        """The steps of the ids and what moves in loops; None where it is more than these."""
-        steps: dict[str, IntegerPolynomial] = {}
-        moving: list[IntegerPolynomial] = []
-        for monomial, coefficient in place.offset.terms:
-            ids = [atom for atom in monomial if atom.kind == IDENTITY]
-            varies = any(self.atoms.properties(atom).loops for atom in monomial)
-            if len(ids) + varies > 1 or any(self._is_scattered(atom) for atom in monomial):
-                return None
-            if ids:
-                rest = tuple(atom for atom in monomial if atom != ids[0])
-                name = ids[0].name
-                steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
-            elif varies:
-                moving.append(IntegerPolynomial.of({monomial: coefficient}))
-        return steps, moving
+    def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
+        """The same where places are made of quotients and remainders of ids."""
+        if self.found.keep_warps:
+            return False  # nothing is gained by it
+        key = id(place), bytes, needed
+        if key not in self._digits:
+            found = own_digits(place, bytes, needed, self.limits, self.ranges)
+            self._digits[key] = found is not None
+            if found is not None:
+                self.found.ask(found.asked)
+                self.found.spreads |= found.spreads
+        return self._digits[key]
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
         """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
@@ -357,10 +362,6 @@ class _ThreadMeetings:
                     dimension, largest = found.steps[-1]
                     self._reach(found.plane, largest, dimension)
         return self._rows_shared[key]
-
-    def _is_scattered(self, atom: Atom) -> bool:
-        properties = self.atoms.properties(atom)
-        return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
 
     def _are_spread(
         self,
@@ -382,7 +383,7 @@ class _ThreadMeetings:
         moving = [] if self._are_rows(moving, *order[-1]) else moving
         if moving and self._share_own_row(*places, bytes=bytes):
             return True
-        width = self._width(moving)
+        width = common_width(moving, self.atoms)
         if moving and width is None:
             return False
         if first.literal is None:
@@ -406,16 +407,6 @@ class _ThreadMeetings:
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
         return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
-
-    def _width(self, moving: Sequence[IntegerPolynomial]) -> IntegerPolynomial | None:
-        """What a round adds at least: the rest of all terms is a multiple of it."""
-        for one in moving:
-            ((monomial, coefficient),) = one.terms
-            steady = tuple(atom for atom in monomial if not self.atoms.properties(atom).loops)
-            width = IntegerPolynomial.of({steady: coefficient})
-            if all(is_multiple(width, other) for other in moving):
-                return width
-        return None
 
     def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
         if not self._is_row(smaller, larger, dimension):

@@ -18,7 +18,7 @@ from cutune.proof.values.terms import AtomOperation, Atoms
 
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.
-_ID_BITS = 32
+ID_BITS = 32
 #: Ids that a thread does at most for its guard to be understood.
 _MOST_STEP = 32
 _MOST_SHIFT = 19
@@ -43,7 +43,7 @@ def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[_L
     """All bounds of the id in a dimension that follow from comparisons, by steps and limits."""
     found: dict[_Limit, IdBound] = {}
     for comparison in known:
-        for small, large in _ordered(comparison):
+        for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
                 other = found.get(key)
@@ -79,7 +79,7 @@ def _joined(found: list[IdBound]) -> IdBound:
     return IdBound(found[0].limit, sorted_conditions, is_firm, found[0].step)
 
 
-def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+def ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
     """Pairs of which the first is less than the second; `<=` is `<` of one more."""
     left, right = comparison.left, comparison.right
     match comparison.relation:
@@ -91,7 +91,7 @@ def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, Intege
             yield right, left
         case "ge":
             yield right, left + ONE
-        case "eq" if comparison.bits >= _ID_BITS:
+        case "eq" if comparison.bits >= ID_BITS:
             yield left, right + ONE
             yield right, left + ONE
 
@@ -103,13 +103,13 @@ def _bounds(
     dimension: str,
     atoms: Atoms,
 ) -> Iterator[IdBound]:
-    if comparison.bits < _ID_BITS:
+    if comparison.bits < ID_BITS:
         return
     yield from _of_multiple(small, large, comparison, dimension)
     shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
     if not _is_shift(shift, atoms):
         return
-    yield from _of_part(shift, large, atoms)
+    yield from _of_part(shift, large, comparison, atoms)
     for right, conditions, bits in _rights(large, comparison, atoms):
         if not _is_computable(right):
             continue
@@ -141,7 +141,9 @@ def _of_multiple(
         yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
 
 
-def _of_part(shift: IntegerPolynomial, large: IntegerPolynomial, atoms: Atoms) -> Iterator[IdBound]:
+def _of_part(
+    shift: IntegerPolynomial, large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
@@ -151,6 +153,11 @@ def _of_part(shift: IntegerPolynomial, large: IntegerPolynomial, atoms: Atoms) -
     found = _quotient(operation, atoms)
     if found is not None and _is_computable(found[0]):
         whole, by = found
+        # What is too large for a sign is divided as a number below 0, which must not be read as a
+        # large one. A parameter alone is known to fit.
+        is_alone = _is_one_atom([(m, c) for m, c in whole.terms if m])
+        if not (comparison.signed or is_alone or operation.name.split(".")[1][0] == "u"):
+            return
         # Less than floor(n / by) is: by * (it + 1) <= n.
         limit = whole + IntegerPolynomial.constant(by * offset - by + 1)
         # Below 0 it is rounded upwards, or read as a large number.

@@ -41,6 +41,15 @@ def reduced(opcode: str, interval: Interval, by: int) -> Interval:
     return Interval(low // by, high // by) if opcode == "div" else Interval(0, by - 1)
 
 
+def upper_half(interval: Interval, by: int, kind: str) -> Interval:
+    """After `mul.hi` by a constant; all numbers of the type where one of the two is negative."""
+    bits, whole = bits_of(kind), whole_of(kind)
+    factor = by % (1 << bits) if kind[0] == "u" else by
+    if interval.low is None or interval.high is None or interval.low < 0 or factor < 0:
+        return whole
+    return within(Interval(interval.low * factor >> bits, interval.high * factor >> bits), whole)
+
+
 def hull(opcode: str, first: Interval, second: Interval) -> Interval:
     """Of `min`, of `max`, or of one of the two."""
     assert first.low is not None and first.high is not None

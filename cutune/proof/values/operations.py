@@ -22,7 +22,15 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
     TooLarge,
 )
-from cutune.proof.values.intervals import bits_of, hull, reduced, shifted_right, whole_of, within
+from cutune.proof.values.intervals import (
+    bits_of,
+    hull,
+    reduced,
+    shifted_right,
+    upper_half,
+    whole_of,
+    within,
+)
 from cutune.proof.values.predicates import (
     Both,
     Comparison,
@@ -158,6 +166,8 @@ class Operations:
         interval = self.atoms.interval(modulo(value, bits))
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
         value = modulo(value, bits)
+        if value.literal is not None:
+            return IntegerPolynomial.constant((value.literal - low) % (1 << bits) + low)
         if interval.within(low, high):
             return value
         name = f"{'s' if signed else 'u'}{bits}"
@@ -213,7 +223,10 @@ class Operations:
         operands = tuple(self._read_all(instruction, read))
         properties = self._joined(instruction, read)
         if _is_integer(instruction):
-            properties = replace(properties, interval=self._interval(instruction, operands))
+            interval = self._interval(instruction, operands)
+            if interval.low is not None and interval.low == interval.high:
+                return IntegerPolynomial.constant(interval.low)
+            properties = replace(properties, interval=interval)
         name = ".".join((instruction.opcode, *instruction.modifiers))
         return self.atoms.computed(AtomOperation(name, operands), properties)
 
@@ -241,6 +254,8 @@ class Operations:
         if opcode in ("min", "max", "selp") and len(ranges) > 1:
             return hull(opcode, ranges[0], ranges[1])
         last = constants[-1] if constants else None
+        if opcode == "mul" and last is not None and "hi" in instruction.modifiers:
+            return upper_half(ranges[0], last, kind)
         if opcode not in ("shr", "div", "rem") or last is None or last <= 0:
             return whole
         if opcode == "shr" and kind[0] == "s" and last < bits_of(kind):

@@ -41,7 +41,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     set<float><<<n, 64>>>(next(n), a, 2);
     set<<<n, 64>>>(next(n), a, 2);
     CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch stands in the argument of a macro, or is compiled as something else; write it out as a statement
-    pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found; where another source of the program has it, name that source too
+    pointer<<<n, 64>>>(n, a);  // expect CT281: 'pointer' is an argument of 'run' and may be any kernel; launch each kernel by its name where 'run' is called
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;
     chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name
@@ -55,4 +55,12 @@ int run(int n, float *a, Kernel pointer, bool fast) {
         default: fill<<<2, 32>>>(2, a);
     }
     return 0;
+}
+template <class K, class... A>
+void launch(K kernel, int grid, int block, A... arguments) {
+    kernel<<<grid, block>>>(arguments...);  // expect CT281: 'kernel' is an argument of 'launch' and may be any kernel; launch each kernel by its name where 'launch' is called
+}
+template <void (*K)(int, float *)>
+void launch_fixed(int n, float *a) {
+    K<<<n, 64>>>(n, a);  // expect CT281: 'K' is an argument of 'launch_fixed' and may be any kernel; launch each kernel by its name where 'launch_fixed' is called
 }

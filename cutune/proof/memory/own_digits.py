@@ -1,0 +1,285 @@
+"""Places made of digits of ids: takes a place, says whether each thread has its own, and when.
+
+A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
+digits be in some order, so that each step is at least as long as the step before it times the
+numbers that the digit before it can be, the first one at least as long as the access. Then equal
+places have equal digits: of those that differ, the last one moves the place farther than all others
+can bring it back. So they are of one id. Signs of steps do not matter in this.
+
+How many numbers the uppermost digit of an id can be, its bound says: where x < limit and
+limit <= divisor * times, x / divisor < times. A rest that moves in loops has to move by steps that
+are longer than all digits together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from cutune.frontend.values.polynomial import (
+    ONE,
+    OPAQUE,
+    PARAMETER,
+    STRIDE,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
+    exactly,
+)
+from cutune.proof.flow.ranges import Ranges
+from cutune.proof.flow.strides import element_limits, elements_of
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
+from cutune.proof.memory.one_place import AccessPlace, common_width, size_of
+from cutune.proof.values.digits import Digit, DigitReader, InDigits
+from cutune.proof.values.inequalities import NOTHING_ASKED, Asked
+from cutune.proof.values.terms import Atoms
+
+#: Orders of more digits are not tried.
+_MOST_DIGITS = 5
+#: The largest number of 32 bits.
+_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
+
+
+@dataclass(frozen=True)
+class OwnDigits:
+    """What a launch is asked so that each thread has places of its own."""
+
+    asked: Asked
+    spreads: frozenset[Spread]
+
+
+def own_digits(
+    place: AccessPlace,
+    bytes: int,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    ranges: Ranges,
+) -> OwnDigits | None:
+    """Do digits tell threads apart in a place? On these conditions; None: not proven.
+
+    Args:
+        bytes: how many are used there.
+        needed: dimensions in which threads differ there.
+        limits: for each, numbers that the id stays below.
+    """
+    for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
+        try:
+            if ends is not None and (found := _own_digits(place, bytes, needed, ends, ranges.walk)):
+                return found
+        except TooLarge:
+            continue
+    return None
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What ids stay below, or elements in dimensions over which a loop strides.
+
+    `elements`: what such a loop adds to the id, by dimension.
+    """
+
+    limits: Mapping[str, Sequence[IntegerPolynomial]]
+    elements: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
+    asked: Asked = NOTHING_ASKED
+
+    def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
+        """Limits known by parameters."""
+        return self.limits.get(dimension, ())
+
+
+def _strided(
+    place: AccessPlace,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    walk: Walk,
+) -> _Ends | None:
+    """The same with elements of loops around the place in place of ids; None: there are none."""
+    ends: dict[str, Sequence[IntegerPolynomial]] = {}
+    elements: dict[str, IntegerPolynomial] = {}
+    for header in sorted(walk.graph.loops_around[place.access.block]):
+        for dimension in needed - elements.keys():
+            found = element_limits(walk, header, dimension)
+            if found:
+                ends[dimension] = sorted(found, key=size_of)
+                elements[dimension] = elements_of(header, dimension)
+    every = [one for each in ends.values() for one in each]
+    asked = Asked(frozenset(end for one in every for end in (one - ONE, LARGEST - one)))
+    return _Ends({**limits, **ends}, elements, asked) if elements else None
+
+
+def _own_digits(
+    place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
+) -> OwnDigits | None:
+    found = _in_digits(place, ends, walk)
+    if found is None or not needed <= {digit.dimension for digit in found.digits}:
+        return None
+    moving = _moving(found.rest, walk.atoms)
+    if moving is None or not all(_is_uniform(digit.step, walk.atoms) for digit in found.digits):
+        return None
+    width = common_width(moving, walk.atoms) if moving else None
+    if moving and width is None:
+        return None
+    spreads = _least(found.digits, bytes, width, ends)
+    return OwnDigits(found.asked, spreads) if spreads is not None else None
+
+
+def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
+    assert place.base is not None and place.access.address is not None
+    reader = DigitReader(walk.atoms, walk.alternatives, ends.elements)
+    offset = place.access.address - IntegerPolynomial.of({(place.base,): 1})
+    found = reader.in_digits(reader.read(offset))
+    # In place of an id, all of the element must be there.
+    rounds = {atom for one in ends.elements.values() for atom in one.atoms if atom.kind == OPAQUE}
+    if found is None or not rounds.isdisjoint(found.rest.atoms):
+        return None
+    asked = found.asked.joined(ends.asked)
+    for value in reader.unsigned:
+        one = _fits(reader.in_digits(value), ends)
+        if one is None:
+            return None
+        asked = asked.joined(one)
+    return InDigits(found.digits, found.rest, asked)
+
+
+def _is_uniform(value: IntegerPolynomial, atoms: Atoms) -> bool:
+    """Is it the same in all threads, at any time?"""
+    known = atoms.of(value)
+    return not (known.raw or known.ids or known.loops or known.is_loaded)
+
+
+def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
+    """The terms that loops move; None where threads, or memory, move any."""
+    known = [
+        (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
+    ]
+    if any(one.ids or one.is_loaded for _, _, one in known):
+        return None
+    return [IntegerPolynomial.of({monomial: c}) for monomial, c, one in known if one.loops]
+
+
+# The order of digits.
+
+
+def _least(
+    digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
+) -> frozenset[Spread] | None:
+    """The order of digits for which least has to be asked. `width`: what all have to stay below."""
+    moving = [digit for digit in digits if digit.step != ZERO]
+    # A digit that is not in the place must be 0. For one digit alone that is asked in vain.
+    zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
+    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
+        return None
+    asked: frozenset[Spread] = frozenset()
+    for zero in zeros:
+        if zero is None or not all(map(can_hold, zero)):
+            return None
+        asked |= zero
+    found = (
+        _conditions(order, bytes, width, ends)
+        for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
+    )
+    least = min((one for one in found if one is not None), key=len, default=None)
+    return None if least is None else least | asked
+
+
+def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
+    """What tells that the uppermost digit of an id is 0: that no id reaches its divisor."""
+    limits = ends.of(digit.dimension)
+    if digit.radix is not None or digit.divisor == ONE:
+        return None
+    if digit.divisor in limits:
+        return frozenset()
+    if any(exactly(limit, digit.divisor) is not None for limit in limits):
+        return None  # it is as many numbers as some size: 0 alone where that is 1
+    if limits:
+        return frozenset({Spread(digit.divisor, limits[0], -1)})
+    if digit.dimension in ends.elements:
+        return None
+    return frozenset({Spread(digit.divisor, ONE, "xyz".index(digit.dimension))})
+
+
+def _conditions(
+    order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
+) -> frozenset[Spread] | None:
+    """What has to be asked so that digits tell threads apart in this order."""
+    spreads = []
+    first = order[0].step
+    if first.literal is None:
+        spreads.append(Spread(first, IntegerPolynomial.constant(bytes), -1))
+    elif abs(first.literal) < bytes:
+        return None
+    larger = [digit.step for digit in order[1:]] + ([] if width is None else [width])
+    for digit, step in zip(order, larger, strict=False):
+        if step in _wholes(digit, ends):
+            continue
+        asked = next(_asked(digit, step, ends), None)
+        if asked is None:
+            return None
+        spreads.append(asked)
+    return frozenset(spreads) if all(map(can_hold, spreads)) else None
+
+
+def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
+    """Steps that are as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        found = [digit.radix]
+    else:
+        known = [*ends.of(digit.dimension)]
+        if digit.dimension not in ends.elements:
+            known.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
+        found = [one for end in known if (one := exactly(end, digit.divisor)) is not None]
+    for radix in found:
+        yield digit.step * radix
+        yield -digit.step * radix
+
+
+def _asked(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
+    """What tells that a step is as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        yield Spread(larger, digit.step * digit.radix, -1)
+        return
+    limits = ends.of(digit.dimension)
+    # Elements may be more than there are threads.
+    threads = None if digit.dimension in ends.elements else "xyz".index(digit.dimension)
+    times = exactly(larger, digit.step)
+    if times is not None:
+        room = digit.divisor * times
+        yield from (Spread(room, end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(room, ONE, threads)
+    elif digit.divisor == ONE:
+        yield from (Spread(larger, digit.step * end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(larger, digit.step, threads)
+    for end in limits:
+        radix = exactly(end, digit.divisor)
+        if radix is not None:
+            yield Spread(larger, digit.step * radix, -1)
+
+
+# Unsigned indices.
+
+
+def _fits(value: InDigits | None, ends: _Ends) -> Asked | None:
+    """What to ask so that a number without a sign is less than 2^32, and nothing in it negative."""
+    if value is None or any(atom.kind != PARAMETER for atom in value.rest.atoms):
+        return None
+    not_negative, most, scale = [value.rest], value.rest, ONE
+    for digit in value.digits:
+        if any(atom.kind != PARAMETER for atom in digit.step.atoms):
+            return None
+        not_negative.append(digit.step)
+        if digit.radix is not None:
+            most = most + scale * digit.step * digit.radix
+            continue
+        end = next(iter(ends.of(digit.dimension)), None)
+        if end is None:
+            return None
+        # digit <= end / divisor: all is multiplied by the divisor.
+        most, scale = most * digit.divisor + scale * digit.step * end, scale * digit.divisor
+    not_negative.append(_UNSIGNED * scale - most)
+    if any((one.literal or 0) < 0 for one in not_negative):
+        return None
+    return Asked(frozenset(one for one in not_negative if one.literal is None))
