@@ -53,19 +53,23 @@ def test_a_pasted_command_is_tuned(folder: Path) -> None:
     assert not (folder / "app").exists()
 
 
-def test_a_source_need_not_be_named_as_one(folder: Path) -> None:
+@pytest.mark.parametrize("ending", ["txt", "cpp"])
+def test_a_source_need_not_be_named_as_one(ending: str, folder: Path) -> None:
     """nvcc is told what it is, wherever cutune calls it."""
-    (folder / "app.cu").rename(folder / "app.txt")
-    command = ["nvcc", "-x", "cu", STANDARD, "-DFACTOR=2", "app.txt"]
+    (folder / "app.cu").rename(folder / f"app.{ending}")
+    command = ["nvcc", "-x", "cu", STANDARD, "-DFACTOR=2", f"app.{ending}"]
     seen = cutune("inspect", "--", *command)
     assert "1 launch, 1 tunable\n" in seen.stdout and "CT703" not in seen.stderr
-    text = (folder / "app.txt").read_text()
-    (folder / "app.txt").write_text(text.replace("half(twice(atoi(words[1])))", "atoi(words[1])"))
+    text = (folder / f"app.{ending}").read_text()
+    (folder / f"app.{ending}").write_text(
+        text.replace("half(twice(atoi(words[1])))", "atoi(words[1])")
+    )
     runs = ["--run", "{program} {n}", "--vary", "n=1000,3000", "--variants=none", "-q"]
     done = cutune("tune", *runs, "--", *command)
-    assert "tuned program: app.tuned.txt" in done.stdout
-    again = cutune("emit", STANDARD, "-DFACTOR=2", "app.txt", "--variants=none", "-q")
-    assert "-x cu app.tuned.txt -o app.tuned" in again.stderr
+    assert f"tuned program: app.tuned.{ending}" in done.stdout
+    again = cutune("emit", "--variants=none", "-q", "--", *command)
+    shown = again.stderr.partition("compile it with: ")[2].split("\n")[0].split()
+    subprocess.run([*shown[:-2], "-c", "-o", "app.o"], cwd=folder, check=True)
 
 
 def test_the_output_of_a_command_is_no_place_for_a_source(folder: Path) -> None:

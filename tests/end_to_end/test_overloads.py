@@ -12,9 +12,17 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.variants.registry import with_only
 from tests.end_to_end.aliasing import with_variant
-from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
+from tests.end_to_end.tuning import (
+    QUICK,
+    QUICK_FLAGS,
+    STANDARD,
+    compiled,
+    cutune,
+    run,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -91,3 +99,36 @@ def test_a_launch_whose_copy_is_not_certain_keeps_the_kernel(tmp_path: Path) -> 
     for sites in (program.launches, with_only(program, {"fill": ("restrict",)}).launches):
         named = {site.kernel for site in sites if site.by_arguments}
         assert named == ({"fill", "rest", "near"} if sites is program.launches else {"fill"})
+
+
+MATHEMATICAL = """\
+#include <cstdio>
+#include <cmath>
+__global__ void NAME(const float *from, float *to, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = 2 * from[i];
+}
+int main() {
+    float *a, b[2] = {3, 4};
+    cudaMalloc(&a, sizeof b);
+    cudaMemcpy(a, b, sizeof b, cudaMemcpyHostToDevice);
+    NAME<<<1, 32>>>(a, a, 2);
+    cudaMemcpy(b, a, sizeof b, cudaMemcpyDeviceToHost);
+    printf("%g %g %g\\n", b[0], b[1], NAME(7.0, 4.0));
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod"])
+def test_a_kernel_may_be_called_as_a_function_of_the_library(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "app.cu"
+    source.write_text(MATHEMATICAL.replace("NAME", name))
+    done = cutune("instrument", *QUICK, str(source), "-o", str(tmp_path / "app.changed.cu"))
+    assert done.returncode == 0, done.stderr
+    changed = tmp_path / "app.changed.cu"
+    assert "cutune_repeated" in changed.read_text()
+    options = (STANDARD, f"-I{INCLUDE_DIRECTORY}")
+    binaries = [compiled(one, one, one.with_suffix(""), options) for one in (source, changed)]
+    before, after = (run(binary).stdout for binary in binaries)
+    assert before == after and before.startswith("6 8 ")

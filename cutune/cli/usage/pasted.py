@@ -32,7 +32,6 @@ _LEFT_OUT = frozenset(
             "generate-dependency-targets",
             "link",
             "run",
-            "x",
             "lib",
             "cuda",
             "shared",
