@@ -11,7 +11,14 @@ import pytest
 from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
-from cutune.frontend.program import DataParameter, DimensionProof, DistinctPlaces, Kernel, Role
+from cutune.frontend.program import (
+    DataParameter,
+    DimensionProof,
+    DistinctPlaces,
+    Kernel,
+    MemberParameter,
+    Role,
+)
 from cutune.frontend.syntax.parse import parse
 from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.proof.compiled import Compiled
@@ -296,7 +303,7 @@ def test_pointers_in_structures_come_behind_the_arguments() -> None:
     # Where the text does not list all parameters it is not known what lies behind them.
     assert judged(kernel(), replace(own, parameters=(4, 4, 8, 24, 8))).needs_warps
     # They come behind the members of structures, too.
-    with_members = replace(kernel(), members=(replace(kernel().parameters[0], name="s.n"),))
+    with_members = replace(kernel(), members=(MemberParameter("s.n", "int", 3, "s", ()),))
     assert judged(with_members, own).may_meet == ((2, 6), (5, 6))
     many = tuple((f"3:{8 * n}:b64", f"3:{8 * n + 8}:b64") for n in range(16))
     large = replace(own, parameters=(4, 4, 8, 8 * 17), pointers=many)

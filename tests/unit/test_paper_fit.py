@@ -54,7 +54,8 @@ def test_the_error_of_the_mean_is_told() -> None:
     # The equation of the first sample, which alone is not 0, is the one that is replaced.
     points = [(size,) for size in range(32, 32 * 13, 32)]
     found = fit_paper(("N",), points, [1200.0] + [0.0] * 11)
-    assert (found({"N": 5}), found.exact) == (100, False)
+    assert found({"N": 5}) == 100
+    assert not found.exact
     assert found.residual == found.held_out_error == pytest.approx(11**0.5)
 
 

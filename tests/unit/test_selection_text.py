@@ -234,16 +234,22 @@ def test_devices_with_other_candidates_have_routines_of_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize("ranks", ["ranks", "bound_ranks"])
-def test_many_candidates_have_longer_numbers(ranks: str) -> None:
+@pytest.mark.parametrize(
+    ("rank", "bound_rank", "c_type"),
+    [
+        (SMALL - 1, SMALL - 1, "char"),
+        (SMALL, SMALL - 1, "unsigned short"),
+        (SMALL - 1, SMALL, "unsigned short"),
+    ],
+)
+def test_many_candidates_have_longer_numbers(rank: int, bound_rank: int, c_type: str) -> None:
     (model,) = MODELS
     rule = JUDGES[DEFAULT].rule(model, H200)
-    for largest, c_type in ((SMALL - 1, "char"), (SMALL, "unsigned short")):
-        emit = Emitter()
-        others = [min(rank, SMALL - 1) for rank in getattr(rule, ranks)[1:]]
-        few = replace(rule, **{ranks: (largest, *others)})
-        emit_rule(emit, few, ['"add"', '"threads"', "3u", "0u"], Tables())
-        assert f"static const cutune_candidates<{c_type}> cutune_all = {{" in str(emit)
+    others = (0,) * (len(rule.ranks) - 1)
+    rule = replace(rule, ranks=(rank, *others), bound_ranks=(bound_rank, *others))
+    emit = Emitter()
+    emit_rule(emit, rule, ['"add"', '"threads"', "3u", "0u"], Tables())
+    assert f"static const cutune_candidates<{c_type}> cutune_all = {{" in str(emit)
 
 
 def test_it_is_said_what_extents_count() -> None:
