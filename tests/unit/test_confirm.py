@@ -254,6 +254,8 @@ def test_of_instances_that_are_tunable_in_different_dimensions_none_is() -> None
     assert all(judged(template, one).pure_dimensions for one in own)
     found = judged(template, *own)
     assert (found.pure_dimensions, found.unproven) == ((), ())
+    refused = proof(name="_Z1kd", refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
+    assert judged(template, *own, refused).unproven == ()
 
 
 # Threads that meet.

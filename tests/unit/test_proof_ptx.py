@@ -200,6 +200,13 @@ mov.u32 %r10, %r5; setp.ge.s32 %p1, %r10, %r1; @%p1 bra $end; add.s32 %r12, %r1,
 $row: mad.lo.s32 %r11, %r3, %r1, %r10; mul.wide.s32 %rd2, %r11, 4; add.s64 %rd3, %rd1, %rd2;
 st.global.u32 [%rd3], %r10; add.s32 %r10, %r10, %r4; setp.{}; @%p2 bra $row;
 """
+#: The same over a row of three elements, the first of which is not tested by its place in memory.
+ROW_OF_THREE = """
+mov.u32 %r10, %r5; setp.ge.s32 %p1, %r10, 3; @%p1 bra $end;
+$row: mad.lo.s32 %r11, %r3, 3, %r10; mul.wide.s32 %rd2, %r11, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r10; add.s32 %r10, %r10, %r4; shl.b32 %r13, %r10, 2;
+setp.lt.s32 %p2, %r13, {}; @%p2 bra $row;
+"""
 
 
 @pytest.mark.parametrize(
@@ -285,11 +292,23 @@ def test_memory(body: str, expected: str) -> None:
     ],
 )
 def test_rows_that_blocks_share(test: str, is_shared: bool) -> None:
+    assert _is_shared(SHARED_ROW.format(test)) is is_shared
+
+
+@pytest.mark.parametrize(
+    ("end", "is_shared"), [(8, False), (9, True), (10, True), (12, True), (13, False)]
+)
+def test_rows_whose_bytes_are_counted(end: int, is_shared: bool) -> None:
+    """The rest of an element is one more."""
+    assert _is_shared(ROW_OF_THREE.format(end)) is is_shared
+
+
+def _is_shared(body: str) -> bool:
     room = ".local .align 4 .b8 room_of_each[64];\n"
-    module = parse(f"{HEAD.replace(room, '')}{SHARED_ROW.format(test)}\n$end: ret;\n}}\n")
-    proof = prove(module, "kernel")
-    assert proof.dimensions[0].grid_kept is is_shared
-    assert (proof.dimensions[0].raw is None) is is_shared
+    module = parse(f"{HEAD.replace(room, '')}{body}\n$end: ret;\n}}\n")
+    (found, *_) = prove(module, "kernel").dimensions
+    assert (found.raw is None) is found.grid_kept
+    return found.grid_kept
 
 
 @pytest.mark.parametrize(
