@@ -251,6 +251,11 @@ setp.lt.s32 %p2, %r13, {}; @%p2 bra $row;
         (f"{OWN} st.global.u32 [%rd3], %r2; ld.global.u32 %r7, [%rd3+4];", "x < n; warps"),
         (f"{OWN} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3], %r7;", "x < n"),
         ("ld.global.u64 %rd9, [%rd1]; st.global.u32 [%rd9], %r2;", "x < n; warps"),
+        # One of two numbers, by a condition that holds for some threads, or for all.
+        ("setp.lt.s32 %p2, %r6, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r2;"
+         " $over: st.global.u32 [%rd1], %r7;", "x < n; warps"),
+        ("setp.lt.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r2;"
+         " $over: st.global.u32 [%rd1], %r7;", "x < n"),
         ("tex.1d.v4.u32.s32 {%r7, _, _, _}, [%rd5, {%r6}]; mul.wide.s32 %rd6, %r7, 4;"
          " add.s64 %rd7, %rd1, %rd6; st.global.u32 [%rd7], %r6;", "x < n; warps"),
         # A byte of 256, unless it has a sign.
