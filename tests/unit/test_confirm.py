@@ -333,3 +333,6 @@ def test_members_have_names_where_the_structure_is_as_long() -> None:
     for size, guard in ((16, "s.n"), (24, None)):
         one = proof(below(inner), parameters=(4, 4, 8, size))
         assert x_of(judged(kernel(NOT_FOLLOWED), one, members=[places])).guard == guard
+    # Parameters keep theirs.
+    scalar = proof(below(N), parameters=(4, 4, 8, 16))
+    assert x_of(judged(kernel(NOT_FOLLOWED), scalar, members=[places])).guard == "n"

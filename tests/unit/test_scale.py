@@ -183,9 +183,11 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
         "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), sites
     )
     arrays = tuple(Array(number, NOTHING, True, number == 1) for number in range(2))
-    found = feature_columns(kernel, replace(WORK, arrays=arrays), [launch], [])
+    found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launch], []))
     changed = [column for column in found if column.kind in (ATOMIC, ATOMIC_REAL)]
     assert changed == [FeatureColumn(kind, 1, 1, in_single_precision([8.0]))]
+    missed = [(column.group, column.array) for column in found if column.kind == "missed"]
+    assert missed == [(0, 0), (1, 1)]
 
 
 def test_work_is_divided_among_warps() -> None:
