@@ -11,6 +11,7 @@ from cutune.proof.entry import EntryProof
 def described(proof: EntryProof, names: Mapping[str, str]) -> str:
     """The verdict. `names`: those of parameters by their places."""
     if proof.refused is not None:
+        assert "is not read" not in proof.refused.message, proof.refused.message
         return proof.refused.code.number
     said = []
     for name, dimension in zip("xyz", proof.dimensions, strict=True):

@@ -136,11 +136,11 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 
 def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else as one in which blocks share rows."""
-    proof = _proof(module, function)
+    proof = judge(module, function)
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
         if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
-            by_rows = _proof(module, function, dimension)
+            by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
     return _with_single_threads(module, function, proof)
@@ -156,7 +156,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     )
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
-    alone = _proof(module, function, single_thread=kept)
+    alone = judge(module, function, single_thread=kept)
     if alone.refused is not None or alone.needs_warps:
         return proof
     return replace(
@@ -175,7 +175,7 @@ def _is_tunable(proof: EntryProof) -> bool:
     )
 
 
-def _proof(
+def judge(
     module: Module,
     function: Function,
     kept_dimension: str | None = None,

@@ -159,6 +159,21 @@ def test_limits_that_are_computed(
         assert found([compared(X, "lt", wrong, signed)], atoms) == set()
 
 
+@pytest.mark.parametrize(
+    ("name", "by"), [("div.s32", 4), ("div.u32", 4), ("div.s64", 4), ("shr.u32", 2), ("shr.s64", 2)]
+)
+def test_limits_that_are_quotients(name: str, by: int) -> None:
+    """`id < n / 4` is `4 * id < n - 3`, where n / 4 is at least 1."""
+    atoms = Atoms()
+    limit = atoms.computed(AtomOperation(name, (N, of(by))), NOTHING)
+    assert found([compared(X, "lt", limit)], atoms) == {IdBound(N - of(3), (), False, 4)}
+    more = found([compared(X, "lt", limit + of(2))], atoms)
+    assert more == {IdBound(N + of(5), (N,), False, 4)}
+    for wrong in (of(0), of(-4), of(1 << 20), M):
+        other = atoms.computed(AtomOperation(name, (N, wrong)), NOTHING)
+        assert found([compared(X, "lt", other)], atoms) == set()
+
+
 def test_of_equal_bounds_that_with_fewer_conditions_counts() -> None:
     atoms = Atoms()
     extended = atoms.computed(AtomOperation("u32", (N,)), NOTHING)

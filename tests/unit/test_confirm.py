@@ -11,7 +11,14 @@ import pytest
 from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
-from cutune.frontend.program import DataParameter, DimensionProof, DistinctPlaces, Kernel, Role
+from cutune.frontend.program import (
+    DataParameter,
+    DimensionProof,
+    DistinctPlaces,
+    Kernel,
+    MemberParameter,
+    Role,
+)
 from cutune.frontend.syntax.parse import parse
 from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.proof.compiled import Compiled
@@ -148,8 +155,16 @@ def test_strides_have_no_guard() -> None:
     for one in (below(N, grid_stride=True), below(grid_stride=False)):
         found = x_of(judged(kernel(STRIDED), proof(one)))
         assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
+    # Bounds of the compiled code are none of the source's.
+    found = x_of(judged(kernel(STRIDED), proof(below(M))))
+    assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
     by_code = x_of(judged(kernel(), proof(below(N, grid_stride=True))))
     assert (by_code.grid_stride, by_code.guard) == (True, None)
+
+
+def test_a_source_without_a_guard_has_none() -> None:
+    found = x_of(judged(kernel(LINE.replace("if (i < n) ", "")), proof(below(N))))
+    assert (found.guard, found.impurity) == (None, None)
 
 
 # Which of both decides.
@@ -243,6 +258,17 @@ def test_of_a_template_only_some_instances_may_be_proven() -> None:
     assert judged(kernel(), proof(), refused).pure_dimensions == ()
 
 
+def test_of_instances_that_are_tunable_in_different_dimensions_none_is() -> None:
+    template = kernel(RAW, "template <class t>")
+    raw = EntryDimension(True, "threadIdx")
+    own = [proof(name="_Z1k", y=raw), proof(raw, below(M), name="_Z1kf")]
+    assert all(judged(template, one).pure_dimensions for one in own)
+    found = judged(template, *own)
+    assert (found.pure_dimensions, found.unproven) == ((), ())
+    refused = proof(name="_Z1kd", refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
+    assert judged(template, *own, refused).unproven == ()
+
+
 # Threads that meet.
 
 
@@ -289,6 +315,9 @@ def test_pointers_in_structures_come_behind_the_arguments() -> None:
     assert found.may_meet == ((2, 5), (4, 5))
     # Where the text does not list all parameters it is not known what lies behind them.
     assert judged(kernel(), replace(own, parameters=(4, 4, 8, 24, 8))).needs_warps
+    # They come behind the members of structures, too.
+    with_members = replace(kernel(), members=(MemberParameter("s.n", "int", 3, "s", ()),))
+    assert judged(with_members, own).may_meet == ((2, 6), (5, 6))
     many = tuple((f"3:{8 * n}:b64", f"3:{8 * n + 8}:b64") for n in range(16))
     large = replace(own, parameters=(4, 4, 8, 8 * 17), pointers=many)
     assert judged(kernel(), large).needs_warps
@@ -315,3 +344,6 @@ def test_members_have_names_where_the_structure_is_as_long() -> None:
     for size, guard in ((16, "s.n"), (24, None)):
         one = proof(below(inner), parameters=(4, 4, 8, size))
         assert x_of(judged(kernel(NOT_FOLLOWED), one, members=[places])).guard == guard
+    # Parameters keep theirs.
+    scalar = proof(below(N), parameters=(4, 4, 8, 16))
+    assert x_of(judged(kernel(NOT_FOLLOWED), scalar, members=[places])).guard == "n"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cutune.device.profile import DeviceProfile, shipped_profiles
+from cutune.device.thread_block import Block
 from cutune.emit.selection import emit_selection
 from cutune.fit.fitted_model import Range
 from cutune.fit.measurement.compiled_kernel import LeastWork
@@ -41,6 +42,21 @@ pytestmark = pytest.mark.nvcc  # for its headers alone
 def test_no_compiler_warns(dialect: str, tmp_path: Path) -> None:
     text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
     assert not build(text, tmp_path, f"-std={dialect}", "-fsyntax-only").exists()
+
+
+@pytest.mark.parametrize("devices", [(H200,), (H200, SMALLER)])
+@pytest.mark.parametrize("coarsen", [(1, 1, 1), (2, 1, 1)])
+def test_nor_where_a_kernel_has_variants(
+    coarsen: Block, devices: tuple[DeviceProfile, ...], tmp_path: Path
+) -> None:
+    (alone,) = MODELS
+    columns = [replace(one, values=tuple(v / 4 for v in one.values)) for one in alone.columns]
+    facts = replace(alone.kernel, variant="restrict", coarsen=coarsen)
+    variant = replace(alone, kernel=facts, columns=tuple(columns), variants=())
+    text = emitted(devices, [replace(alone, variants=(variant,))])
+    assert "cutune_prefer(&best_" in text
+    binary = build(text + FAKE_CUDART + REFINED, tmp_path, "-std=c++11", "-fsyntax-only")
+    assert not binary.exists()
 
 
 @pytest.mark.parametrize("is_one_kernel", [True, False])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from math import gcd, isqrt
 
 import pytest
@@ -13,13 +14,18 @@ from cutune.collect.replay.replayed_kernel import CountedKernel, counted_kernel
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.device.profile import DeviceProfile
-from cutune.fit.count_functions import HELD_OUT_LIMIT, LEVELS, CountFunctions
+from cutune.fit.count_functions import (
+    HELD_OUT_LIMIT,
+    LEVELS,
+    CountFunctions,
+    bounded_elsewhere,
+)
 from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel, Range
 from cutune.fit.held_out import deviation, held_out
 from cutune.fit.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
 from cutune.fit.rational.exact_fit import fit
-from cutune.fit.rational.functions import RationalFunction
+from cutune.fit.rational.functions import Polynomial, RationalFunction
 from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.support import LARGEST_SIZE, supported
@@ -60,6 +66,24 @@ def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     assert "n = " in found.problem and "% off" in found.problem
     launch = subject("padded").replayer().run(CHECK, {"n": 992}, ONE_WARP)
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5
+
+
+def test_a_pole_is_as_far_off_as_can_be() -> None:
+    found = counted("copy")
+    kernel, functions = found.subject.kernel, found.functions
+    assert functions is not None and kernel.variables == ("n",)
+    launch = next(m for m in found.new if m.purpose == CHECK)
+    at = dict(launch.sizes)["n"]
+    pole = Polynomial(("n",), (((1,), Fraction(1)), ((0,), Fraction(-at))))
+    working = replace(functions.working, denominator=pole)
+    assert deviation(kernel, functions, launch) == 0
+    assert deviation(kernel, replace(functions, working=working), launch) == float("inf")
+
+
+def test_where_no_larger_launch_was_made_none_speaks_against_the_counts() -> None:
+    found = counted("copy")
+    assert found.functions is not None
+    assert bounded_elsewhere(found.subject.kernel, found.functions, []) == ""
 
 
 def test_where_a_fit_is_refused_the_message_says_where_and_what_to_do() -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.fit.fitted_model import PublishedCounts
 from cutune.fit.models_file import read_models, write_models
+from cutune.fit.rational.functions import constant_function
 
 (ADD,) = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")
 
@@ -27,6 +29,24 @@ def test_models_are_read_back(tmp_path: Path) -> None:
     first, second = read_models(path)
     assert first == ADD
     assert second.columns == ADD.columns[::-1]
+
+
+def test_what_only_some_models_have_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    names = ("n", "block_x", "block_y", "block_z")
+    counts = [constant_function(names, number) for number in range(6)]
+    variant = replace(ADD, kernel=replace(ADD.kernel, variant="x2"), variants=())
+    model = replace(
+        ADD,
+        published=PublishedCounts(*counts),
+        confirmed_on="NVIDIA H200",
+        variants=(variant,),
+        is_exact=not ADD.is_exact,
+        looped=not ADD.looped,
+        held_out_error=0.03,
+    )
+    write_models(path, [model])
+    assert read_models(path) == [model]
 
 
 def test_a_row_is_written_once(tmp_path: Path) -> None:

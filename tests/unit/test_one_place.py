@@ -59,6 +59,8 @@ def is_zero(value: IntegerPolynomial, bits: int = 32, relation: str = "eq") -> C
         (place(of(8) * X + of(4)), place(of(8) * X), True),
         (place(of(8) * X), place(of(8) * Y + of(4)), True),
         (place(of(8) * X), place(of(8) * X), False),
+        (place(of(8) * X + of(2)), place(of(8) * X + of(2)), False),
+        (place(of(12) * X + of(2)), place(of(12) * X + of(8)), True),
         (place(of(8) * X, 8), place(of(8) * X + of(4)), False),
         (place(of(8) * X), place(of(8) * X + of(4), 8), False),
         (place(of(8) * X), place(of(8) * X + of(6)), False),

@@ -208,8 +208,8 @@ def test_only_variables_that_are_linked_nowhere_get_short_names() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [(5.599999904632568, "5.6f"), (0.5, ".5"), (16.0, "16"), (0.1, ".1"), (-0.0, "-.0"),
-     (3e10, "30000000000.0"), (2147483647.0, "2147483647"), (-2147483648.0, "-2147483648.0"),
-      (0.030303031206130981, ".030303031f"), (1e-20, "1e-20")],
+     (3e10, "30000000000.0"), (1e10, "1e+10f"), (2147483647.0, "2147483647"),
+     (-2147483648.0, "-2147483648.0"), (0.030303031206130981, ".030303031f"), (1e-20, "1e-20")],
 )  # fmt: skip
 def test_literals_are_the_shortest_that_read_back(value: float, expected: str) -> None:
     assert literal(value) == expected

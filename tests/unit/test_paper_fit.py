@@ -50,6 +50,15 @@ def test_where_nothing_fits_the_mean_stands() -> None:
     assert found.residual <= 1 or found({"N": 5}) == 2
 
 
+def test_the_error_of_the_mean_is_told() -> None:
+    # The equation of the first sample, which alone is not 0, is the one that is replaced.
+    points = [(size,) for size in range(32, 32 * 13, 32)]
+    found = fit_paper(("N",), points, [1200.0] + [0.0] * 11)
+    assert found({"N": 5}) == 100
+    assert not found.exact
+    assert found.residual == found.held_out_error == pytest.approx(11**0.5)
+
+
 def test_too_few_samples() -> None:
     found = fit_paper(("N", "M"), [(64, 64), (128, 64)], [1.0, 2.0])
     assert 1 <= found({"N": 1, "M": 1}) <= 2

@@ -13,6 +13,7 @@ HEAD = """\
 .target sm_80
 .address_size 64
 .shared .align 4 .b8 room[64];
+.const .align 4 .b8 table[64];
 .func (.param .b32 result) square(.param .b32 value)
 { .reg .b32 %r<4>; ld.param.u32 %r1, [value]; $again: mul.lo.s32 %r2, %r1, %r1;
 st.param.b32 [result], %r2; ret; }
@@ -92,6 +93,15 @@ def verdict(body: str) -> str:
             " @%p1 bra $end;",
             "x",
         ),
+        # The id by another name.
+        ("cvt.u32.s32 %r7, %r6; setp.ge.s32 %p1, %r7, %r1; @%p1 bra $end;", "x < n"),
+        ("shl.b32 %r7, %r6, 0; setp.ge.s32 %p1, %r7, %r1; @%p1 bra $end;", "x < n"),
+        # Of two conditions one holds: which, a third one decides.
+        (
+            "setp.lt.s32 %p1, %r6, %r1; setp.eq.s32 %p2, %r2, 7; @%p2 bra $over;"
+            " setp.lt.s32 %p1, %r6, %r2; $over: @!%p1 bra $end;",
+            "x",
+        ),
         # The condition itself may have been replaced.
         (
             "setp.lt.s32 %p1, %r6, %r1; setp.eq.s32 %p2, %r2, 7; @%p2 mov.pred %p1, %p3;"
@@ -142,6 +152,27 @@ def test_conditions(condition: str, expected: str) -> None:
         (f"setp.eq.s32 %p2, %r5, 7; {{ .param .b32 value; st.param.b32 [value], %r2;"
          f" @%p2 call hinted, (value); }} {STORE.format('%r2')}", "x raw"),
         (f"setp.eq.s32 %p2, %r2, 7; {OWN} @%p2 st.global.u32 [%rd3], %r2;", "x < n"),
+        # On the way that a condition has chosen.
+        ("setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r6;"
+         f" $over: {STORE.format('%r7')}", "x < n"),
+        ("setp.eq.s32 %p2, %r5, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r2;"
+         f" $over: {STORE.format('%r7')}", "x raw"),
+        # A loop that is come to from two places.
+        ("mov.u32 %r7, 0; setp.eq.s32 %p2, %r2, 7; @%p2 bra $loop; mov.u32 %r7, 5;"
+         f" $loop: {STORE.format('%r7')} add.u32 %r7, %r7, 1; setp.lt.s32 %p3, %r7, %r2;"
+         " @%p3 bra $loop;", "x < n"),
+        ("mov.u32 %r7, %r5; setp.eq.s32 %p2, %r2, 7; @%p2 bra $loop; mov.u32 %r7, 5;"
+         f" $loop: {STORE.format('%r7')} add.u32 %r7, %r7, 1; setp.lt.s32 %p3, %r7, %r2;"
+         " @%p3 bra $loop;", "x raw"),
+        # What was never written, is told by other lanes, or comes from a texture.
+        (STORE.format("%r30"), "x < n"),
+        (f"vote.sync.ballot.b32 %r7, %p1, -1; {STORE.format('%r7')}", "x < n; warps"),
+        (f"setp.eq.s32 %p2, %r5, 7; vote.sync.ballot.b32 %r7, %p2, -1; {STORE.format('%r7')}",
+         "x raw"),
+        (f"tex.1d.v4.u32.s32 {{%r7, _, _, _}}, [%rd5, {{%r6}}]; {STORE.format('%r7')}", "x < n"),
+        (f"tex.1d.v4.u32.s32 {{%r7, _, _, _}}, [%rd5, {{%r5}}]; {STORE.format('%r7')}", "x raw"),
+        # No operation on conditions that is known.
+        (f"cnot.pred %p2, %p1; {STORE.format('%r2')}", "CT219"),
         # By a table of labels.
         ("$which: .branchtargets $one, $end; brx.idx %r2, $which; $one: " + STORE.format("%r2"),
          "x < n"),
@@ -158,6 +189,24 @@ def test_values(body: str, expected: str) -> None:
 #: Eight bytes per id, and the address of an element by the thread alone.
 PAIRS = "mul.wide.s32 %rd2, %r6, 8; add.s64 %rd3, %rd1, %rd2;"
 BY_THREAD = "mul.wide.s32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6;"
+#: One of so many bytes per id, which a number from a table tells.
+IN_STEP = (
+    "ld.const.u32 %r7, [table]; {}; mad.lo.s32 %r9, %r6, {}, %r8; cvt.s64.s32 %rd6, %r9;"
+    " add.s64 %rd7, %rd1, %rd6; st.global.u8 [%rd7], %r6;"
+)
+#: A loop that blocks share, with the test that lets it go on.
+SHARED_ROW = """
+mov.u32 %r10, %r5; setp.ge.s32 %p1, %r10, %r1; @%p1 bra $end; add.s32 %r12, %r1, -1;
+$row: mad.lo.s32 %r11, %r3, %r1, %r10; mul.wide.s32 %rd2, %r11, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r10; add.s32 %r10, %r10, %r4; setp.{}; @%p2 bra $row;
+"""
+#: The same over a row of three elements, the first of which is not tested by its place in memory.
+ROW_OF_THREE = """
+mov.u32 %r10, %r5; setp.ge.s32 %p1, %r10, 3; @%p1 bra $end;
+$row: mad.lo.s32 %r11, %r3, 3, %r10; mul.wide.s32 %rd2, %r11, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r10; add.s32 %r10, %r10, %r4; shl.b32 %r13, %r10, 2;
+setp.lt.s32 %p2, %r13, {}; @%p2 bra $row;
+"""
 
 
 @pytest.mark.parametrize(
@@ -202,6 +251,17 @@ BY_THREAD = "mul.wide.s32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6;"
         (f"{OWN} st.global.u32 [%rd3], %r2; ld.global.u32 %r7, [%rd3+4];", "x < n; warps"),
         (f"{OWN} ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd3], %r7;", "x < n"),
         ("ld.global.u64 %rd9, [%rd1]; st.global.u32 [%rd9], %r2;", "x < n; warps"),
+        # One of two numbers, by a condition that holds for some threads, or for all.
+        ("setp.lt.s32 %p2, %r6, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r2;"
+         " $over: st.global.u32 [%rd1], %r7;", "x < n; warps"),
+        ("setp.lt.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 bra $over; mov.u32 %r7, %r2;"
+         " $over: st.global.u32 [%rd1], %r7;", "x < n"),
+        ("tex.1d.v4.u32.s32 {%r7, _, _, _}, [%rd5, {%r6}]; mul.wide.s32 %rd6, %r7, 4;"
+         " add.s64 %rd7, %rd1, %rd6; st.global.u32 [%rd7], %r6;", "x < n; warps"),
+        # A byte of 256, unless it has a sign.
+        (IN_STEP.format("cvt.u8.s32 %r8, %r7", 256), "x < n"),
+        (IN_STEP.format("cvt.u8.s32 %r8, %r7", 255), "x < n; warps"),
+        (IN_STEP.format("cvt.s8.s32 %r8, %r7", 256), "x < n; warps"),
         # Warps: all lanes, or some.
         (f"bar.warp.sync -1; {STORE.format('%r2')}", "x < n; warps"),
         (f"bar.warp.sync 3; {STORE.format('%r2')}", "CT213"),
@@ -218,6 +278,42 @@ BY_THREAD = "mul.wide.s32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6;"
 )  # fmt: skip
 def test_memory(body: str, expected: str) -> None:
     assert verdict(BELOW + body) == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "is_shared"),
+    [
+        ("lt.s32 %p2, %r10, %r1", True),
+        ("gt.s32 %p2, %r1, %r10", True),
+        ("le.s32 %p2, %r10, %r12", True),
+        ("ge.s32 %p2, %r12, %r10", True),
+        # The first element is tested by another limit than those behind it.
+        ("le.s32 %p2, %r10, %r1", False),
+        ("lt.s32 %p2, %r10, %r12", False),
+        ("gt.s32 %p2, %r10, %r1", False),
+        ("ne.s32 %p2, %r10, %r1", False),
+        # Numbers of 16 bits.
+        ("lt.s16 %p2, %r10, %r1", False),
+    ],
+)
+def test_rows_that_blocks_share(test: str, is_shared: bool) -> None:
+    assert _is_shared(SHARED_ROW.format(test)) is is_shared
+
+
+@pytest.mark.parametrize(
+    ("end", "is_shared"), [(8, False), (9, True), (10, True), (12, True), (13, False)]
+)
+def test_rows_whose_bytes_are_counted(end: int, is_shared: bool) -> None:
+    """The rest of an element is one more."""
+    assert _is_shared(ROW_OF_THREE.format(end)) is is_shared
+
+
+def _is_shared(body: str) -> bool:
+    room = ".local .align 4 .b8 room_of_each[64];\n"
+    module = parse(f"{HEAD.replace(room, '')}{body}\n$end: ret;\n}}\n")
+    (found, *_) = prove(module, "kernel").dimensions
+    assert (found.raw is None) is found.grid_kept
+    return found.grid_kept
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 
 import pytest
 
-from cutune.fit.count_functions import CountFunctions
+from cutune.fit.count_functions import CountFunctions, count_functions
 from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
 from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
-from cutune.fit.rational.functions import constant_function
+from cutune.fit.rational.functions import RationalFunction, constant_function
 from tests.measured import KERNEL, compiled
 
 PLANE = replace(
@@ -95,6 +96,38 @@ def test_what_is_rare_does_not_make_a_model_useless() -> None:
     assert counts.worst_error == 3
     assert counts.typical_error == pytest.approx(0.39)
     assert replace(counts, instructions=rarely).typical_error == 3
+
+
+def test_threads_need_be_no_polynomial_of_the_sizes() -> None:
+    """A thread for seven places each."""
+    kernel = replace(PLANE, guards=("(n + 6) / 7", "width", None))
+    runs = [replace(measurement(0), sizes=(("n", n), ("width", 64))) for n in (700, 7000)]
+    found = proportions(kernel, runs)([5 * 64 * 100, 5 * 64 * 1000], True)
+    assert float(found({"n": 70_000, "width": 64})) == pytest.approx(5 * 64 * 10_000, rel=0.02)
+
+
+def test_what_is_done_at_most_once_and_which_bytes_are_touched() -> None:
+    """One load in a loop, one outside; the second run comes to neither."""
+    loads = [MemoryInstruction(number, "load", 4, number, False) for number in range(2)]
+    kernel = replace(PLANE, compiled=compiled(loads, loops=(0, -1)))
+    launch = run(100)
+    (one,) = launch.sites
+    sites = (one, replace(one, lanes=1024, array=1, low=64, high=320))
+    nothing = tuple(replace(site, executions=0, lanes=0, low=0, high=0) for site in sites)
+    runs = [
+        replace(launch, lanes=(6400, 6400), sites=sites),
+        replace(run(400), lanes=(0, 0), sites=nothing),
+    ]
+    asked: list[tuple[tuple[int, ...], bool]] = []
+
+    def fitter(values: Sequence[int], is_once: bool) -> RationalFunction:
+        asked.append((tuple(values), is_once))
+        return constant_function(kernel.variables, values[0])
+
+    found = count_functions(kernel, runs, fitter)
+    assert ((one.lanes, 0), False) in asked and ((1024, 0), True) in asked
+    assert ((one.high - one.low, 0), False) in asked and ((256, 0), False) in asked
+    assert [array.extent_bytes({"n": 1, "width": 1}) for array in found.arrays] == [4096, 256]
 
 
 def by_chance(threads: int, sectors: int) -> int:

@@ -118,6 +118,7 @@ def test_a_quotient_is_found_exactly() -> None:
     assert found is not None and found.exact
     assert found({"N": 1000}) == Fraction(whole * 1001, 2001)
     assert (found.rank, found.unknowns) == (3, 3)
+    assert (found.residual, found.held_out_error) == (0, 0)
     assert (
         fit_quotient(
             ("N",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.fit.measurement.measurement import MeasuredKernel, consistent
 from cutune.fit.measurement.size_relations import (
     Covered,
     complete,
@@ -174,6 +175,7 @@ def test_a_size_that_others_are_tied_to_stays_a_size() -> None:
     [
         (((64, 32), (96, 48)), "n / 2"),
         (((64, 66), (96, 98)), "n + 2"),
+        (((64, 62), (96, 94)), "n - 2"),
         (((64, 192), (96, 288)), "n * 3"),
         (((64, 32), (96, 40)), None),
         (((64, 64), (64, 64)), None),
@@ -184,6 +186,45 @@ def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | 
     kernel = replace(POOLED, parameters=("n", "m"), positions=(0, 1), recorded=recorded)
     tied = with_sizes_tied(replace(kernel, guards=("m", None, None)))
     assert (tied.tied[0][2] if tied else None) == text
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (replace(HALO, guards=("n", None, None)), "'n' is no formula of the parameters"),
+        (replace(HALO, covers=("nx * n", None, None)), "'nx * n' is no formula"),
+        (replace(HALO, shared="4 * n"), "`shared`: '4 * n' is no formula"),
+        (replace(HALO, recorded=()), "`recorded` holds a launch"),
+        (replace(HALO, recorded=(((52, 68), (1, 1, 1)),)), "`recorded` fits them, too"),
+        (replace(HALO, strided_to="nx"), "'nx' is no parameter of a strided loop"),
+        (replace(POOLED, strided_to="nx"), "'nx' is no parameter of a strided loop"),
+    ],
+)
+def test_entries_that_do_not_fit_together(kernel: MeasuredKernel, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        consistent(kernel)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        HALO,
+        POOLED,
+        # Every extent is told: no launch is needed for them.
+        replace(HALO, guards=("nx", "ny", "pad"), covers=(None,) * 3, recorded=()),
+        replace(
+            HALO,
+            guards=("nx", "ny", None),
+            covers=(None,) * 3,
+            variable_extents=(False, False, True),
+            recorded=(),
+        ),
+        replace(HALO, variable_extents=(False, True, False), strided_to="nx"),
+        replace(HALO, shared="4 * x"),
+    ],
+)
+def test_entries_that_fit_together(kernel: MeasuredKernel) -> None:
+    assert consistent(kernel) is kernel
 
 
 #: `if (i == nx - 1)` without a bound on the index: as many threads as there are places.

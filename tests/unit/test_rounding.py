@@ -12,6 +12,7 @@ HEAD = """\
 .version 8.0
 .target sm_80
 .address_size 64
+.global .align 4 .f32 table[64];
 .visible .entry kernel(
 .param .u64 kernel_param_0, .param .u64 kernel_param_1, .param .f32 kernel_param_2)
 {
@@ -77,6 +78,14 @@ FUSED = """\
 ld.global.f32 %f2, [%rd1]; ld.global.f32 %f5, [%rd2]; fma.rn.f32 %f6, %f1, %f2, %f5;
 st.global.f32 [%rd1], %f6;
 """
+#: A variable of the module in place of what the first pointer leads to.
+OF_TABLE = FIRST.replace("[%rd1];", "[table];")
+#: Textures: which one is told by the first of the registers that say where.
+OF_TEXTURES = """\
+tex.1d.v4.f32.s32 {{%f2, %f7, %f8, %f9}}, [%rd1, {{%r1}}];
+tex.1d.v4.f32.s32 {{%f3, %f10, %f11, %f12}}, [%rd2, {{%r1}}];
+mul.f32 %f4, {0}, {0}; fma.rn.f32 %f5, {1}, {1}, %f4; st.global.f32 [%rd1], %f5;
+"""
 
 
 def function(body: str) -> Function:
@@ -103,6 +112,10 @@ def function(body: str) -> Function:
         (IN_MEMORY, IN_REGISTER, True),
         (SCALED, FUSED, False),
         (NEITHER.replace("mul", "mul.rn"), FIRST, False),
+        (OF_TABLE, OF_TABLE, True),
+        (OF_TABLE, FIRST, False),
+        (OF_TEXTURES.format("%f2", "%f3"), OF_TEXTURES.format("%f2", "%f3"), True),
+        (OF_TEXTURES.format("%f2", "%f3"), OF_TEXTURES.format("%f3", "%f2"), False),
         (STORED, STORED, True),
         (STORED, STORED.replace("%f1, %f2", "%f1, %f3"), False),
         (STORED, LOADS, False),

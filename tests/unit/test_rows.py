@@ -8,7 +8,7 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
-from cutune.proof.entry import prove
+from cutune.proof.entry import judge, prove
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described
 
@@ -66,6 +66,10 @@ SHARED: Mapping[str, str] = {
     "limit_loaded": "R int e = *c; for (int j = t; j < e; j += D) a[r * n + j] = j;",
     "threads_in_y": "R int u = threadIdx.y; if (u < 3) J a[(r * 3 + u) * n + j] = u;",
     "sum_in_y": "R int u = threadIdx.y; J a[u * n + j] += blockDim.y;",
+    "every_second": (
+        "R for (int k = 0; k < m; ++k) for (int j = t; 2 * j < 5; j += D) a[3 * k + j] += 1;"
+    ),
+    "unsigned_backwards": "R unsigned w = n; for (unsigned j = t; j < w; j += D) a[w - 1 - j] = j;",
 }
 HOSTILE: Mapping[str, str] = {
     # Unsigned indices may wrap around onto other elements: 5 * 3435973837 is 2^34 + 1.
@@ -115,6 +119,9 @@ HOSTILE: Mapping[str, str] = {
         "R J a[r * n + j] = j; for (int j = t; 2 * j < n; j += D) a[r * n + 2 * j] += 1;"
     ),
     "other_row": "R for (int k = 0; k < m; ++k) J a[k + j] += 1;",
+    "every_second_too_near": (
+        "R for (int k = 0; k < m; ++k) for (int j = t; 2 * j < 5; j += D) a[2 * k + j] += 1;"
+    ),
     "overlapping_rows": "R for (int k = 0; k < m; ++k) J a[k * m + j] += 1;",
     "other_rows": "R J a[r * n + j] = j; for (int j = t; j < m; j += D) a[r * m + j] += 1;",
     "reads_the_first": "R J a[r * n + j] = a[r * n] + 1;",
@@ -209,6 +216,48 @@ EXPECTED: Mapping[str, str] = {
     "limit_loaded": "rows x; meet 0 4; ?",
     "threads_in_y": "rows x; y raw; n",
     "sum_in_y": "rows x; y raw; n",
+    "every_second": "rows x",
+    "unsigned_backwards": "rows x; n",
+}
+#: Why blocks do not share a row, and the kernels that say so.
+REASONS: Mapping[str, str] = {
+    "a place that elements of a row may share": """
+        unsigned_fields one_place neighbours shifted_write overlapping halved_places scattered
+        sum_of_indices gathered_own mirrored mirrored_in_one other_row every_second_too_near
+        overlapping_rows other_rows reads_the_first reads_a_sum reads_the_sum two_variables
+        overwritten_by_first first_reads decided_by_own
+    """,
+    "a variable that a pointer may lead to": "greatest_variable one_flag flag_is_read",
+    "threadIdx.x, blockIdx.x or blockDim.x": """
+        carried carried_count carried_least carried_index kept_behind last_j last_of_first
+        begins_later doubled_begin constant_step thread_as_value size_as_value round_as_value
+        next_as_value one_sum other_mapping lanes different_flags down_from_the_end
+        by_global_step two_steps short_counter short_limit small_counter begins_in_block
+    """,
+    "a branch by the thread within a row": "carried_flag thread_in_condition first_in_loop",
+    "local memory": "carried_in_memory",
+    "a row that is left in several places": "breaks returns",
+    "a row whose end differs between threads": (
+        "own_limit limit_of_block limit_of_round limit_in_memory"
+    ),
+    "threadIdx.x": "thread_as_index outside_of_row loaded_threads",
+    "a row within a row": "nested",
+    "a row that not all threads come to": "nested_again fewer_threads block_decides only_first_row",
+    "atomic 'add' by threads of a row": "all_threads",
+    "an effect of some threads": "not_the_first before_the_loop",
+    "a branch by the thread": "some_thread last_thread waits_in_part decided_by_count",
+    "uses the warp-level function 'warps'": "odd_threads votes",
+    "a barrier that some threads may not reach": "waits_in_loop",
+    "synchronizes the threads of a block with a barrier": "counts_who_waits",
+    "uses the result of 'atom.add', which depends on the order of threads": "used_result",
+    "atomic 'cas' by threads of a row": "first_wins",
+    "atomic 'exch' by threads of a row": "exchanges",
+    "different atomic operations on one array": "mixed",
+    "a function that is called": "calls_away",
+    "uses shared memory, which may depend on the block's shape": "tiles",
+    "a row that is left in the middle": "untested_rounds",
+    "a row with another end than a size": "ends_at_zero",
+    "uses 'ld.volatile.global.u32', whose effect depends on the order of threads": "waits_for_ever",
 }
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
@@ -233,8 +282,22 @@ def test_rows_are_shared(module: Module, name: str) -> None:
     assert said == EXPECTED[name]
 
 
+@pytest.mark.parametrize("name", list(SHARED))
+def test_a_shared_row_has_an_index(module: Module, name: str) -> None:
+    kept = [dimension for dimension in prove(module, name).dimensions if dimension.grid_kept]
+    assert [dimension.indexed for dimension in kept] == [True]
+
+
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_nothing_is_proven(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert not any(dimension.grid_kept for dimension in proof.dimensions)
     assert proof.refused is not None or proof.dimensions[0].raw is not None
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_why_a_row_is_not_shared(module: Module, name: str) -> None:
+    refused = judge(module, module.functions[name], "x").refused
+    assert refused is not None
+    (reason,) = [reason for reason, names in REASONS.items() if name in names.split()]
+    assert refused.message.removeprefix("holds a construct that is not analysed: ") == reason

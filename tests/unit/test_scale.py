@@ -8,6 +8,14 @@ from typing import cast
 import pytest
 
 from cutune.fit.count_functions import CountFunctions
+from cutune.fit.feature_columns import feature_columns
+from cutune.fit.fitted_model import (
+    ATOMIC,
+    ATOMIC_REAL,
+    Array,
+    FeatureColumn,
+    in_single_precision,
+)
 from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
 from cutune.fit.measurement.measurement import (
     FEATURES,
@@ -82,6 +90,7 @@ def test_outside_of_loops_one_step_counts() -> None:
 def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
     loads = [load(0, 0, 1)]
     assert steps_that_miss(loads, [16]) == pytest.approx(1)
+    assert steps_that_miss(loads, [32]) == pytest.approx(1)  # no warp misses more than once
     assert steps_that_miss(loads, [16], on_data=True, new_sectors=4) == pytest.approx(0.25)
 
 
@@ -163,6 +172,22 @@ def test_atomic_operations_change_bytes() -> None:
     # Of all blocks, where their number is kept.
     kept = replace(allowed, grid_kept=(True, False, False))
     assert plane(kept).atomic_bytes([0]) == pytest.approx(240 * 4 / 240)
+
+
+@pytest.mark.parametrize(("is_real", "kind"), [(False, ATOMIC), (True, ATOMIC_REAL)])
+def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, kind: str) -> None:
+    memory = (PLANE.memory[0], replace(PLANE.memory[1], real=is_real))
+    kernel = replace(PLANE, compiled=replace(PLANE.compiled, memory=memory))
+    sites = (replace(site(0), array=0), replace(site(0), array=1))
+    launch = Measurement(
+        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), sites
+    )
+    arrays = tuple(Array(number, NOTHING, True, number == 1) for number in range(2))
+    found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launch], []))
+    changed = [column for column in found if column.kind in (ATOMIC, ATOMIC_REAL)]
+    assert changed == [FeatureColumn(kind, 1, 1, in_single_precision([8.0]))]
+    missed = [(column.group, column.array) for column in found if column.kind == "missed"]
+    assert missed == [(0, 0), (1, 1)]
 
 
 def test_work_is_divided_among_warps() -> None:

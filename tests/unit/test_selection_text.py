@@ -10,11 +10,15 @@ import pytest
 
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.emit.emitter import double_text
+from cutune.emit.emitter import Emitter, double_text
+from cutune.emit.routine import emit_rule, printed_extents
 from cutune.emit.selection import Decider, DecisionText, SelectionText, emit_selection
+from cutune.emit.tables import SMALL, Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteKey
 from cutune.models.constants import ASKING_US
+from cutune.models.selection.registry import DEFAULT
+from cutune.models.selection.registry import MODELS as JUDGES
 from cutune.models.selection.variants import worthwhile
 from tests.emitted_programs import MODELS, SMALLER
 
@@ -140,6 +144,8 @@ def test_instances_of_a_template_are_told_apart_at_their_site() -> None:
     )
     assert f"if ({one}) return cutune_select_k(asked_, list_);" in found.text
     assert f"if ({other}) return cutune_select_k_2(asked_, list_);" in found.text
+    head = "(\n    const cutune_request *asked_, cutune_shortlist *list_)\n{"
+    assert f"static inline cutune_configuration cutune_select_instance_0{head}" in found.text
     read = "cutune_select_k_arguments | cutune_select_k_2_arguments"
     assert f"cutune_select_instance_0_arguments = {read} }}" in found.text
 
@@ -209,3 +215,43 @@ def test_devices_on_which_no_variant_is_worthwhile_decide_among_blocks_alone() -
     found = emit_selection([replace(alone, variants=(slower,))], [H200, SMALLER])
     assert dict(found.variants) == {"add": set()}
     assert "cutune_prefer(" not in found.text
+
+
+def test_devices_with_other_candidates_have_routines_of_their_own() -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    small = replace(SMALLER, limits=replace(SMALLER.limits, threads_per_block=256))
+    devices = (H200, small, SMALLER)
+    text = emit_selection([replace(alone, variants=(variant,))], devices).text
+    defined = re.findall(r"^static inline \w+ cutune_decide_(\w+)\(", text, re.MULTILINE)
+    both = ["add_plain", "add_plain_on_1", "add_restrict", "add_restrict_on_1"]
+    assert sorted(defined) == ["add", "add_on_1", *both]
+    ((_, one),) = re.findall(r"(case 1): return (.*);", text)
+    assert one == "cutune_decide_add_on_1(asked_, list_, device_)"
+    assert "case 0: case 2: return cutune_decide_add(asked_, list_, device_);" in text
+    own = written(text[text.index("cutune_decide_add_on_1(") :])
+    assert own.index("cutune_decide_add_restrict_on_1(") < own.index(
+        "cutune_decide_add_plain_on_1("
+    )
+
+
+@pytest.mark.parametrize(
+    ("rank", "bound_rank", "c_type"),
+    [
+        (SMALL - 1, SMALL - 1, "char"),
+        (SMALL, SMALL - 1, "unsigned short"),
+        (SMALL - 1, SMALL, "unsigned short"),
+    ],
+)
+def test_many_candidates_have_longer_numbers(rank: int, bound_rank: int, c_type: str) -> None:
+    (model,) = MODELS
+    rule = JUDGES[DEFAULT].rule(model, H200)
+    others = (0,) * (len(rule.ranks) - 1)
+    rule = replace(rule, ranks=(rank, *others), bound_ranks=(bound_rank, *others))
+    emit = Emitter()
+    emit_rule(emit, rule, ['"add"', '"threads"', "3u", "0u"], Tables())
+    assert f"static const cutune_candidates<{c_type}> cutune_all = {{" in str(emit)
+
+
+def test_it_is_said_what_extents_count() -> None:
+    assert printed_extents((False, False, False)) == '"threads"'
+    assert printed_extents((False, True, False)) == '"blocks or threads"'

@@ -109,7 +109,7 @@ def exponents_up_to(
     """Monomials of bounded total degree, no variable higher than its distinct samples determine."""
     width = len(points[0])
     levels = [len({points[s][v] for s in used}) - 1 for v in range(width)]
-    ranges = [range(min(degree, level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]
+    ranges = [range(min(level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]
     return sorted((e for e in product(*ranges) if sum(e) <= degree), key=lambda e: (sum(e), e))
 
 

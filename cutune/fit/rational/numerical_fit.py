@@ -12,6 +12,7 @@ the problems stated there:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -52,25 +53,16 @@ def fit_numerical(
     held_out = order[-max(1, len(order) // 4) :]
     used = order[: -len(held_out)]
     scale = sizes.max(axis=0)
-    best: RationalFunction | None = None
+    # Where nothing fits, the mean.
+    mean = Fraction(float(targets.mean())).limit_denominator(10**6)
+    best = replace(constant_function(variables, mean), exact=False, held_out_error=float("inf"))
     for top, bottom in NUMERICAL_DEGREES:
         candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
         # A higher degree must be 10 % better, so that it is not chosen by chance.
-        if candidate and (
-            best is None or candidate.held_out_error < 0.9 * best.held_out_error - 1e-12
-        ):
+        if candidate and candidate.held_out_error < 0.9 * best.held_out_error - 1e-12:
             best = candidate
-        if best and best.held_out_error <= GOOD_ENOUGH:
+        if best.held_out_error <= GOOD_ENOUGH:
             break
-    if best is None:
-        mean = Fraction(float(targets.mean())).limit_denominator(10**6)
-        return RationalFunction(
-            constant_function(variables, mean).numerator,
-            constant_function(variables, 1).numerator,
-            False,
-            float("inf"),
-            float("inf"),
-        )
     return best
 
 

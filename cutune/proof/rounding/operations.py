@@ -169,10 +169,8 @@ class Operations:
         if one.opcode not in _LOADS:
             found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
             found = found.union(*map(self._of, one.operands[1:]))
-        elif "param" not in one.modifiers:
-            found = self._made[place] | {place} if place else set()
         else:
-            found = set()
+            found = self._made[place] | {place} if place else set()
         written = [name for name in results(one) if name in self.function.registers]
         for part, name in enumerate(written):
             is_parameter = one.opcode in _LOADS and "param" in one.modifiers

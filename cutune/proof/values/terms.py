@@ -138,7 +138,9 @@ class Atoms:
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
 
     def properties(self, atom: Atom) -> AtomProperties:
-        """What is known of an atom."""
+        """What is known of an atom. With the name of a value comes what is known of it."""
+        if atom.kind == OPAQUE:
+            return self._properties[atom]
         return self._properties.get(atom) or _builtin_facts(atom) or NOTHING
 
     def operation(self, atom: Atom) -> AtomOperation | None:
