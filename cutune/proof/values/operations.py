@@ -24,6 +24,7 @@ from cutune.frontend.values.polynomial import (
 )
 from cutune.proof.values.intervals import (
     bits_of,
+    held_of,
     hull,
     reduced,
     shifted_right,
@@ -223,6 +224,7 @@ class Operations:
         operands = tuple(self._read_all(instruction, read))
         properties = self._joined(instruction, read)
         if _is_integer(instruction):
+            operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
             if interval.low is not None and interval.low == interval.high:
                 return IntegerPolynomial.constant(interval.low)
@@ -247,7 +249,9 @@ class Operations:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
         whole = whole_of(kind)
         known = [value for value in operands if isinstance(value, IntegerPolynomial)]
-        ranges = [within(self.atoms.interval(value), whole) for value in known]
+        # Read without a sign, what may be below 0 may be a large number.
+        held = held_of(kind)
+        ranges = [within(self.atoms.interval(value), held) for value in known]
         constants = [value.literal for value in known]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
@@ -429,6 +433,15 @@ def parts(operand: str) -> list[str]:
 
 def _is_integer(instruction: Instruction) -> bool:
     return bool(instruction.modifiers) and instruction.modifiers[-1] in _INTEGERS
+
+
+def _as_read(value: Value, kind: str) -> Value:
+    """A number that the code names, as instructions of this type read it: 4294967293 may be -3."""
+    number = value.literal if isinstance(value, IntegerPolynomial) else None
+    if number is None or kind[0] == "b":
+        return value
+    low = 0 if kind[0] == "u" else -(1 << (bits_of(kind) - 1))
+    return IntegerPolynomial.constant((number - low) % (1 << bits_of(kind)) + low)
 
 
 def _shifted(values: list[IntegerPolynomial], bits: int) -> IntegerPolynomial | None:
