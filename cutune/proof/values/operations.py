@@ -48,6 +48,7 @@ from cutune.proof.values.terms import (
     AtomProperties,
     Atoms,
     Interval,
+    as_read,
     linear,
     modulo,
 )
@@ -224,7 +225,7 @@ class Operations:
         operands = tuple(self._read_all(instruction, read))
         properties = self._joined(instruction, read)
         if _is_integer(instruction):
-            operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
+            operands = tuple(as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
             if interval.low is not None and interval.low == interval.high:
                 return IntegerPolynomial.constant(interval.low)
@@ -433,15 +434,6 @@ def parts(operand: str) -> list[str]:
 
 def _is_integer(instruction: Instruction) -> bool:
     return bool(instruction.modifiers) and instruction.modifiers[-1] in _INTEGERS
-
-
-def _as_read(value: Value, kind: str) -> Value:
-    """A number that the code names, as instructions of this type read it: 4294967293 may be -3."""
-    number = value.literal if isinstance(value, IntegerPolynomial) else None
-    if number is None or kind[0] == "b":
-        return value
-    low = 0 if kind[0] == "u" else -(1 << (bits_of(kind) - 1))
-    return IntegerPolynomial.constant((number - low) % (1 << bits_of(kind)) + low)
 
 
 def _shifted(values: list[IntegerPolynomial], bits: int) -> IntegerPolynomial | None:
