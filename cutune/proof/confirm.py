@@ -45,6 +45,8 @@ _MOST_STEPS = 9
 #: Instead of a place within a parameter.
 _WHOLE = -1
 _POINTER_BYTES = 8
+#: From so many bits on, numbers are those of their type where they fit into 31 bits.
+_LONG_BITS = 32
 #: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
 _MOST_ASKED = 16
 Pairs = tuple[tuple[int, int], ...]
@@ -122,7 +124,25 @@ def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -
     for one in members:
         if proof.parameters[one.argument] == one.bytes:
             names |= one.names
-    return names
+    types = {one.name: one.type for one in (*kernel.parameters, *kernel.members)}
+    return {
+        place: name
+        for place, name in names.items()
+        if _is_its_number(place.rpartition(":")[2], types.get(name, ""))
+    }
+
+
+def _is_its_number(kind: str, type_text: str) -> bool:
+    """Does a load of this kind give the number that the parameter is?
+
+    Of a `short` that is read without a sign, it is only where that is not negative. So it is asked
+    of types that are not known (`_fits` in `cutune/rewrite/site_table.py`).
+    """
+    if int(kind[1:]) >= _LONG_BITS:
+        return True
+    integer = integer_type(type_text.split())
+    is_signed = integer is not None and integer.signed
+    return is_signed == (kind[0] != "u")
 
 
 @dataclass(frozen=True)

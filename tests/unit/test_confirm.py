@@ -328,11 +328,15 @@ def test_pointers_in_structures_come_behind_the_arguments() -> None:
 
 
 def test_parameters_have_names_by_their_size() -> None:
-    # A short one is read as any of the kinds.
+    # Of a short one it is told how it is read.
     short = proof(below(of("0:0:s16")), parameters=(2, 4, 8, 8))
     assert x_of(judged(kernel(), short)).guard == "n"
     longer = proof(below(of("0:0:b32")), parameters=(8, 4, 8, 8))
     assert x_of(judged(kernel(NOT_FOLLOWED), longer)).guard is None
+    # A number with a sign that is read without one is another number, and the other way round.
+    for place, guard in (("0:0:u16", None), ("1:0:u16", "m"), ("1:0:s16", None)):
+        other_kind = proof(below(of(place)), parameters=(2, 2, 8, 8))
+        assert x_of(judged(kernel(NOT_FOLLOWED), other_kind)).guard == guard
     # Nothing is known where there are others than the source lists.
     other = proof(below(N), parameters=(4, 4, 8))
     assert x_of(judged(kernel(NOT_FOLLOWED), other)).guard is None

@@ -7,7 +7,15 @@ from itertools import product
 
 import pytest
 
-from cutune.proof.values.intervals import bits_of, hull, reduced, shifted_right, whole_of, within
+from cutune.proof.values.intervals import (
+    bits_of,
+    held_of,
+    hull,
+    reduced,
+    shifted_right,
+    whole_of,
+    within,
+)
 from cutune.proof.values.terms import Interval
 
 ENDS = (-9, -4, -1, 0, 1, 3, 8, 13)
@@ -37,6 +45,12 @@ def tightest(values: list[int]) -> Interval:
 def test_what_a_register_holds(kind: str, bits: int, low: int, high: int) -> None:
     assert bits_of(kind) == bits
     assert whole_of(kind) == Interval(low, high)
+
+
+def test_what_is_read_without_a_sign_is_not_negative() -> None:
+    assert held_of("u32") == Interval(0, (1 << 32) - 1)
+    assert held_of("s32") == whole_of("s32")
+    assert within(Interval(-1, 9), held_of("u16")) == Interval(0, (1 << 16) - 1)
 
 
 def test_what_may_wrap_may_be_anything() -> None:

@@ -62,6 +62,7 @@ class Ranges:
     _facts: dict[Known, Facts] = field(default_factory=dict)
     _rounds: dict[int, list[Bound]] = field(default_factory=dict)
     _answers: dict[tuple[IntegerPolynomial, Known], Asked | None] = field(default_factory=dict)
+    _ranks: dict[tuple[Atom, int], tuple[int, int, int, str]] = field(default_factory=dict)
     _steps: int = 0
     _steps_in_all: int = 0
 
@@ -183,6 +184,11 @@ class Ranges:
 
     def _rank(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
         """Atoms are replaced in this order, from the last on: by what was there before them."""
+        if (atom, depth) not in self._ranks:
+            self._ranks[atom, depth] = self._new_rank(atom, depth)
+        return self._ranks[atom, depth]
+
+    def _new_rank(self, atom: Atom, depth: int) -> tuple[int, int, int, str]:
         if atom.kind == PARAMETER:
             return 0, 0, 0, atom.name
         if atom.kind == IDENTITY:
@@ -194,12 +200,8 @@ class Ranges:
         operation = self.walk.atoms.operation(atom)
         if operation is None or depth == 0:
             return 3, 0, 0, atom.name
-        inner = [
-            self._rank(one, depth - 1)
-            for operand in operation.operands
-            if isinstance(operand, IntegerPolynomial)
-            for one in operand.atoms
-        ]
+        operands = (o for o in operation.operands if isinstance(o, IntegerPolynomial))
+        inner = [self._rank(one, depth - 1) for operand in operands for one in operand.atoms]
         kind, block, order, _ = max(inner, default=(1, 0, 0, ""))
         return max(kind, 1), block, order + 1, atom.name
 

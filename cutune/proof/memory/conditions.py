@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cutune.frontend.values.polynomial import (
     ONE,
@@ -30,6 +31,7 @@ class Spread:
     dimension: int
 
 
+@lru_cache(maxsize=4096)
 def can_hold(spread: Spread) -> bool:
     """Is it not known to fail wherever sizes are at least 1, and there are several threads in x?
 

@@ -17,6 +17,7 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import Atoms
 
@@ -24,6 +25,8 @@ from cutune.proof.values.terms import Atoms
 ID_BITS = 32
 #: Constants beyond it are not added to unsigned indices.
 _FAR = 1 << 30
+#: The largest number of 32 bits.
+LARGEST_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,14 @@ class AccessPlace:
     """An access as base + offset; no base where it is not known.
 
     `unsigned`: the parts of the offset that are right only where they are less than 2^32.
+    `factors`: those of them that something else than a number is multiplied by.
     """
 
     access: MemoryAccess
     base: Atom | None
     offset: IntegerPolynomial
     unsigned: tuple[IntegerPolynomial, ...] = ()
+    factors: tuple[IntegerPolynomial, ...] = ()
 
 
 def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
@@ -44,41 +49,72 @@ def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     if access.address is None:
         return AccessPlace(access, None, ZERO)
     unsigned: list[IntegerPolynomial] = []
+    factors: list[IntegerPolynomial] = []
     try:
-        address = _loose(access.address, atoms, unsigned)
+        address = _loose(access.address, atoms, unsigned, factors)
     except TooLarge:
         return AccessPlace(access, None, ZERO)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
     if len(bases) != 1:
         return AccessPlace(access, None, ZERO)
     offset = address - IntegerPolynomial.of({(bases[0],): 1})
-    return AccessPlace(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
+    told = tuple(dict.fromkeys(unsigned)), tuple(dict.fromkeys(factors))
+    return AccessPlace(access, bases[0], offset, *told)
 
 
 def _loose(
-    value: IntegerPolynomial, atoms: Atoms, unsigned: list[IntegerPolynomial]
+    value: IntegerPolynomial,
+    atoms: Atoms,
+    unsigned: list[IntegerPolynomial],
+    factors: list[IntegerPolynomial],
 ) -> IntegerPolynomial:
     """The same with extended numbers taken as what they extend."""
     result = ZERO
     for monomial, coefficient in value.terms:
         product = IntegerPolynomial.constant(coefficient)
         for atom in monomial:
-            product = product * _inner(atom, atoms, unsigned)
+            before = len(unsigned)
+            product = product * _inner(atom, atoms, unsigned, factors)
+            factors += unsigned[before:] if len(monomial) > 1 else []
         result = result + product
     return result
 
 
-def _inner(atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial]) -> IntegerPolynomial:
+def _inner(
+    atom: Atom,
+    atoms: Atoms,
+    unsigned: list[IntegerPolynomial],
+    factors: list[IntegerPolynomial],
+) -> IntegerPolynomial:
     operation = atoms.operation(atom) if atom.kind == OPAQUE else None
     if operation is not None and operation.name in ("s32", "u32"):
         operand = operation.operands[0]
         assert isinstance(operand, IntegerPolynomial), "numbers are extended"
-        value = _loose(operand, atoms, unsigned)
+        value = _loose(operand, atoms, unsigned, factors)
         # Numbers with a sign do not overflow; others may wrap around in any program.
         if operation.name == "u32":
             unsigned.append(value)
         return value
     return IntegerPolynomial.of({(atom,): 1})
+
+
+def exact_factors(place: AccessPlace) -> Asked:
+    """What to ask so that unsigned products of parameters, which ids are multiplied by, are exact.
+
+    In `j * (size_t)(w * h)` the step is what the register holds, which may be 0.
+    """
+    sizes = [
+        value
+        for value in place.factors
+        if value.literal is None and all(atom.kind == PARAMETER for atom in value.atoms)
+    ]
+    ends = (LARGEST_UNSIGNED - value for value in sizes if not _is_one_parameter(value))
+    return Asked(frozenset((*sizes, *ends)))
+
+
+def _is_one_parameter(value: IntegerPolynomial) -> bool:
+    """Is it a parameter as it is? It fits where it is not negative."""
+    return len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1
 
 
 def wrap_together(

@@ -31,15 +31,18 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.strides import element_limits, elements_of
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
-from cutune.proof.memory.one_place import AccessPlace, common_width, size_of
+from cutune.proof.memory.one_place import (
+    LARGEST_UNSIGNED,
+    AccessPlace,
+    common_width,
+    size_of,
+)
 from cutune.proof.values.digits import Digit, DigitReader, InDigits
 from cutune.proof.values.inequalities import NOTHING_ASKED, Asked
 from cutune.proof.values.terms import Atoms
 
 #: Orders of more digits are not tried.
 _MOST_DIGITS = 5
-#: The largest number of 32 bits.
-_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
 
 
 @dataclass(frozen=True)
@@ -279,7 +282,7 @@ def _fits(value: InDigits | None, ends: _Ends) -> Asked | None:
             return None
         # digit <= end / divisor: all is multiplied by the divisor.
         most, scale = most * digit.divisor + scale * digit.step * end, scale * digit.divisor
-    not_negative.append(_UNSIGNED * scale - most)
+    not_negative.append(LARGEST_UNSIGNED * scale - most)
     if any((one.literal or 0) < 0 for one in not_negative):
         return None
     return Asked(frozenset(one for one in not_negative if one.literal is None))

@@ -30,6 +30,7 @@ from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
     common_width,
+    exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
@@ -295,6 +296,7 @@ class _ThreadMeetings:
                     needed.append((step, "xyz".index(ids[0].name)))
         for step, dimension in needed:
             self._need(_INDICES, step, dimension)
+        self.found.ask(exact_factors(place))
         return True
 
     def _two_bases(self, first: AccessPlace, second: AccessPlace) -> None:

@@ -15,7 +15,13 @@ from typing import NoReturn
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, IntegerPolynomial
 from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap, wrap_together
+from cutune.proof.memory.one_place import (
+    AccessPlace,
+    exact_factors,
+    is_multiple,
+    never_overlap,
+    wrap_together,
+)
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
@@ -171,6 +177,7 @@ class _ElementMeetings:
             step, rest = split
             if step.literal not in (-1, 0, 1) or not self._is_steady(rest):
                 return False
+        self.found.ask(exact_factors(place))
         return True
 
     def _is_steady(self, value: IntegerPolynomial) -> bool:

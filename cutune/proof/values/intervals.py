@@ -11,8 +11,14 @@ def bits_of(kind: str) -> int:
     return 8 * TYPE_BYTES[kind]
 
 
+def held_of(kind: str) -> Interval:
+    """All numbers that an instruction of this type reads in a register."""
+    bits = bits_of(kind)
+    return Interval(0, (1 << bits) - 1) if kind[0] == "u" else whole_of(kind)
+
+
 def whole_of(kind: str) -> Interval:
-    """All numbers that a register of this type holds."""
+    """All numbers that stand for what a register of this type holds, whoever reads it."""
     bits = bits_of(kind)
     return Interval(-(1 << (bits - 1)), (1 << (bits if kind[0] == "u" else bits - 1)) - 1)
 

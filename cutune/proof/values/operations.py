@@ -24,6 +24,7 @@ from cutune.frontend.values.polynomial import (
 )
 from cutune.proof.values.intervals import (
     bits_of,
+    held_of,
     hull,
     reduced,
     shifted_right,
@@ -47,6 +48,7 @@ from cutune.proof.values.terms import (
     AtomProperties,
     Atoms,
     Interval,
+    as_read,
     linear,
     modulo,
 )
@@ -223,6 +225,7 @@ class Operations:
         operands = tuple(self._read_all(instruction, read))
         properties = self._joined(instruction, read)
         if _is_integer(instruction):
+            operands = tuple(as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
             if interval.low is not None and interval.low == interval.high:
                 return IntegerPolynomial.constant(interval.low)
@@ -247,7 +250,9 @@ class Operations:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
         whole = whole_of(kind)
         known = [value for value in operands if isinstance(value, IntegerPolynomial)]
-        ranges = [within(self.atoms.interval(value), whole) for value in known]
+        # Read without a sign, what may be below 0 may be a large number.
+        held = held_of(kind)
+        ranges = [within(self.atoms.interval(value), held) for value in known]
         constants = [value.literal for value in known]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cutune.emulator.ptx.types import integer
 from cutune.frontend.values.polynomial import (
@@ -37,6 +37,7 @@ from cutune.frontend.values.polynomial import (
 
 #: Threads per dimension of a launch that may be changed.
 MOST_THREADS = 1 << 30
+_Operand = TypeVar("_Operand")
 _NONE: frozenset[str] = frozenset()
 _NO_LOOPS: frozenset[int] = frozenset()
 RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
@@ -256,6 +257,16 @@ def modulo(value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
     return IntegerPolynomial.of({m: (c + half) % whole - half for m, c in value.terms})
 
 
+def as_read(value: _Operand, kind: str) -> _Operand | IntegerPolynomial:
+    """A number that the code names, as instructions of this type read it: 4294967293 may be -3."""
+    number = value.literal if isinstance(value, IntegerPolynomial) else None
+    if number is None or kind[0] == "b":
+        return value
+    bits = int(kind[1:])
+    low = 0 if kind[0] == "u" else -(1 << (bits - 1))
+    return IntegerPolynomial.constant((number - low) % (1 << bits) + low)
+
+
 def literal(text: str) -> IntegerPolynomial:
     """A number; one with a point is known by its text."""
     if text == "WARP_SZ":
@@ -282,6 +293,7 @@ __all__ = [
     "Atoms",
     "Interval",
     "TooLarge",
+    "as_read",
     "linear",
     "modulo",
 ]
