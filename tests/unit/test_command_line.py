@@ -93,7 +93,7 @@ def test_the_help_of_the_command_has_every_verb(monkeypatch: pytest.MonkeyPatch)
         (
             "tune -- ccache nvcc -forward-unknown-to-host-compiler -Wall -x cu -c a.cu",
             "a.cu",
-            "-forward-unknown-to-host-compiler -Wall",
+            "-forward-unknown-to-host-compiler -Wall --x=cu",
         ),
     ],
 )

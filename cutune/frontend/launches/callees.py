@@ -22,14 +22,15 @@ from cutune.frontend.unit.unit import Unit, split_commas
 
 #: Functions of <math.h> that are templates, too, at file scope: beside one of them the address of a
 #: kernel deduces nothing (C++ [temp.deduct.call]); the arguments of a launch choose as ever.
-_MATHEMATICAL = """
+_MATHEMATICAL_NAMES = """
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2
     expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater
     isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered ldexp
     lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter
     nexttoward pow remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh
     tgamma trunc
-""".split()
+"""
+_MATHEMATICAL = frozenset(_MATHEMATICAL_NAMES.split())
 
 
 @dataclass(frozen=True)
