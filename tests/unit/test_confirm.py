@@ -162,9 +162,9 @@ def test_strides_have_no_guard() -> None:
     assert (by_code.grid_stride, by_code.guard) == (True, None)
 
 
-def test_a_source_without_a_guard_has_none() -> None:
+def test_a_source_without_a_guard_has_that_of_the_compiled_code() -> None:
     found = x_of(judged(kernel(LINE.replace("if (i < n) ", "")), proof(below(N))))
-    assert (found.guard, found.impurity) == (None, None)
+    assert (found.guard, found.impurity) == ("n", None)
 
 
 # Which of both decides.
