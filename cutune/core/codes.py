@@ -429,7 +429,8 @@ class Code(Enum):
         421,
         ERROR,
         "no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try"
-        " whether the configurations run: --on emulated",
+        " whether the configurations run: cutune collect (in place of tune), or bat, with --on "
+        "emulated",
     )
     NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
     NOT_SWEPT = (
@@ -462,7 +463,7 @@ class Code(Enum):
         440,
         ERROR,
         "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again, by "
-        "cutune nvcc with CUTUNE_MODE=tuned,emulated, by nvcc with: NVCC_APPEND_FLAGS='{flags}'",
+        "cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'",
     )
     NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
     NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")

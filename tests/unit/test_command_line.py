@@ -44,6 +44,24 @@ def test_what_is_not_known_is_one_message(
     assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
 
 
+@pytest.mark.parametrize(
+    ("line", "verbs"),
+    [
+        (
+            "tune app.cu --on emulated",
+            "; it is one of cutune collect, cutune verify, cutune shake, cutune bat [CT025]",
+        ),
+        ("inspect app.cu --seeds 3", "; it is one of cutune shake [CT025]"),
+    ],
+)
+def test_an_option_of_another_verb_is_known_as_such(
+    line: str, verbs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(shlex.split(line))
+    assert verbs in capsys.readouterr().err
+
+
 def test_a_name_is_meant_where_it_is_close() -> None:
     assert known_names("gem", ["gemm", "syrk", "gemm"]) == "gemm, syrk; did you mean 'gemm'?"
     assert known_names("GEMM_", ["gemm"]) == "gemm; did you mean 'gemm'?"
