@@ -839,6 +839,12 @@ class Code(Enum):
         "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
         "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
+    LINKED_UNTUNED = (
+        715,
+        NOTE,
+        "nothing of '{name}' was tuned yet, so its launches stay as they are; tune it once: cutune "
+        "tune --make 'make' --clean 'make clean' --run '{run} …' (cutune help projects)",
+    )
     FRONT_END_FAILED = (
         708,
         WARNING,
