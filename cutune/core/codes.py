@@ -462,8 +462,9 @@ class Code(Enum):
     STATIC_CUDART = (
         440,
         ERROR,
-        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, "
-        "by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'",
+        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it "
+        "again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: "
+        "NVCC_APPEND_FLAGS='{flags}'",
     )
     NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
     NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")
