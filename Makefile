@@ -10,9 +10,10 @@ help: ## list the targets
 
 # What the demonstration needs, which is less than developers do.
 $(VENV)/.usable: pyproject.toml
-	@echo 'installing cutune, and what it needs, in $(VENV): takes a minute or two'
+	@echo 'installing cutune, and what it needs, in $(VENV)'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
+	@echo 'compiling the emulated device, once for this machine'
 	@$(BIN)/python -m cutune doctor --quiet --install-toolkit
 	@touch $@
 

@@ -20,7 +20,8 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
-            raise AttributeError(f"module 'cutune' has no attribute '{name}'")
+            there = ", ".join(one for one in __all__ if one[0] != "_")
+            raise AttributeError(f"module 'cutune' has no attribute '{name}'; it has {there}")
         from importlib import import_module  # noqa: PLC0415
 
         place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.python.calls"

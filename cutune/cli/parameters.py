@@ -109,11 +109,10 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
     from cutune.stages.stages import emit
     from cutune.tunables.method_names import LIMIT_PERCENT
 
-    if len(options.files) != 1 or options.json:
-        parser().error(
-            "tune: --tunables takes one FILE, also with --make: the one that has the pragmas; and "
-            "no --json"
-        )
+    if options.json:
+        parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")
+    if len(options.files) != 1:
+        parser().error("tune: --tunables takes one FILE, also with --make: that with the pragmas")
     session, workspace, devices = session_of(options), workspace_of(options), devices_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
     target = target_of(programs[0])

@@ -27,8 +27,10 @@ def run(options: argparse.Namespace) -> int:
         limit=options.limit,
     )
     program, *arguments = options.program
+    if arguments[:1] == ["--"]:  # as behind other launchers
+        arguments = arguments[1:]
     if not program.endswith(".cu"):
-        return run_binary(options.program)
+        return run_binary([program, *arguments])
     with temporary_folder() as folder:
         binary = session_of(options).build_emulated(program, Path(folder))
         return run_binary([str(binary), *arguments])

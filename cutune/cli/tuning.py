@@ -344,6 +344,13 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
     return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
+def _said_of_build(command: str) -> str:
+    """That it is tuned, and how it stays so where the command is plain `make`."""
+    is_plain = command.split(maxsplit=1)[0] in ("make", "gmake") and "NVCC=" not in command
+    keep = f'; from now on: {command} NVCC="cutune nvcc"' if is_plain else ""
+    return f"tuned build: what '{command}' has made{keep}"
+
+
 def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
@@ -366,7 +373,8 @@ def _tune_project(options: argparse.Namespace) -> int:
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches, kept = noted_launches(workspace), choices.kept
-    Shown(choices, _summary(launches, models, kept, said), []).show(options.json)
+    built = _said_of_build(options.make) if models else ""
+    Shown(choices, _summary(launches, models, kept, said), [], built).show(options.json)
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

@@ -435,7 +435,8 @@ class Code(Enum):
         421,
         ERROR,
         "no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try"
-        " whether the configurations run: --on emulated",
+        " whether the configurations run: cutune collect (in place of tune), or bat, with --on "
+        "emulated",
     )
     NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
     NOT_SWEPT = (
@@ -467,8 +468,9 @@ class Code(Enum):
     STATIC_CUDART = (
         440,
         ERROR,
-        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again, by "
-        "cutune nvcc with CUTUNE_MODE=tuned,emulated, by nvcc with: NVCC_APPEND_FLAGS='{flags}'",
+        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it "
+        "again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: "
+        "NVCC_APPEND_FLAGS='{flags}'",
     )
     NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
     NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")
@@ -843,6 +845,12 @@ class Code(Enum):
         ERROR,
         "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
         "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
+    )
+    LINKED_UNTUNED = (
+        715,
+        NOTE,
+        "nothing of '{name}' was tuned yet, so its launches stay as they are; tune it once: cutune "
+        "tune --make 'make' --clean 'make clean' --run '{run} …' (cutune help projects)",
     )
     FRONT_END_FAILED = (
         708,

@@ -551,6 +551,8 @@ MEANINGS: dict[Code, str] = {
     "cutune out.",
     Code.BUILD_COMMAND_FAILED: "The command's own messages stand above. `--make` is run by the "
     "shell in the current folder.",
+    Code.LINKED_UNTUNED: "`cutune nvcc` compiles with the models that `cutune tune` has made; "
+    "without any it is nvcc. Said on a terminal only, when a program is linked.",
     Code.NOTHING_COMPILED: "While the build runs, the first nvcc on PATH is cutune. A build "
     "system that names its compiler by another path has to be given `cutune nvcc`.",
     Code.NO_LAUNCH_COMPILED: "A launch is tuned where the program makes it. Sources that were up "

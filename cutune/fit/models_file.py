@@ -41,7 +41,7 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 
 SCHEMA = "cutune-models-7"
-COMMAND = "cutune tune FILE (or its step cutune fit)"
+COMMAND = "cutune tune FILE, or of a project cutune tune --make (or its step cutune fit)"
 
 
 def write_models(path: Path, models: Sequence[FittedModel]) -> None:

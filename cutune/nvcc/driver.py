@@ -37,6 +37,9 @@ from cutune.nvcc.settings import (
 from cutune.nvcc.unit_key import LENDS, UNITS, unit_key
 from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
 
+#: What stands in a source or an object that launches kernels, and in one that was tuned.
+_LAUNCHES, _TUNED = (b"<<<", b"cudaLaunchKernel"), b"cutune_select_"
+
 
 def main_nvcc(arguments: Sequence[str]) -> int:
     """Run nvcc; only returns where this process does not become nvcc."""
@@ -69,10 +72,34 @@ def main_nvcc(arguments: Sequence[str]) -> int:
         words, environment.get("NVCC_PREPEND_FLAGS", ""), environment.get("NVCC_APPEND_FLAGS", "")
     )
     if passes_on or not something_to_do(command, settings):
+        if not passes_on and settings.modes == {TUNED} and sys.stderr.isatty():
+            _say_whether_untuned(command, settings)
         return run_instead(launcher, words)
     from cutune.nvcc.rewriting import compile_rewritten
 
     return compile_rewritten(launcher, command, settings)
+
+
+def _say_whether_untuned(command: Command, settings: Settings) -> None:
+    """To a person alone: what configures or compares builds reads each line of a compiler."""
+    if not links_untuned(command, settings.workspace):
+        return
+    from cutune.core.codes import Code
+    from cutune.core.diagnostics import Diagnostic
+
+    name = command.outputs()[0]
+    run = name if name.startswith(("/", "./", "../")) else f"./{name}"
+    print(Diagnostic.at(Code.LINKED_UNTUNED, None, name=name, run=run).render(), file=sys.stderr)
+
+
+def links_untuned(command: Command, workspace: str | None) -> bool:
+    """Does it link launches, none of which chooses its block, where nothing was ever tuned?"""
+    paths = [item.value for item in command.inputs]
+    if not command.links or any(workspaces_of(path, workspace) for path in paths):
+        return False
+    parts = [_content(path) for path in paths if path.endswith((".cu", ".o", ".obj"))]
+    launches = any(word in part for part in parts for word in _LAUNCHES)
+    return launches and not any(_TUNED in part for part in parts)
 
 
 def something_to_do(command: Command, settings: Settings) -> bool:
@@ -90,12 +117,16 @@ def something_to_do(command: Command, settings: Settings) -> bool:
 
 def _may_launch(path: str) -> bool:
     """Holds the file a launch or a kernel, or includes it something that might?"""
+    text = _content(path)
+    return any(word in text for word in (b"<<<", b"include", b"__global__"))
+
+
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            text = file.read()
+            return file.read()
     except OSError:
-        return False  # nvcc says it
-    return any(word in text for word in (b"<<<", b"include", b"__global__"))
+        return b""  # nvcc says it
 
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.analysis.linked import linked
 from cutune.analysis.session import Session
 from cutune.collect.run import RunPlan
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace as Files
 from cutune.device.present import default_device, named_devices, profile_of
 from cutune.device.profile import DeviceProfile
@@ -54,6 +55,25 @@ def _beside(files: Sequence[PathLike]) -> Files:
     return Files(Path(files[0]).parent / FOLDER)
 
 
+def _misused(verb: str, reason: str) -> CutuneError:
+    reason, advice = f"{verb}: {reason}", f"help(cutune.{verb})"
+    return CutuneError(Diagnostic.at(Code.WRONG_USAGE, None, reason=reason, help=advice))
+
+
+def _check_files(verb: str, files: Sequence[PathLike]) -> None:
+    if not files:
+        raise _misused(verb, "name the sources of the program")
+
+
+def _varied(vary: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
+    """A text is a sequence, too, but its letters are no values."""
+    if not isinstance(vary, Mapping) or any(
+        isinstance(values, str) or not isinstance(values, Iterable) for values in vary.values()
+    ):
+        raise _misused("tune", 'vary gives a list to each name, as {"n": [128, 256, 512]}')
+    return {name: [str(one) for one in values] for name, values in vary.items()}
+
+
 def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None) -> Inspection:
     """Which launches of a program may be tuned, and why not the others.
 
@@ -83,6 +103,7 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     >>> [(launch.kernel, launch.line, launch.is_tunable) for launch in found.launches]
     [('add', 12, True)]
     """
+    _check_files("inspect", files)
     session = _session(flags, nvcc)
     programs = session.reported(linked([session.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
@@ -139,11 +160,12 @@ def tune(
     >>> tuned.report.summary.startswith("On an NVIDIA H200, ")
     True
     """
+    _check_files("tune", files)
+    values = _varied(vary or {})
     devices = _devices(device)
     session = _session(flags, nvcc, devices)
     programs = session.load_all([os.fspath(path) for path in files], require_nvcc=True)
     place = Files(Path(workspace)) if workspace is not None else _beside(files)
-    values = {name: [str(one) for one in varied] for name, varied in (vary or {}).items()}
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     targets = _targets(programs, output)
     models, written = stages.tune(session, programs, plan, devices, place, targets)

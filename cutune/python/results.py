@@ -30,6 +30,12 @@ class Inspection:
         """The launches of all programs, with verdict, reason and remedy."""
         return [launch for program in self.programs for launch in program.launches]
 
+    def __repr__(self) -> str:
+        names = ", ".join(program.name for program in self.programs)
+        tunable = sum(launch.is_tunable for launch in self.launches)
+        plural = "" if len(self.launches) == 1 else "es"
+        return f"<{names}: {len(self.launches)} launch{plural}, {tunable} tunable>"
+
     def _repr_html_(self) -> str:
         return part("programs", self.programs)
 

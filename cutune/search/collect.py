@@ -139,8 +139,8 @@ def collect_host(
     """
     with prepared(session, program, template, vary, workspace, sweep, device) as ready:
         ties = _run(ready.trials, ready.places, sweep.search)
-    session.progress("running", 1, 1)
     trials = ready.trials
+    session.progress("running", len(trials.tried), len(trials.tried))
     return CollectedTrials(report(trials), trials.builds.effects(), ties)
 
 

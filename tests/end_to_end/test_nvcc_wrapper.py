@@ -144,6 +144,9 @@ def test_a_project_is_tuned_by_its_own_makefile(
     )
     assert done.returncode == 0, done.stderr
     assert "add_all" in done.stdout
+    assert done.stdout.splitlines()[-1] == (
+        "tuned build: what 'make -j2' has made; from now on: make -j2 NVCC=\"cutune nvcc\""
+    )
     asked = cutune("select", "add_all", "--all-sizes", "10000", cwd=project)
     assert asked.returncode == 0, asked.stderr
     assert asked.stdout.startswith("add_all: variant restrict, block ")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import cutune
+from cutune.core.diagnostics import CutuneError
 from cutune.fit.measurement.sweep import RecordedSweep, write_sweep
 from tests.unit.test_report import RECORDED, with_times
 
@@ -50,14 +51,28 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert "@scope (.cutune)" in shown and "<script" not in shown
     assert repr(made["judgement"]).startswith("<2 launches, mean regret ")
     assert repr(made["choice"]).startswith("<add: ")
+    assert repr(made["found"]) == "<add.cu: 1 launch, 1 tunable>"
 
 
 def test_names_are_loaded_when_they_are_used() -> None:
     code = "import sys, cutune; print('numpy' in sys.modules, cutune.select.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "select"]
-    with pytest.raises(AttributeError, match="no attribute 'tuna'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'tuna'; it has .*, select, tune$"):
         cutune.tuna  # type: ignore[attr-defined] # noqa: B018
+
+
+@pytest.mark.parametrize("vary", ["n=1,2", {"n": "1,2"}, {"n": 128}])
+def test_values_that_are_no_lists_are_one_message(vary: Any) -> None:
+    """The letters of a text would pass as values."""
+    with pytest.raises(CutuneError, match="vary gives a list to each name"):
+        cutune.tune("app.cu", vary=vary)
+
+
+def test_a_call_without_sources_is_one_message() -> None:
+    for call in (cutune.inspect, cutune.tune):
+        with pytest.raises(CutuneError, match=f"{call.__name__}: name the sources"):
+            call()
 
 
 def test_verbs_are_found_by_their_names() -> None:

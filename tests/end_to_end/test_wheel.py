@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
+import cutune
 from cutune.toolchain.nvcc import find_nvcc
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,27 @@ def built(tree: Path, *options: str) -> Path:
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = out.glob("*.whl")
     return wheel
+
+
+def test_a_clone_installed_in_place_is_found_from_the_folder_around_it(tmp_path: Path) -> None:
+    """There `cutune` is a folder, too, which Python would take for a package without files."""
+    clone = tree(tmp_path).rename(tmp_path / "cutune")
+    venv.create(tmp_path / "venv", with_pip=False)
+    site = next((tmp_path / "venv" / "lib").glob("python*")) / "site-packages"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    options = ["--no-deps", "--target", str(site), "--editable", str(clone)]
+    subprocess.run([*pip, "install", *options], check=True)
+    script = "import cutune; print(cutune.__version__)"
+    python = tmp_path / "venv" / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", script],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (cutune.__version__, "")
 
 
 @pytest.mark.nvcc

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.common import asked_of
+from cutune.cli.main import main
 from cutune.cli.options import parse, parser
 from cutune.cli.usage.parser import WIDTH
 from cutune.cli.usage.verbs import VERBS, Verb
@@ -42,6 +43,24 @@ def test_what_is_not_known_is_one_message(
     assert end.value.code == 2
     assert said.startswith("cutune: error: ") and said.endswith(f"[{code}]")
     assert (f"did you mean '{meant}'?" in said) if meant else ("did you mean" not in said)
+
+
+@pytest.mark.parametrize(
+    ("line", "verbs"),
+    [
+        (
+            "tune app.cu --on emulated",
+            "; it is one of cutune collect, cutune verify, cutune shake, cutune bat [CT025]",
+        ),
+        ("inspect app.cu --seeds 3", "; it is one of cutune shake [CT025]"),
+    ],
+)
+def test_an_option_of_another_verb_is_known_as_such(
+    line: str, verbs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(shlex.split(line))
+    assert verbs in capsys.readouterr().err
 
 
 def test_a_name_is_meant_where_it_is_close() -> None:
@@ -167,3 +186,26 @@ def test_the_command_line_of_a_temporary_program_is_shown_as_one_would_type_it(
     assert other.shown == "./../build/app 'a b'"
     (own,) = plan_runs(template, values, here / ".cutune/app.instrumented")
     assert own.shown == "./.cutune/app.instrumented 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("run ./app 100", ["./app", "100"]),
+        ("run ./app -- 100", ["./app", "100"]),
+        ("run ./app -- -- 100", ["./app", "--", "100"]),
+        ("run ./app 100 --", ["./app", "100", "--"]),
+    ],
+)
+def test_words_of_a_program_may_stand_behind_dashes(
+    words: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def ran(command: list[str], **_: object) -> int:
+        asked.append(command)
+        return 0
+
+    monkeypatch.setattr("cutune.emulator.run.main_run", ran)
+    assert main(words.split()) == 0
+    assert asked == [expected]

@@ -230,6 +230,8 @@ def test_wrong_words(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "did you mean 'made'? [CT832]" in capsys.readouterr().err
     assert run("-b", "maid", "-a", "cutune", "--folder", recorded.parent) == 1
     assert "known: none [CT832]" in capsys.readouterr().err
+    assert run("-a", "cutune", "--folder", recorded.with_name("nowhere")) == 1
+    assert "there is no such folder here: name one by --folder [CT832]" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run("--replay", recorded, "--replay", recorded)
     for words in (("-s", "0"), ("-s", "10"), ("-s", "big")):

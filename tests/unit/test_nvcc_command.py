@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shlex
 import stat
 import subprocess
@@ -222,6 +223,48 @@ def test_variants_are_left_out_by_an_option_or_the_environment(
     monkeypatch.setenv("CUTUNE_VARIANTS", "none")
     assert not settings.read_settings([])[0].variants
     assert settings.read_settings(["--cutune-variants=all"])[0].variants
+
+
+def test_a_program_that_was_never_tuned_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.cu").write_text("k<<<1, 32>>>();")
+    Path("host.o").write_bytes(b"\0main\0")
+    Path("app.o").write_bytes(b"\0cudaLaunchKernel\0")
+    Path("tuned.o").write_bytes(b"\0cudaLaunchKernel\0cutune_select_k\0")
+
+    def said(*words: str) -> bool:
+        return driver.links_untuned(Command.parse(words), None)
+
+    assert said("app.cu") and said("-o", "app", "app.o", "host.o")
+    assert not said("-c", "app.cu") and not said("host.o") and not said("missing.o")
+    assert not said("tuned.o", "app.o")
+    assert driver.links_untuned(Command.parse(["app.cu"]), "elsewhere") is False
+    Path(".cutune").mkdir()
+    assert not said("app.cu") and not said("app.o")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_that_is_said_on_a_terminal(tmp_path: Path, is_terminal: bool) -> None:
+    """A stand-in for nvcc, and the two ends of a terminal or of a pipe."""
+    (tmp_path / "app.cu").write_text("k<<<1, 32>>>();")
+    ours, theirs = pty.openpty() if is_terminal else os.pipe()
+    subprocess.run(
+        [sys.executable, "-m", "cutune", "nvcc", "--cutune-nvcc=/bin/true", "app.cu", "-o", "app"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(driver.__file__).parents[2])},
+        stderr=theirs,
+        check=True,
+    )
+    os.close(theirs)
+    try:
+        text = os.read(ours, 4096).decode()
+    except OSError:  # an empty terminal that nobody holds
+        text = ""
+    os.close(ours)
+    assert ("nothing of 'app' was tuned yet" in text) is is_terminal
+    assert ("--run './app …'" in text) is is_terminal
 
 
 def test_nothing_heavy_is_imported() -> None:

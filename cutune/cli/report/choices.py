@@ -130,8 +130,8 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     few = few if left_out else ""
     behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
     console.print(f"microseconds{behind}")
-    kind = "its blocks" if configuration.variant else "blocks"
-    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} within 2 % of the best")
+    kind = f"blocks of {configuration.variant}" if configuration.variant else "blocks"
+    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} are within 2 % of the best")
     same = choice.indistinguishable
     console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
     console.print(configuration.reason)

@@ -85,11 +85,17 @@ class Summary:
 
 @dataclass(frozen=True)
 class Shown:
-    """All that `tune` prints to standard output. `written`: the sources of the tuned program."""
+    """All that `tune` prints to standard output.
+
+    Attributes:
+        written: the sources of the tuned program.
+        built: what is to be said of a project's build.
+    """
 
     choices: ChoiceTable
     summary: Summary
     written: list[str]
+    built: str = ""
 
     def show(self, as_json: bool = False) -> None:
         """Print it."""
@@ -100,6 +106,8 @@ class Shown:
         self.summary.show()
         for path in self.written:
             print(f"tuned program: {path}")
+        if self.built:
+            print(self.built)
 
     def to_json(self) -> dict[str, object]:
         """docs/json.md says what is in it."""

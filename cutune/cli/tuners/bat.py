@@ -192,7 +192,8 @@ def _sweep(options: argparse.Namespace, workspace: Workspace, on_gpu: bool) -> H
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:
-    listed = known_names(name, known)
+    there = "" if Path(folder).is_dir() else "; there is no such folder here: name one by --folder"
+    listed = f"{known_names(name, known)}{there}"
     return CutuneError(
         Diagnostic.at(Code.NO_BENCHMARK, None, kind=kind, name=name, folder=folder, known=listed)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cutune.cli.usage.parser import Parser
 from cutune.cli.usage.pasted import kept_words, nvcc_item, read_pasted, spellings
@@ -28,10 +28,10 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
         whole.error(f"name a verb: {', '.join(verbs)}")
     name, *rest = words
     if name in verbs:
-        return [name, *_Reader(verbs[name], name == RUN).read(rest)]
+        return [name, *_Reader(verbs, name).read(rest)]
     if name.startswith("-"):
         if name not in whole.options:
-            whole.fail(_unknown_option(whole, name, ()))
+            whole.fail(_unknown_option(whole, name, (), verbs))
         return list(words)
     return whole.fail(
         Diagnostic.at(Code.UNKNOWN_VERB, None, name=name, known=known_names(name, verbs))
@@ -41,10 +41,10 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
 class _Reader:
     """Reads the words behind a verb."""
 
-    def __init__(self, parser: Parser, is_run: bool) -> None:
-        self._parser = parser
-        self._is_run = is_run
-        self._compiles = NVCC_FLAG in parser.options
+    def __init__(self, verbs: Mapping[str, Parser], name: str) -> None:
+        self._verbs, self._parser = verbs, verbs[name]
+        self._is_run = name == RUN
+        self._compiles = NVCC_FLAG in self._parser.options
         self._options: list[str] = []
         self._inputs: list[str] = []
 
@@ -142,9 +142,8 @@ class _Reader:
                 )
 
     def _refuse(self, word: str) -> None:
-        self._parser.fail(
-            _unknown_option(self._parser, word, spellings() if self._compiles else ())
-        )
+        others = spellings() if self._compiles else ()
+        self._parser.fail(_unknown_option(self._parser, word, others, self._verbs))
 
 
 def _is_attached(word: str, known: dict[str, argparse.Action]) -> bool:
@@ -153,8 +152,13 @@ def _is_attached(word: str, known: dict[str, argparse.Action]) -> bool:
     return action is not None and action.nargs is None and len(word) > 2 and word[1] != "-"
 
 
-def _unknown_option(parser: Parser, word: str, others: Collection[str]) -> Diagnostic:
+def _unknown_option(
+    parser: Parser, word: str, others: Collection[str], verbs: Mapping[str, Parser]
+) -> Diagnostic:
+    """What was meant is another verb's option of that name, or one with a similar name."""
     name = word.partition("=")[0]
-    nearest = meant(name, parser.options) or meant(name, others)
+    having = [f"cutune {verb}" for verb, own in verbs.items() if name in own.options]
+    nearest = f"; it is one of {', '.join(having)}" if having else ""
+    nearest = nearest or meant(name, parser.options) or meant(name, others)
     further = f", nor has nvcc{nearest}" if others else nearest
     return Diagnostic.at(Code.UNKNOWN_OPTION, None, prog=parser.prog, name=name, further=further)
