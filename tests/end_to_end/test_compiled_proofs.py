@@ -97,7 +97,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     ("name", "guard", "sizes"),
     [
         ("plain", "n", ("n",)),
-        ("grown", None, ("n",)),
+        ("grown", "2 * n", ("n",)),
         ("with_using", "n", ("n",)),
         ("with_lambda", "n", ("n",)),
         ("stepped", "n - 2", ("n",)),
