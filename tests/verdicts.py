@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.entry import EntryProof
@@ -46,3 +47,13 @@ def _text(value: IntegerPolynomial, names: Mapping[str, str]) -> str:
         for monomial, coefficient in value.terms
     }
     return to_c(IntegerPolynomial.of(terms))
+
+
+def value_of(
+    polynomial: IntegerPolynomial, sizes: Mapping[str, int], names: Mapping[str, str]
+) -> int:
+    """The number at some sizes. `names`: those of parameters by their places."""
+    return sum(
+        coefficient * prod(sizes[names[atom.name]] for atom in monomial)
+        for monomial, coefficient in polynomial.terms
+    )

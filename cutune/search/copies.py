@@ -56,7 +56,7 @@ class Project:
         """The current folder, but for a workspace.
 
         Raises:
-            CutuneError: CT848 where it holds too much.
+            CutuneError: CT847 where it holds too much.
         """
         root, own = Path.cwd().resolve(), workspace.resolve()
         # A workspace may hold the project: then only what is written for builds is left out.

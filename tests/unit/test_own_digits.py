@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 import pytest
 
@@ -13,7 +12,7 @@ from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial
 from cutune.proof.entry import EntryProof, prove
 from cutune.proof.memory.conditions import Spread, can_hold
 from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described
+from tests.verdicts import described, value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -204,10 +203,7 @@ def _holds(proof: EntryProof, spread: Spread, sizes: Mapping[str, int]) -> bool:
 
 
 def _value(polynomial: IntegerPolynomial, sizes: Mapping[str, int]) -> int:
-    return sum(
-        coefficient * prod(sizes[NAMES[atom.name]] for atom in monomial)
-        for monomial, coefficient in polynomial.terms
-    )
+    return value_of(polynomial, sizes, NAMES)
 
 
 @pytest.mark.parametrize("name", list(OWN))

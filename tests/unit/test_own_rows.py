@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 import pytest
 
@@ -13,7 +12,7 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.entry import EntryProof, prove
 from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described
+from tests.verdicts import described, value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -200,10 +199,7 @@ def _holds(spread: Spread) -> bool:
 
 
 def _value(polynomial: IntegerPolynomial) -> int:
-    return sum(
-        coefficient * prod(SIZES[NAMES[atom.name]] for atom in monomial)
-        for monomial, coefficient in polynomial.terms
-    )
+    return value_of(polynomial, SIZES, NAMES)
 
 
 @pytest.mark.parametrize("name", list(OWN))

@@ -15,6 +15,7 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.entry import EntryProof, prove
 from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
+from tests.verdicts import value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -159,4 +160,4 @@ def worth(proof: EntryProof, value: IntegerPolynomial, sizes: Numbers) -> int:
     names = {
         f"{index}:0:b{8 * proof.parameters[index]}": name for index, name in enumerate(SIZES, 2)
     }
-    return sum(c * prod(sizes[names[atom.name]] for atom in m) for m, c in value.terms)
+    return value_of(value, sizes, names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 import pytest
 
@@ -12,6 +11,7 @@ from cutune.emulator.ptx.types import Module
 from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.entry import EntryProof, prove
 from cutune.toolchain.nvcc import find_nvcc
+from tests.verdicts import value_of
 
 pytestmark = pytest.mark.nvcc
 
@@ -98,4 +98,4 @@ def _holds(proof: EntryProof, sizes: Mapping[str, int]) -> bool:
 
 def _value(polynomial: IntegerPolynomial, sizes: Mapping[str, int]) -> int:
     names = {f"{index}:0:b32": name for index, name in enumerate(SIZES, 2)}
-    return sum(c * prod(sizes[names[atom.name]] for atom in m) for m, c in polynomial.terms)
+    return value_of(polynomial, sizes, names)

@@ -170,7 +170,7 @@ def exactly(value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomia
     for _ in range(_MAXIMAL_TERMS):
         if value == ZERO:
             return result
-        found = (_term_over(term, leading, factor) for term in reversed(value.terms))
+        found = (term_over(term, leading, factor) for term in reversed(value.terms))
         times = next((one for one in found if one is not None), None)
         if times is None:
             return None
@@ -178,9 +178,10 @@ def exactly(value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomia
     return None
 
 
-def _term_over(
+def term_over(
     term: tuple[Monomial, int], leading: Monomial, factor: int
 ) -> IntegerPolynomial | None:
+    """A term divided by another one; None where something is left over."""
     monomial, coefficient = term
     rest = list(monomial)
     for atom in leading:

@@ -15,6 +15,7 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
     Monomial,
     TooLarge,
+    term_over,
 )
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.inequalities import Asked
@@ -283,15 +284,7 @@ def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
 def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
     """Is each term of the value a multiple of a width of one term?"""
     ((factors, step),) = width.terms
-    for monomial, coefficient in value.terms:
-        rest = list(monomial)
-        for factor in factors:
-            if factor not in rest:
-                return False
-            rest.remove(factor)
-        if coefficient % step:
-            return False
-    return True
+    return all(term_over(term, factors, step) is not None for term in value.terms)
 
 
 def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPolynomial | None:
