@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
+from cutune.frontend.c_names import names_in
 from cutune.frontend.function.members import MOST_ARGUMENTS
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -104,6 +105,12 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
         return None
     known = _Joined(kernel, found).kernel_as_proven()
     return replace(known, unproven=tuple(unproven)) if known.pure_dimensions else None
+
+
+def _guarding(kernel: Kernel) -> set[str]:
+    """The names of which guards are made."""
+    guards = (dimension.guard for dimension in kernel.dimensions)
+    return {name for guard in guards if guard is not None for name in names_in(guard)}
 
 
 def _refused(kernel: Kernel, code: Code, message: str) -> Kernel:
@@ -221,19 +228,22 @@ class _Joined:
         kernel = replace(self.kernel, impurity=None)
         dimensions = [self._dimension(axis, is_followed) for axis in range(3)]
         kernel = replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
-        if not is_followed:
-            kernel = replace(kernel, data_parameters=self._data_parameters())
+        known = () if not is_followed else kernel.data_parameters
+        if not is_followed or not _guarding(kernel) <= {one.name for one in known}:
+            # The text has no sizes of types that an instance of a template alone knows.
+            kernel = replace(kernel, data_parameters=self._data_parameters(known))
         return self._with_meetings(kernel)
 
-    def _data_parameters(self) -> tuple[DataParameter, ...]:
-        """Sizes as the compiled code uses them, the strongest use in any instance."""
+    def _data_parameters(self, known: Sequence[DataParameter]) -> tuple[DataParameter, ...]:
+        """Known sizes, others as the compiled code uses them: the strongest use in any instance."""
         found: dict[str, Role] = {}
         for instance in self.instances:
             for place, role in instance.proof.roles:
                 name = instance.names.get(place)
                 if name:
-                    known = found.get(name, role)
-                    found[name] = min(known, role, key=tuple(Role).index)
+                    used = found.get(name, role)
+                    found[name] = min(used, role, key=tuple(Role).index)
+        found |= {one.name: one.role for one in known}
         order = (name for name in self.kernel.argument_names if name in found)
         return tuple(DataParameter(name, found[name]) for name in order)
 

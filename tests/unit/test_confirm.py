@@ -122,6 +122,16 @@ def test_a_guard_that_the_text_does_not_tell_is_that_of_the_compiled_code() -> N
     assert x_of(judged(kernel(LINE.replace("i < n", "i < n >> 2")), proof(below()))).guard is None
 
 
+def test_a_guard_of_a_type_that_the_text_does_not_know_is_a_size() -> None:
+    text = (
+        f"template <typename T> __global__ void k(T n, unsigned m, float *a, float *b) {{ {LINE} }}"
+    )
+    own = analyze(parse(Source("a.cu", text.replace("= i;", "= m / 2 < i;")))).kernels[0]
+    assert "n" not in own.sizes
+    found = judged(own, proof(below(N), roles=(("0:0:b32", Role.GUARD),)))
+    assert (x_of(found).guard, found.sizes) == ("n", ("n", *own.sizes))
+
+
 def test_conditions_of_a_bound_are_asked_too() -> None:
     bound = IdBound(N, (M - ONE, N - M))
     found = judged(kernel(), proof(EntryDimension(True, None, (bound,))))
