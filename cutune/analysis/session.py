@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
-from cutune.core.progress import Progress
+from cutune.core.progress import ANALYZING, Progress, during, silent
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.temporary import temporary_folder
@@ -60,7 +60,7 @@ class Session:
     nvcc_option: str | None = None
     flags: tuple[str, ...] = ()
     warn: Warn = field(default=lambda diagnostic: None)
-    progress: Progress = field(default=lambda what, done, total: None)
+    progress: Progress = field(default=silent)
     #: Architectures besides those of the flags: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)
     #: May launches choose among variants of their kernels?
@@ -78,11 +78,7 @@ class Session:
 
     @cached_property
     def nvcc(self) -> Nvcc:
-        """The compiler.
-
-        Raises:
-            CutuneError: CT003 when there is none.
-        """
+        """The compiler; without one CT003 is raised."""
         return find_nvcc(self.nvcc_option)
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -107,7 +103,9 @@ class Session:
         read = [self.read(path, require_nvcc) for path in paths]
         from cutune.analysis.linked import linked
 
-        return self.reported(linked(read))
+        with during(self.progress, ANALYZING):
+            programs = linked(read)
+        return self.reported(programs)
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
         """The same programs, after their messages were shown."""
@@ -122,7 +120,7 @@ class Session:
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with during(self.progress, ANALYZING), ThreadPoolExecutor(os.cpu_count()) as pool:
             return self._analyzed(syntax, require_nvcc, pool)
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
@@ -403,7 +401,7 @@ class Session:
         return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *self._target(target)]
 
     def _target(self, target: Sequence[str] | None) -> Sequence[str]:
-        return own_build_flags(self.nvcc) if target is None else target
+        return own_build_flags(self.nvcc, self.progress) if target is None else target
 
     def build_emulated(self, path: str, folder: Path) -> Path:
         """Compile a program as it is, for the emulated device.

@@ -123,7 +123,7 @@ def _models(
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
-    libraries = searched_libraries(session.nvcc)
+    libraries = searched_libraries(session.nvcc, session.progress)
     only, statuses = project.launches_only, project.statuses
     runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
     measured = measure(session, parts, runs, device, candidate_set)
