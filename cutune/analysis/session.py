@@ -41,8 +41,9 @@ from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
 from cutune.toolchain.architectures import EMULATED, Begun, targets
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder, unless_asked
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
+from cutune.toolchain.shell_words import quote_folder
 
 if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
@@ -161,6 +162,7 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
+            self._compiled.pop((os.path.realpath(path), *flags), None)
             return replace(read, nvcc=None, compilation=None).with_program()
 
     def _expanded(self, path: str) -> str:

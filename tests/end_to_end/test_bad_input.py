@@ -216,6 +216,27 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
     assert "alpha_that_is_not" in done.stderr
 
 
+@pytest.mark.nvcc
+def test_a_function_that_cuda_has_no_more(tmp_path: Path) -> None:
+    """The table is there, by the text alone; who compiles it is told what helps, and that does."""
+    path = tmp_path / "old.cu"
+    path.write_text(
+        "__global__ void k(int n, float *a) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\n"
+        "int main() { k<<<4, 64>>>(256, nullptr); return cudaThreadSynchronize(); }\n"
+    )
+    done = cutune("inspect", path)
+    if "CT709" not in done.stderr:
+        pytest.skip("this CUDA has the function")
+    assert done.returncode == 0 and "1 tunable by their text" in done.stdout, done.stderr
+    done = cutune("tune", path, "--run", "./{program}", *QUICK, cwd=tmp_path)
+    refused(done, "CT701")
+    remedy = "-DcudaThreadSynchronize=cudaDeviceSynchronize"
+    assert f"try: {remedy}" in done.stderr
+    done = cutune("inspect", path, remedy)
+    assert done.returncode == 0 and "CT709" not in done.stderr
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     obstacle = tmp_path / "file"
     obstacle.write_text("")
