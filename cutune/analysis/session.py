@@ -89,9 +89,9 @@ class Session:
             CutuneError: the first error among them, after the others were shown.
         """
         errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
-        for diagnostic in diagnostics:
-            if diagnostic not in errors[:1]:
-                self.warn(diagnostic)
+        others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
+        for diagnostic in Diagnostic.with_notes_once(others):
+            self.warn(diagnostic)
         if errors:
             raise CutuneError(errors[0])
 
@@ -101,10 +101,10 @@ class Session:
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
         """The same for all sources of one program: a kernel may be defined in any of them."""
-        read = [self.read(path, require_nvcc) for path in paths]
-        from cutune.analysis.linked import linked
-
         with during(self.progress, ANALYZING):
+            read = [self.read(path, require_nvcc) for path in paths]
+            from cutune.analysis.linked import linked
+
             programs = linked(read)
         return self.reported(programs)
 
@@ -121,7 +121,7 @@ class Session:
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
-        with during(self.progress, ANALYZING), ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             return self._analyzed(syntax, require_nvcc, pool)
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
