@@ -19,6 +19,16 @@ RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
 WELL = frozenset({0})
 _NAMES = re.compile(r"\{(\w+)\}")
+#: Messages of the emulated device about a failed kernel.
+_FAILED_KERNEL = re.compile(
+    r"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
+    r"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"
+    r"|error: ).*|^.*: error: .*\[CT4\d\d\]",
+    re.MULTILINE,
+)
+_FAILED_KERNEL_HELP = (
+    "a GPU may not notice it; cutune run --check shows all of it; where it is meant: --status any"
+)
 #: What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
 
@@ -200,6 +210,29 @@ def check_end(
         text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
         message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+def failed_kernel(said: str) -> str:
+    """What the emulated device said on standard error of a kernel that failed; empty if nothing.
+
+    A program may go on after it, and end well.
+    """
+    found = _FAILED_KERNEL.search(said)
+    return found[0].removeprefix("cutune: ") if found is not None else ""
+
+
+def check_kernels(run: Run, ended: Ended) -> None:
+    """Refuse a run in which a kernel failed, also where the program did not notice.
+
+    Raises:
+        CutuneError: CT411.
+    """
+    failed = failed_kernel(ended.errors_text)
+    # Who accepts any end knows that something fails.
+    if failed and run.statuses is not None:
+        where, reason = "the emulated device", f"{failed}; {_FAILED_KERNEL_HELP}"
+        text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=reason)
+        raise CutuneError(text)
 
 
 def nothing_launched(run: Run, ended: Ended) -> CutuneError:

@@ -217,6 +217,22 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
+def test_a_kernel_that_fails_unnoticed(tmp_path: Path) -> None:
+    """The program asks for no error, and ends well: what it launched then says nothing."""
+    path = tmp_path / "beyond.cu"
+    path.write_text(
+        "__global__ void k(int n, float *a) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\n"
+        "int main() {\n    float *a;\n    cudaMalloc(&a, 4 * 100);\n    k<<<4, 64>>>(256, a);\n}\n"
+    )
+    words = ("tune", path, *QUICK, "--run", "./{program}")
+    done = cutune(*words, cwd=tmp_path)
+    refused(done, "CT411")
+    assert "illegal address: kernel _Z1kiPf" in done.stderr and "--check" in done.stderr
+    assert "[CT411]" not in cutune(*words, "--status", "any", cwd=tmp_path).stderr
+
+
+@pytest.mark.nvcc
 def test_a_function_that_cuda_has_no_more(tmp_path: Path) -> None:
     """The table is there, by the text alone; who compiles it is told what helps, and that does."""
     path = tmp_path / "old.cu"
