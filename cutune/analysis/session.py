@@ -244,11 +244,7 @@ class Session:
         return (*early, *late), frozenset(header.path for header in early)
 
     def static_counters(self, path: str, architecture: str) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, for one architecture.
-
-        Raises:
-            CutuneError: CT701 when nvcc cannot compile the source.
-        """
+        """Registers and shared memory by mangled kernel name; CT701 where nvcc fails."""
         flags = self.compile_flags(path)
         compiled = self._compiled.get((os.path.realpath(path), *flags))
         number = self.nvcc.architecture(architecture).removeprefix("sm_")
@@ -352,11 +348,15 @@ class Session:
         """Compile sources, each with its flags, and link them; object files go into a folder."""
         if len(units) == 1:
             return self.build(*units[0], binary, target)
-        objects = []
-        for number, (text, flags) in enumerate(units, 1):
-            place = folder / f"source-{number}" / f"{text.stem}.o"
+
+        def compiled(number: int) -> Path:
+            text, flags = units[number]
+            place = folder / f"source-{number + 1}" / f"{text.stem}.o"
             make_folder(place.parent)
-            objects.append(self.build(text, [*flags, "-c"], place, target))
+            return self.build(text, [*flags, "-c"], place, target)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compiled, range(len(units))))
         linked = [*self.flags, *self._target(target), *map(str, objects)]
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary

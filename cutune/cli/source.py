@@ -113,7 +113,7 @@ def _show_inspected(
         if options.suggest:
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
-    else:
+    elif programs:
         print_programs(programs)
         _print_spaces(spaces)
         if options.suggest:
