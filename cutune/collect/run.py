@@ -26,8 +26,10 @@ _FAILED_KERNEL = re.compile(
     r"|error: ).*|^.*: error: .*\[CT4\d\d\]",
     re.MULTILINE,
 )
-_FAILED_KERNEL_HELP = (
-    "a GPU may not notice it; cutune run --check shows all of it; where it is meant: --status any"
+_BEYOND = "illegal address"
+_BEYOND_HELP = (
+    "a GPU may not notice it: mend it (cutune run --check shows all of it), or set "
+    "CUTUNE_OVERRUN=4096, bytes that may be accessed behind each allocation"
 )
 #: What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
@@ -206,6 +208,8 @@ def check_end(
         CutuneError: CT411.
     """
     problem = _problem(run, ended, seconds)
+    if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
+        problem = _helped(failed)
     if problem:
         text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
         message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
@@ -230,9 +234,15 @@ def check_kernels(run: Run, ended: Ended) -> None:
     failed = failed_kernel(ended.errors_text)
     # Who accepts any end knows that something fails.
     if failed and run.statuses is not None:
-        where, reason = "the emulated device", f"{failed}; {_FAILED_KERNEL_HELP}"
+        where, reason = "the emulated device", _helped(failed)
         text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=reason)
         raise CutuneError(text)
+
+
+def _helped(failed: str) -> str:
+    """The failure of a kernel, and what helps."""
+    helps = [_BEYOND_HELP] if failed.startswith(_BEYOND) else []
+    return "; ".join([failed, *helps, "where it is meant: --status any"])
 
 
 def nothing_launched(run: Run, ended: Ended) -> CutuneError:

@@ -217,7 +217,7 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
-def test_a_kernel_that_fails_unnoticed(tmp_path: Path) -> None:
+def test_a_kernel_that_fails_unnoticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program asks for no error, and ends well: what it launched then says nothing."""
     path = tmp_path / "beyond.cu"
     path.write_text(
@@ -230,6 +230,9 @@ def test_a_kernel_that_fails_unnoticed(tmp_path: Path) -> None:
     refused(done, "CT411")
     assert "illegal address: kernel _Z1kiPf" in done.stderr and "--check" in done.stderr
     assert "[CT411]" not in cutune(*words, "--status", "any", cwd=tmp_path).stderr
+    for overrun, is_enough in (("620", False), ("624", True)):
+        monkeypatch.setenv("CUTUNE_OVERRUN", overrun)
+        assert ("[CT411]" not in cutune(*words, cwd=tmp_path).stderr) == is_enough
 
 
 @pytest.mark.nvcc
