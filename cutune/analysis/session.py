@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
-from cutune.core.progress import Progress
+from cutune.core.progress import ANALYZING, Progress, during, silent
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.temporary import temporary_folder
@@ -41,8 +41,9 @@ from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
 from cutune.toolchain.architectures import EMULATED, Begun, targets
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder, unless_asked
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
+from cutune.toolchain.shell_words import quote_folder
 
 if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
@@ -60,7 +61,7 @@ class Session:
     nvcc_option: str | None = None
     flags: tuple[str, ...] = ()
     warn: Warn = field(default=lambda diagnostic: None)
-    progress: Progress = field(default=lambda what, done, total: None)
+    progress: Progress = field(default=silent)
     #: Architectures besides those of the flags: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)
     #: May launches choose among variants of their kernels?
@@ -78,11 +79,7 @@ class Session:
 
     @cached_property
     def nvcc(self) -> Nvcc:
-        """The compiler.
-
-        Raises:
-            CutuneError: CT003 when there is none.
-        """
+        """The compiler; without one CT003 is raised."""
         return find_nvcc(self.nvcc_option)
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -92,9 +89,9 @@ class Session:
             CutuneError: the first error among them, after the others were shown.
         """
         errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
-        for diagnostic in diagnostics:
-            if diagnostic not in errors[:1]:
-                self.warn(diagnostic)
+        others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
+        for diagnostic in Diagnostic.with_notes_once(others):
+            self.warn(diagnostic)
         if errors:
             raise CutuneError(errors[0])
 
@@ -104,10 +101,12 @@ class Session:
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
         """The same for all sources of one program: a kernel may be defined in any of them."""
-        read = [self.read(path, require_nvcc) for path in paths]
-        from cutune.analysis.linked import linked
+        with during(self.progress, ANALYZING):
+            read = [self.read(path, require_nvcc) for path in paths]
+            from cutune.analysis.linked import linked
 
-        return self.reported(linked(read))
+            programs = linked(read)
+        return self.reported(programs)
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
         """The same programs, after their messages were shown."""
@@ -163,6 +162,7 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
+            self._compiled.pop((os.path.realpath(path), *flags), None)
             return replace(read, nvcc=None, compilation=None).with_program()
 
     def _expanded(self, path: str) -> str:
@@ -244,11 +244,7 @@ class Session:
         return (*early, *late), frozenset(header.path for header in early)
 
     def static_counters(self, path: str, architecture: str) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, for one architecture.
-
-        Raises:
-            CutuneError: CT701 when nvcc cannot compile the source.
-        """
+        """Registers and shared memory by mangled kernel name; CT701 where nvcc fails."""
         flags = self.compile_flags(path)
         compiled = self._compiled.get((os.path.realpath(path), *flags))
         number = self.nvcc.architecture(architecture).removeprefix("sm_")
@@ -352,11 +348,15 @@ class Session:
         """Compile sources, each with its flags, and link them; object files go into a folder."""
         if len(units) == 1:
             return self.build(*units[0], binary, target)
-        objects = []
-        for number, (text, flags) in enumerate(units, 1):
-            place = folder / f"source-{number}" / f"{text.stem}.o"
+
+        def compiled(number: int) -> Path:
+            text, flags = units[number]
+            place = folder / f"source-{number + 1}" / f"{text.stem}.o"
             make_folder(place.parent)
-            objects.append(self.build(text, [*flags, "-c"], place, target))
+            return self.build(text, [*flags, "-c"], place, target)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compiled, range(len(units))))
         linked = [*self.flags, *self._target(target), *map(str, objects)]
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary
@@ -403,7 +403,7 @@ class Session:
         return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *self._target(target)]
 
     def _target(self, target: Sequence[str] | None) -> Sequence[str]:
-        return own_build_flags(self.nvcc) if target is None else target
+        return own_build_flags(self.nvcc, self.progress) if target is None else target
 
     def build_emulated(self, path: str, folder: Path) -> Path:
         """Compile a program as it is, for the emulated device.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cutune.cli.common import device_of, session_of, show, show_compile_line
 from cutune.cli.usage.inputs import inputs_of
 from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import ANALYZING
 from cutune.frontend.program import Program
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Pr
     programs, failed = list[Program](), False
     inputs = inputs_of(options.files)
     for number, one in enumerate(inputs):
-        if number:
-            session.progress("reading", number, len(inputs))
+        session.progress(ANALYZING, number, len(inputs) + 1)
         own = replace(session, flags=(*one.flags, *session.flags)) if one.flags else session
         try:
             read.append(own.read(one.path))
@@ -75,12 +75,13 @@ def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Pr
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
-    if len(inputs) > 1:
-        session.progress("reading", len(inputs), len(inputs))
+    session.progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
     from cutune.analysis.linked import linked
 
-    for own, program in zip(sessions, linked(read), strict=True):
+    found = linked(read)
+    session.progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
+    for own, program in zip(sessions, found, strict=True):
         try:
             programs += map(own.with_unmodelled, own.reported([program]))
         except CutuneError as error:
@@ -112,7 +113,7 @@ def _show_inspected(
         if options.suggest:
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
-    else:
+    elif programs:
         print_programs(programs)
         _print_spaces(spaces)
         if options.suggest:

@@ -344,10 +344,13 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
     return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
-def _said_of_build(command: str) -> str:
+def _said_of_build(command: str, workspace: Workspace) -> str:
     """That it is tuned, and how it stays so where the command is plain `make`."""
-    is_plain = command.split(maxsplit=1)[0] in ("make", "gmake") and "NVCC=" not in command
-    keep = f'; from now on: {command} NVCC="cutune nvcc"' if is_plain else ""
+    from cutune.stages.makefile import is_make, kept_tuned
+
+    folder = os.path.relpath(workspace.folder / "bin")
+    is_plain = is_make(command) and "NVCC=" not in command
+    keep = f"; from now on: {kept_tuned(command, folder)}" if is_plain else ""
     return f"tuned build: what '{command}' has made{keep}"
 
 
@@ -373,7 +376,7 @@ def _tune_project(options: argparse.Namespace) -> int:
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches, kept = noted_launches(workspace), choices.kept
-    built = _said_of_build(options.make) if models else ""
+    built = _said_of_build(options.make, workspace) if models else ""
     Shown(choices, _summary(launches, models, kept, said), [], built).show(options.json)
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")

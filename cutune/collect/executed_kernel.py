@@ -100,7 +100,8 @@ def counted_on_data(
     for before, subject in zip(asked, found, strict=True):
         name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
-        if problem := _problem(subject, of_runs):
+        is_run = any(_is_in(subject, one) and not one.run.is_cut for one in planned)
+        if problem := _problem(subject, of_runs, is_run):
             advice = "" if of_runs else try_smaller(runs[0], recorded[0])
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
@@ -251,11 +252,14 @@ def _measured(
     return subject, list({measurement.key: measurement for measurement in found}.values())
 
 
-def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
-    """Why no model can be made of these launches; empty if one can."""
+def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
+    """Why no model can be made of these launches; empty if one can.
+
+    `is_run`: there was time for all candidates in a run, so that those that may be launched were.
+    """
     if not of_runs:
         count = len({*fitting(subject.kernel), subject.kernel.original})
-        if count == 1:
+        if count == 1 or is_run:
             return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:

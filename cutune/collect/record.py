@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.collect.proposed_run import try_smaller
-from cutune.collect.run import RUN_SECONDS, Run, check_end, nothing_launched, ran, run_program
+from cutune.collect.run import (
+    RUN_SECONDS,
+    Run,
+    check_end,
+    check_kernels,
+    nothing_launched,
+    ran,
+    run_program,
+)
 from cutune.collect.trial import (
     Attempt,
     Trial,
@@ -119,6 +127,8 @@ def _recorded(
     # What a run launched until it was ended counts.
     if not launches or not (made.is_cut or run.launches_only):
         check_end(run, ended)
+    if not run.launches_only:
+        check_kernels(run, ended)
     return made, launches, ended
 
 

@@ -19,6 +19,18 @@ RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
 WELL = frozenset({0})
 _NAMES = re.compile(r"\{(\w+)\}")
+#: Messages of the emulated device about a failed kernel.
+_FAILED_KERNEL = re.compile(
+    r"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
+    r"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"
+    r"|error: ).*|^.*: error: .*\[CT4\d\d\]",
+    re.MULTILINE,
+)
+_BEYOND = "illegal address"
+_BEYOND_HELP = (
+    "a GPU may not notice it: mend it (cutune run --check shows all of it), or set "
+    "CUTUNE_OVERRUN=4096, bytes that may be accessed behind each allocation"
+)
 #: What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
 
@@ -196,10 +208,41 @@ def check_end(
         CutuneError: CT411.
     """
     problem = _problem(run, ended, seconds)
+    if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
+        problem = _helped(failed)
     if problem:
         text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
         message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+def failed_kernel(said: str) -> str:
+    """What the emulated device said on standard error of a kernel that failed; empty if nothing.
+
+    A program may go on after it, and end well.
+    """
+    found = _FAILED_KERNEL.search(said)
+    return found[0].removeprefix("cutune: ") if found is not None else ""
+
+
+def check_kernels(run: Run, ended: Ended) -> None:
+    """Refuse a run in which a kernel failed, also where the program did not notice.
+
+    Raises:
+        CutuneError: CT411.
+    """
+    failed = failed_kernel(ended.errors_text)
+    # Who accepts any end knows that something fails.
+    if failed and run.statuses is not None:
+        where, reason = "the emulated device", _helped(failed)
+        text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=reason)
+        raise CutuneError(text)
+
+
+def _helped(failed: str) -> str:
+    """The failure of a kernel, and what helps."""
+    helps = [_BEYOND_HELP] if failed.startswith(_BEYOND) else []
+    return "; ".join([failed, *helps, "where it is meant: --status any"])
 
 
 def nothing_launched(run: Run, ended: Ended) -> CutuneError:

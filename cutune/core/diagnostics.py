@@ -8,8 +8,8 @@ keeps its meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,15 @@ class Diagnostic:
         """Fill the template of `code` with `values`."""
         about = str(values.get("kernel", ""))
         return Diagnostic(code, code.template.format(**values), source, span, notes, about)
+
+    @staticmethod
+    def with_notes_once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """The same messages; a note that several of them have is left with the first."""
+        shown: set[Diagnostic] = set()
+        for one in diagnostics:
+            notes = tuple(note for note in one.notes if note not in shown)
+            shown.update(notes)
+            yield replace(one, notes=notes)
 
     @property
     def is_error(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +15,28 @@ if TYPE_CHECKING:
 #: Is told an activity, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
 SECONDS_BETWEEN_LINES = 15.0
+#: Reading and proving, which every verb begins with: worth a line only where it takes long.
+ANALYZING = "analyzing"
+
+
+def silent(activity: str, done: int, total: int) -> None:
+    """Shows nothing."""
+
+
+@contextmanager
+def during(progress: Progress, activity: str) -> Iterator[None]:
+    """An activity of one step, which ends in any case."""
+    progress(activity, 0, 1)
+    try:
+        yield
+    finally:
+        progress(activity, 1, 1)
 
 
 def progress_for(quiet: bool) -> Progress:
     """A function `(activity, done, total)` that shows how far things are."""
     if quiet:
-        return lambda activity, done, total: None
+        return silent
     return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)
 
 
@@ -87,17 +104,20 @@ class _Activity:
         self.name, self.every_seconds = name, every_seconds
         self.done, self.total = done, total
         self.begun = time.monotonic()
+        self.has_spoken = False
         self.ended = threading.Event()
         # A daemon: an error that ends the program need not wait for it.
         threading.Thread(target=self._speak, daemon=True).start()
 
     def _speak(self) -> None:
         while not self.ended.wait(self.every_seconds):
+            self.has_spoken = True
             self._print(f"{self.done} of {self.total} done, {self._seconds():.0f} s so far")
 
     def end(self) -> None:
         self.ended.set()
-        self._print(f"{self.total} done in {self._seconds():.1f} s")
+        if self.has_spoken or self.name != ANALYZING:
+            self._print(f"{self.total} done in {self._seconds():.1f} s")
 
     def _seconds(self) -> float:
         return time.monotonic() - self.begun

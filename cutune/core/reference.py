@@ -446,8 +446,8 @@ MEANINGS: dict[Code, str] = {
     "are linked.",
     Code.MANY_INSTANCES: "A model belongs to one instance of a template, or to one overload. Where "
     "a launch runs several, as in a host template for `float` and `double`, the types of its "
-    "arguments tell which model is asked. Those that differ in a number (`k<256>`) or a class need "
-    "a launch each.",
+    "arguments tell which model is asked. Those that differ in a number (`k<256>`), or in classes "
+    "of the same size, need a launch each.",
     Code.DIFFERENT_SHARED_MEMORY: "A model has one formula of shared memory. Write `shared(…)` "
     "in the annotation of the kernel, if one formula is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "

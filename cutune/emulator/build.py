@@ -23,12 +23,14 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress, silent
 from cutune.core.workspace import locked
 from cutune.emulator.built_in import NATIVE, built_in_library
 from cutune.emulator.joined import joined
 from cutune.toolchain.cache import cache_folder
 
 MACHINE = "cutune_machine"
+BUILDING = "compiling the emulated device"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
 # handlers' loops would not vectorise, and neither is visible in CUDA.
 FLAGS = (
@@ -53,9 +55,10 @@ def machine_sources() -> tuple[Path, ...]:
     return joined(sorted(NATIVE.glob("machine*.cpp")), kept_file)
 
 
-def machine_library() -> Path:
+def machine_library(progress: Progress = silent) -> Path:
     """The machine for Python (ctypes): libcutune_machine.so."""
-    return built_in_library(MACHINE) or build_library(MACHINE, machine_sources(), ())
+    found = built_in_library(MACHINE)
+    return found or build_library(MACHINE, machine_sources(), (), progress=progress)
 
 
 def build_library(
@@ -64,6 +67,7 @@ def build_library(
     flags: Sequence[str],
     linking: Sequence[str] = (),
     processor: Sequence[str] = MACHINE_FLAGS,
+    progress: Progress = silent,
 ) -> Path:
     """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
 
@@ -81,7 +85,7 @@ def build_library(
     with locked(library.parent / "lock"):
         if not library.exists():
             objects = _compile(
-                name, compiler, processor, flags, dict(zip(keys, sources, strict=True))
+                name, compiler, processor, flags, dict(zip(keys, sources, strict=True)), progress
             )
             with _fresh(library) as temporary:
                 words = ["-shared", "-o", str(temporary), *map(str, objects), *FLAGS, *linking]
@@ -152,6 +156,7 @@ def _compile(
     processor: Sequence[str],
     flags: Sequence[str],
     sources: dict[str, Path],
+    progress: Progress,
 ) -> list[Path]:
     """The objects of sources, by their keys."""
     objects = cache_folder() / "objects"
@@ -181,7 +186,10 @@ def _compile(
                 _run(name, [*compiler, *arguments])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(compile_one, zip(sources.values(), paths, strict=True)))
+        done = pool.map(compile_one, zip(sources.values(), paths, strict=True))
+        progress(BUILDING, 0, len(paths))
+        for count, _ in enumerate(done, 1):
+            progress(BUILDING, count, len(paths))
     return paths
 
 

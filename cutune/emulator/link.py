@@ -22,6 +22,7 @@ from pathlib import Path
 import cutune
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress, silent
 from cutune.emulator.build import (
     MACHINE,
     MACHINE_FLAGS,
@@ -46,7 +47,7 @@ _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
 
 
-def runtime_library(nvcc: Nvcc) -> Path:
+def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
     """The shared library that stands in for libcudart, built unless the cache has it.
 
     Raises:
@@ -54,15 +55,17 @@ def runtime_library(nvcc: Nvcc) -> Path:
     """
     if (found := built_in_library(LIBRARY, nvcc.version)) is not None:
         return found
-    return _made_here(nvcc, cache_folder())
+    return _made_here(nvcc, cache_folder(), progress)
 
 
 @cache
-def _made_here(nvcc: Nvcc, kept_in: Path) -> Path:
+def _made_here(nvcc: Nvcc, kept_in: Path, progress: Progress) -> Path:
     """The library in a cache. Its sources and compilers are read once: they are those of now."""
-    machine = machine_library().parent
+    machine = machine_library(progress).parent
     root = Path(cutune.__file__).resolve().parent.parent
-    return build_runtime_library(nvcc, machine, str(machine), sys.executable, str(root))
+    return build_runtime_library(
+        nvcc, machine, str(machine), sys.executable, str(root), progress=progress
+    )
 
 
 def build_runtime_library(
@@ -72,6 +75,7 @@ def build_runtime_library(
     python: str,
     root: str,
     processor: Sequence[str] = MACHINE_FLAGS,
+    progress: Progress = silent,
 ) -> Path:
     """The same, made here: `searched` is where it looks for the machine when it is loaded.
 
@@ -89,12 +93,13 @@ def build_runtime_library(
         flags,
         [*linking, f"-Wl,-rpath,{searched}"],
         processor=processor,
+        progress=progress,
     )
 
 
-def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
+def own_build_flags(nvcc: Nvcc, progress: Progress = silent) -> tuple[str, ...]:
     """Options with which nvcc makes a program that runs on the emulated device and nowhere else."""
-    library = runtime_library(nvcc)
+    library = runtime_library(nvcc, progress)
     folder = str(library.parent)
     # Not `-cudart none`, with which nvcc leaves out the device link of -rdc=true: NVIDIA's library
     # stands behind ours, and the linker drops what nothing is needed from.
@@ -132,10 +137,11 @@ def alias_folder(nvcc: Nvcc) -> Path:
     return folder
 
 
-def searched_libraries(nvcc: Nvcc) -> dict[str, str]:
+def searched_libraries(nvcc: Nvcc, progress: Progress = silent) -> dict[str, str]:
     """The variable by which what others have built finds the library."""
     before = os.environ.get("LD_LIBRARY_PATH")
-    folders = (alias_folder(nvcc), runtime_library(nvcc).parent)
+    library = runtime_library(nvcc, progress)
+    folders = (alias_folder(nvcc), library.parent)
     return {"LD_LIBRARY_PATH": ":".join([*map(str, folders), *filter(None, [before])])}
 
 

@@ -6,24 +6,16 @@ The original runs twice, and must succeed. The parts of its output that differ b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.collect.agreement import NOTHING, Agreement, OtherLength, Varying
-from cutune.collect.run import Run
+from cutune.collect.run import Run, failed_kernel
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
 from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
 
-#: The message of the emulated device about a failed kernel; the program may not check for errors.
-_FAILED_KERNEL = re.compile(
-    rb"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
-    rb"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"
-    rb"|error: ).*|^.*: error: .*\[CT4\d\d\]",
-    re.MULTILINE,
-)
 #: A difference counts if the original, run so many times more, never shows it.
 CONFIRMING_RUNS = 2
 #: As many where other numbers vary, unless it has run for so long: a time that is printed with few
@@ -164,9 +156,9 @@ def _check_success(run: Run, outcome: Outcome, conditions: Conditions) -> None:
     if conditions.statuses is not None and status not in conditions.statuses:
         raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
     if conditions.place.device is not None:
-        failed = _FAILED_KERNEL.search(outcome.contents[STANDARD_ERROR])
-        if failed is not None:
-            raise _failed(run, failed[0].decode("latin-1").removeprefix("cutune: "))
+        failed = failed_kernel(outcome.contents[STANDARD_ERROR].decode("latin-1"))
+        if failed:
+            raise _failed(run, failed)
 
 
 def _failed(run: Run, reason: str, outcome: Outcome | None = None) -> CutuneError:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.core.progress import Progress
+from cutune.core.progress import Progress, silent
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import Outcome, outcome_of
 
@@ -79,19 +79,34 @@ def shake(
     trials: Sequence[SeededRun],
     conditions: Conditions,
     jobs: int,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
 ) -> Iterator[Shaken]:
     """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
 
     Raises:
         CutuneError: CT441 when a program cannot be started, and as `baseline`.
     """
+    per_run = 1 + len(trials)
+    total = len(original) * per_run
+    progress("shaking", 0, total)
     for index, (first, second) in enumerate(zip(original, shaken, strict=True)):
         known = baseline(first, conditions)
+        progress("shaking", index * per_run + 1, total)
         with closing(_outcomes(second, trials, known, jobs)) as outcomes:
-            found = _compared(Shaken(second, known), trials, outcomes)
-        progress("shaking", index + 1, len(original))
+            told = _told(outcomes, index * per_run + 2, total, progress)
+            found = _compared(Shaken(second, known), trials, told)
+        progress("shaking", total if found.trial else (index + 1) * per_run, total)
         yield found
+
+
+def _told(
+    outcomes: Iterable[Outcome], first: int, total: int, progress: Progress
+) -> Iterator[Outcome]:
+    """The same, and how many programs have run with each."""
+    for done, outcome in enumerate(outcomes, first):
+        # The end of a run is told by who has compared it.
+        progress("shaking", min(done, total - 1), total)
+        yield outcome
 
 
 def _outcomes(

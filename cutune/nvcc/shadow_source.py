@@ -20,7 +20,8 @@ from cutune.core.workspace import Json, make_folder, write_text
 from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
 from cutune.rewrite.output import ShadowTree
 from cutune.rewrite.prelude import c_string, prelude_edit
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, PLAIN, quote_folder
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.shell_words import PLAIN, quote_folder
 
 if TYPE_CHECKING:
     from cutune.rewrite.pipeline import TranslationUnit

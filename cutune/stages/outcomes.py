@@ -68,7 +68,9 @@ def outcomes(
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
-    """The last message that speaks of this launch, else of its kernel."""
+    """The last message of measuring that speaks of this launch, else of its kernel."""
+    # What the analysis warns of (CT2..) is true of a launch that may be changed, and no reason.
+    said = [one for one in said if not one.code.number.startswith("CT2")]
     places = (one for one in reversed(said) if _is_at(one, launch))
     kernels = (one for one in reversed(said) if one.about == launch.kernel)
     return next(places, None) or next(kernels, None)

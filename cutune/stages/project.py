@@ -35,6 +35,7 @@ from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
+from cutune.stages.makefile import USUAL, compiler_variable, is_make
 from cutune.stages.stages import fit_collected
 from cutune.toolchain.locate import first_on_path, stand_in
 
@@ -123,7 +124,7 @@ def _models(
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
-    libraries = searched_libraries(session.nvcc)
+    libraries = searched_libraries(session.nvcc, session.progress)
     only, statuses = project.launches_only, project.statuses
     runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
     measured = measure(session, parts, runs, device, candidate_set)
@@ -150,7 +151,8 @@ def _way_to_cutune(project: Project) -> str:
             "'cutune;nvcc' -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared (cutune help projects)"
         )
     clean = "" if project.clean else "if everything was up to date, add --clean 'make clean'; "
-    return f"{clean}if the build names its nvcc by a path, give it another: NVCC='cutune nvcc'"
+    name = (compiler_variable(project.make) if is_make(project.make) else None) or USUAL
+    return f"{clean}if the build names its nvcc by a path, give it another: {name}='cutune nvcc'"
 
 
 def _nothing_to_measure(

@@ -35,11 +35,18 @@ _SOURCES = frozenset(
         *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
     ]
 )
-#: What a linker says of a part of a program that is taken for the whole, and what helps.
-_LACKS_MAIN = "undefined reference to `main'"
-_NO_MAIN = (
-    "a program needs a main: name all of its sources, or tune the project that it belongs to: "
-    "cutune tune --make make --run './app {n}'"
+#: What compilers and linkers say where it is known what helps, and that.
+_REMEDIES = (
+    (
+        "undefined reference to `main'",
+        "a program needs a main: name all of its sources, or tune the project that it belongs to: "
+        "cutune tune --make make --run './app {n}'",
+    ),
+    (
+        '"cudaThreadSynchronize" is undefined',
+        "this CUDA has it no more, under that name; "
+        "try: -DcudaThreadSynchronize=cudaDeviceSynchronize",
+    ),
 )
 #: Runs of nvcc that have not ended.
 _RUNNING: list[subprocess.Popen[bytes]] = []
@@ -54,8 +61,6 @@ TOOLKIT_PACKAGES = (
     "nvidia-nvvm==13.0.*",
     "nvidia-cuda-profiler-api==13.0.*",
 )
-#: Paths that neither a shell nor a list of options splits.
-PLAIN = re.compile(r"[\w./+@%:-]+")
 #: How far the host's code is optimised; `-Ofast-compile` is about the device's.
 _LEVEL = re.compile(r"(?:-O|--optimize)(?:=?\d+)?")
 #: Headers that cutune's rewritten programs include.
@@ -179,7 +184,8 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
-            message = "\n".join([problem.message, said, _NO_MAIN * (_LACKS_MAIN in said)])
+            remedies = [remedy for sign, remedy in _REMEDIES if sign in said]
+            message = "\n".join([problem.message, said, *remedies])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
@@ -420,16 +426,6 @@ def _nvcc_at(path: Path, origin: str) -> Nvcc:
 def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
     """Our level of optimisation, unless the user's options have one: nvcc takes the last one."""
     return () if any(map(_LEVEL.fullmatch, flags)) else (level,)
-
-
-def quote_folder(folder: str) -> str:
-    """The host compiler's option to look for `#include "…"` in a folder, as a value of -Xcompiler.
-
-    nvcc hands such options to a shell as they are, and splits them at commas.
-    """
-    if not PLAIN.fullmatch(folder):
-        folder = '"' + re.sub(r'(["\\$`])', r"\\\1", folder).replace(",", "\\,") + '"'
-    return f"-iquote,{folder}"
 
 
 def host_compiler() -> str:

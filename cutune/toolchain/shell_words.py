@@ -1,4 +1,4 @@
-"""Words that nvcc must not be given. Takes its arguments, finds one that a shell would execute.
+"""Words that nvcc hands to a shell. Takes its arguments, finds one that would be executed there.
 
 nvcc runs its tools through a shell, in which it puts words between double quotes as they are.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+#: Paths that neither a shell nor a list of options splits.
+PLAIN = re.compile(r"[\w./+@%:-]+")
 #: Commands within double quotes; `$ORIGIN` is none.
 _COMMAND = re.compile(r"`|\$\(")
 _ESCAPED = re.compile(r"\\.")
@@ -28,3 +30,13 @@ def executed_word(arguments: Sequence[str]) -> str | None:
             return word
         before = word
     return None
+
+
+def quote_folder(folder: str) -> str:
+    """The host compiler's option to look for `#include "…"` in a folder, as a value of -Xcompiler.
+
+    nvcc hands such options to a shell as they are, and splits them at commas.
+    """
+    if not PLAIN.fullmatch(folder):
+        folder = '"' + re.sub(r'(["\\$`])', r"\\\1", folder).replace(",", "\\,") + '"'
+    return f"-iquote,{folder}"

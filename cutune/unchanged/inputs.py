@@ -22,7 +22,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
 from cutune.toolchain.architectures import Begun, targets
 from cutune.toolchain.line_markers import files_of
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, quote_folder
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.shell_words import quote_folder
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
 

@@ -216,6 +216,51 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
     assert "alpha_that_is_not" in done.stderr
 
 
+@pytest.mark.nvcc
+def test_a_kernel_that_fails_unnoticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program asks for no error, and ends well: what it launched then says nothing."""
+    path = tmp_path / "beyond.cu"
+    path.write_text(
+        "__global__ void k(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
+        "int main() {\n    float *a;\n    cudaMalloc(&a, 4 * 100);\n    k<<<4, 64>>>(a);\n}\n"
+    )
+    words = ("tune", path, *QUICK, "--run", "./{program}")
+    done = cutune(*words, cwd=tmp_path)
+    refused(done, "CT411")
+    assert "illegal address: kernel _Z1kPf" in done.stderr and "--check" in done.stderr
+    assert "[CT411]" not in cutune(*words, "--status", "any", cwd=tmp_path).stderr
+    monkeypatch.setenv("CUTUNE_OVERRUN", "620")
+    refused(cutune(*words, cwd=tmp_path), "CT411")
+    monkeypatch.setenv("CUTUNE_OVERRUN", "624")
+    done = cutune(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # It has no size: a row for the launch that was seen.
+    assert [line.split()[:4] for line in done.stdout.splitlines() if line[:3] == " k "] == [
+        ["k", "as", "run", "64"]
+    ]
+
+
+@pytest.mark.nvcc
+def test_a_function_that_cuda_has_no_more(tmp_path: Path) -> None:
+    """The table is there, by the text alone; who compiles it is told what helps, and that does."""
+    path = tmp_path / "old.cu"
+    path.write_text(
+        "__global__ void k(int n, float *a) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\n"
+        "int main() { k<<<4, 64>>>(256, nullptr); return cudaThreadSynchronize(); }\n"
+    )
+    done = cutune("inspect", path)
+    if "CT709" not in done.stderr:
+        pytest.skip("this CUDA has the function")
+    assert done.returncode == 0 and "1 tunable by their text" in done.stdout, done.stderr
+    done = cutune("tune", path, "--run", "./{program}", *QUICK, cwd=tmp_path)
+    refused(done, "CT701")
+    remedy = "-DcudaThreadSynchronize=cudaDeviceSynchronize"
+    assert f"try: {remedy}" in done.stderr
+    done = cutune("inspect", path, remedy)
+    assert done.returncode == 0 and "CT709" not in done.stderr
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     obstacle = tmp_path / "file"
     obstacle.write_text("")

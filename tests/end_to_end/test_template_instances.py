@@ -18,6 +18,12 @@ template <class T> __global__ void scale(T *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = a[i] * 2 + 1;
 }
+struct point {  // A class, told apart by its size.
+    double x, y;
+    __device__ point operator*(int by) const { return {x * by, y * by}; }
+    __device__ point operator+(int more) const { return {x + more, y + more}; }
+    operator double() const { return x + y; }
+};
 template <class T> void twice(int n) {
     T *a, last;
     cudaMalloc(&a, n * sizeof(T));
@@ -26,7 +32,11 @@ template <class T> void twice(int n) {
     cudaMemcpy(&last, a + n - 1, sizeof(T), cudaMemcpyDeviceToHost);
     printf("%g\\n", (double)last);
 }
-int main(int, char **words) { twice<float>(atoi(words[1])); twice<double>(atoi(words[1])); }
+int main(int, char **words) { 
+    twice<float>(atoi(words[1]));
+    twice<double>(atoi(words[1]));
+    twice<point>(atoi(words[1]));
+}
 """
 
 
@@ -38,11 +48,11 @@ def test_each_instance_of_a_launch_is_chosen_for(
     run = ("--run", "./{program} {n}", "--vary", "n=3000,9000", *QUICK)
     told = cutune("tune", source, *run)
     assert told.returncode == 0 and "CT413" not in told.stderr
-    assert "1 launch: 1 " in told.stdout and "app.cu:11" in told.stdout
+    assert "1 launch: 1 " in told.stdout and "app.cu:17" in told.stdout
     models = read_models(tmp_path / ".cutune" / "models.json")
-    assert len({model.kernel.entry for model in models}) == 2
-    assert len({model.kernel.signatures for model in models}) == 2
+    assert len({model.kernel.entry for model in models}) == 3
+    assert len({model.kernel.signatures for model in models}) == 3
     monkeypatch.setenv("CUTUNE", "verbose")
     done = cutune("run", STANDARD, ARCHITECTURE, tuned, "5000000")
-    assert done.stdout.split() == ["1", "1"]
-    assert done.stderr.count("cutune: scale, 5000000 x 1 x 1 threads") == 2
+    assert done.stdout.split() == ["1", "1", "2"]
+    assert done.stderr.count("cutune: scale, 5000000 x 1 x 1 threads") == 3

@@ -67,6 +67,11 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     site = program.launches[0]
     at_launch = Diagnostic.at(Code.NEVER_LAUNCHED, site.source, site.span, kernel="copy")
     assert of_copy([], {}, [at_launch, *said]) == (Outcome.NOT_MODELLED, "CT412")
+    # A warning of the analysis stands at the launch, too, and does not say why it has no model.
+    warned = Diagnostic.at(
+        Code.REDUNDANT_THREADS, site.source, site.span, kernel="copy", d="y", size="16"
+    )
+    assert of_copy([], {}, [warned, *said]) == (Outcome.NOT_MODELLED, "CT502")
 
 
 def test_the_summary_counts_and_names_them(

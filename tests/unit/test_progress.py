@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cutune.core.progress import _Lines, progress_for
+from cutune.core.progress import ANALYZING, _Lines, during, progress_for
 
 
 def test_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,3 +33,24 @@ def test_lines_while_a_step_takes_long(capsys: pytest.CaptureFixture[str]) -> No
 def test_nothing_when_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     progress_for(quiet=True)("running", 1, 1)
     assert capsys.readouterr().err == ""
+
+
+def test_what_every_verb_begins_with_is_worth_a_line_where_it_takes_long(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with during(_Lines(every_seconds=1000), ANALYZING):
+        pass
+    assert capsys.readouterr().err == ""
+    said = ""
+    with during(_Lines(every_seconds=0.001), ANALYZING):
+        while "\n" not in said:
+            time.sleep(0.001)
+            said += capsys.readouterr().err
+    assert "cutune: analyzing: 1 done in " in capsys.readouterr().err
+
+
+def test_an_activity_ends_with_an_error() -> None:
+    told: list[int] = []
+    with pytest.raises(KeyError), during(lambda what, done, total: told.append(done), "reading"):
+        raise KeyError
+    assert told == [0, 1]

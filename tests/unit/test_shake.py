@@ -47,6 +47,21 @@ def test_the_same(jobs: int) -> None:
     assert sorted(tried) == sorted(2 * ["off", *map(str, range(1, 9))])
 
 
+def test_progress_counts_the_original_and_each_seed_at_each_size() -> None:
+    first, other = (runs(script(Path(n), SAYS), "1", "2") for n in ("first", "other"))
+    told: list[tuple[str, int, int]] = []
+
+    def note(what: str, done: int, total: int) -> None:
+        told.append((what, done, total))
+
+    found = list(shake(first, other, trials_of([1]), PLAIN, 2, note))
+    assert [one.trial for one in found] == [None, None]
+    # Per size the original, CUTUNE=off, and seed 1. The last number comes once, at the end.
+    assert [done for _, done, _ in told if done == 6] == [6]
+    assert told[0] == ("shaking", 0, 6) and told[-1] == ("shaking", 6, 6)
+    assert {done for _, done, _ in told} == {*range(7)}
+
+
 def test_the_original_runs_twice_per_size_whatever_the_seeds() -> None:
     shaken(f"echo $1 >> ran; {SAYS}", SAYS)
     assert Path("ran").read_text().split() == ["1", "1", "2", "2"]

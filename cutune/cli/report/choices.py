@@ -237,7 +237,8 @@ def choice_table(
             chooser = VariantChooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
-        shown = sizes or usual_sizes(model)
+        # Without a size its threads are as many as in the runs, whatever is asked for.
+        shown = (sizes or usual_sizes(model))[: None if model.kernel.parameters else 1]
         rows = [(_size_text(model, size), _choice_row(model, chooser, size)) for size in shown]
         answered = [(size, row) for size, row in rows if row is not None]
         cells += [[name, size, *row.cells] for size, row in answered]
@@ -255,6 +256,8 @@ def choice_table(
 
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that bound small loops."""
+    if not model.kernel.parameters:
+        return "as run"
     bounds = (f"{name} = {value}" for name, value in small_bounds(model.kernel).items())
     return ", ".join([str(size), *bounds])
 

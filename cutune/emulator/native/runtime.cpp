@@ -27,6 +27,12 @@ uint64_t arena_capacity() {
     return host == 0 ? device().memory_bytes : std::min(device().memory_bytes, host);
 }
 
+// A GPU maps memory in large pages: what lies shortly behind an allocation can be accessed, too.
+uint64_t overrun_bytes() {
+    const uint64_t asked = std::strtoull(environment("CUTUNE_OVERRUN").c_str(), nullptr, 10);
+    return std::min(asked, uint64_t{1} << 21);
+}
+
 // NVIDIA's libraries bring kernels as machine code and a runtime of their own: given addresses of
 // the emulated device, they would fail, or compute on a GPU what nobody here sees.
 const char* const kClosedLibraries[] = {"libcublas",  "libcudnn",  "libcufft",   "libcurand",
@@ -55,7 +61,7 @@ void refuse_closed_libraries() {
 
 }  // namespace
 
-Runtime::Runtime() : arena(arena_capacity()) {
+Runtime::Runtime() : arena(arena_capacity(), overrun_bytes()) {
     refuse_closed_libraries();
     device_count();  // a wrong one ends the program before it has done anything
     arena.written = written();

@@ -35,7 +35,7 @@ Block living(uint64_t base, uint64_t bytes, MemoryKind kind, unsigned flags, int
 
 }  // namespace
 
-Arena::Arena(uint64_t capacity) : capacity_(capacity) {
+Arena::Arena(uint64_t capacity, uint64_t overrun) : capacity_(capacity), overrun_(overrun) {
     // The wish for a fixed address makes runs comparable; the kernel may place us elsewhere.
     void* const wish = reinterpret_cast<void*>(uint64_t{0x200000000000});
     for (uint64_t size = uint64_t{1} << 40; size >= (uint64_t{1} << 26); size /= 2) {
@@ -87,6 +87,8 @@ uint64_t Arena::take(uint64_t span, uint64_t alignment) {
 
 uint64_t Arena::allocate(uint64_t bytes, MemoryKind kind, unsigned flags, int device) {
     std::unique_lock<std::shared_mutex> lock(mutex_);
+    const bool is_of_device = kind == MemoryKind::device || kind == MemoryKind::managed;
+    if (bytes != 0 && bytes <= capacity_ && is_of_device) bytes += overrun_;
     if (bytes == 0 || bytes > capacity_ || used_ > capacity_ - bytes) return 0;
     const uint64_t base = take(span_of(bytes), bytes < kSmall ? kAlignment : kPage);
     if (base == 0) return 0;

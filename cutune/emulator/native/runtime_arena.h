@@ -26,8 +26,9 @@ struct Block : Allocation {
 
 class Arena {
   public:
-    // At most `capacity` bytes may be allocated at a time.
-    explicit Arena(uint64_t capacity);
+    // At most `capacity` bytes may be allocated at a time. Each allocation of a device is `overrun`
+    // bytes longer than it was asked for.
+    explicit Arena(uint64_t capacity, uint64_t overrun = 0);
 
     const Texture* texture(uint64_t handle) const;
 
@@ -76,7 +77,7 @@ class Arena {
     std::deque<uint64_t> freed_;                  // oldest first; still in blocks_, not live
     std::multimap<uint64_t, uint64_t> reusable_;  // span to base
     uint64_t begin_ = 0, next_ = 0, end_ = 0;
-    uint64_t capacity_, used_ = 0;
+    uint64_t capacity_, overrun_, used_ = 0;
 };
 
 }  // namespace cutune

@@ -13,6 +13,7 @@ from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import ANALYZING, during
 from cutune.core.typed import Text, typed
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
@@ -135,12 +136,14 @@ def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]
     own, read, found = session.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
-            for source, path in zip(compiled.sources, compiled.paths, strict=True):
-                try:
-                    read.append(own.read(source))
-                except CutuneError as error:
-                    found.append(_unread(path, known, error))
-            programs = own.reported(linked(read))
+            with during(session.progress, ANALYZING):
+                for source, path in zip(compiled.sources, compiled.paths, strict=True):
+                    try:
+                        read.append(own.read(source))
+                    except CutuneError as error:
+                        found.append(_unread(path, known, error))
+                programs = linked(read)
+            own.reported(programs)
             return [*(_subject(program, known) for program in programs), *found]
     except (CutuneError, OSError) as error:
         return [_unread(path, known, error) for path in compiled.paths]
