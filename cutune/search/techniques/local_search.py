@@ -3,9 +3,9 @@
 Its axes are the tables of the space, not the parameters: where `a * b == c * d` no parameter can
 change alone. It begins at the start and at places drawn at random, because a start may lie far from
 everything good. Then candidates are, again and again, neighbours of the fastest places on all axes
-(near ones, and on a long axis as many at random) and places drawn at random. Those are tried that
-may well be the fastest by what is known: near fast places, or unlike all that is known. Local
-optima are left because what is near them becomes known.
+(near ones, and on a long axis as many at random), places that differ from these on two axes, and
+places drawn at random. Those are tried that may well be the fastest by what is known: near fast
+places, or unlike all that is known. Local optima are left because what is near them becomes known.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ FASTEST = 4
 NEIGHBOURS = 4
 #: Candidates that are drawn at random, without which a search can stay in one region.
 ANYWHERE = 16
+#: Candidates that differ from a fast place on two axes, where no single one makes it faster: as few
+#: as a long axis has neighbours, up to twice.
+CHANGED_TWICE = 8
 #: Places that are tried together, so that some workers are busy; one by one is little better.
 TRIED_TOGETHER = 4
 #: Rounds without anything new until the rest is left to chance.
@@ -78,7 +81,8 @@ class _Search:
         for place in self.prediction.fastest(FASTEST):
             for axis in range(len(place)):
                 rows = self._neighbours(axis, place[axis])
-                found += [(*place[:axis], row, *place[axis + 1 :]) for row in rows]
+                found += [_with(place, axis, row) for row in rows]
+            found += self._changed_twice(place)
         return [place for place in dict.fromkeys(found) if place not in self.tries.known]
 
     def _neighbours(self, axis: int, row: int) -> list[int]:
@@ -92,6 +96,23 @@ class _Search:
             *(self.generator.randrange(table.size) for _ in range(some)),
         ]
 
+    def _changed_twice(self, place: Rows) -> list[Rows]:
+        tables = self.tries.space.tables
+        if len(tables) < 3:
+            # That would be a place anywhere.
+            return []
+        found = []
+        for _ in range(CHANGED_TWICE):
+            first, second = self.generator.sample(range(len(tables)), 2)
+            changed = _with(place, first, self.generator.randrange(tables[first].size))
+            found.append(_with(changed, second, self.generator.randrange(tables[second].size)))
+        return found
+
     def _drawn(self, count: int) -> list[Rows]:
         space = self.tries.space
         return [space.rows(self.generator.randrange(space.size)) for _ in range(count)]
+
+
+def _with(place: Rows, axis: int, row: int) -> Rows:
+    """The place with another row on an axis."""
+    return (*place[:axis], row, *place[axis + 1 :])
