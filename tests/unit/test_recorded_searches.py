@@ -15,7 +15,14 @@ TABLES = Path(__file__).parents[1] / "recorded" / "bat"
 @pytest.mark.parametrize(
     ("name", "least_of_others"),
     # docs/guide/comparison.md tells which ones.
-    [("sort_h100", 46), ("sort_h100_again", 51), ("md_h100", 17)],
+    [
+        ("sort_h100", 46),
+        ("sort_h100_again", 51),
+        ("md_h100", 17),
+        ("md_h100_again", 22),
+        ("reduction_h100", 57),
+        ("reduction_h100_again", 84),
+    ],
 )
 def test_no_other_tuner_is_sooner_within_5_percent(
     name: str, least_of_others: float, capsys: pytest.CaptureFixture[str]

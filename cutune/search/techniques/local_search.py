@@ -2,31 +2,39 @@
 
 Its axes are the tables of the space, not the parameters: where `a * b == c * d` no parameter can
 change alone. It begins at the start and at places drawn at random, because a start may lie far from
-everything good. Then, from the fastest place that is known, neighbours on one axis after the other
-are tried, four for each of its parameters: near ones, and on a long axis as many at random. Each
-time that an axis was looked at from a place, other places come first by a little more, so that
-local optima are left.
+everything good. Then candidates are, again and again, neighbours of the fastest places on all axes
+(near ones, and on a long axis as many at random), places that differ from these on two axes, and
+places drawn at random. Those are tried that may well be the fastest by what is known: near fast
+places, or unlike all that is known. Local optima are left because what is near them becomes known.
 """
 
 from __future__ import annotations
 
-import heapq
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import count
-from math import inf
 
+import numpy as np
+
+from cutune.search.techniques.prediction import Prediction
 from cutune.search.techniques.tries import Rows, Tries
-from cutune.space.tables import Table
 
-#: Places that are drawn at random before any is left for its neighbours.
+#: Places that are drawn at random before neighbours are looked at. 4 to 8 do alike on the average;
+#: with fewer a bad start costs more.
 DRAWN = 8
-#: Neighbours that are tried together, for each parameter of an axis.
+#: Fastest places whose neighbours are candidates: 2 to 8 do alike.
+FASTEST = 4
+#: Candidates on an axis for each of its parameters, near ones and as many at random: up and down
+#: by two.
+NEIGHBOURS = 4
+#: Candidates that are drawn at random, without which a search can stay in one region.
+ANYWHERE = 16
+#: Candidates that differ from a fast place on two axes, where no single one makes it faster: as few
+#: as a long axis has neighbours, up to twice.
+CHANGED_TWICE = 8
+#: Places that are tried together, so that some workers are busy; one by one is little better.
 TRIED_TOGETHER = 4
-#: How much slower a place counts each time that an axis was looked at from it.
-PENALTY = 0.1
-#: Lines without anything new until the rest is left to chance.
+#: Rounds without anything new until the rest is left to chance.
 FRUITLESS = 64
 
 
@@ -36,72 +44,75 @@ def local_search(tries: Tries, start: Rows, generator: random.Random) -> None:
     Raises:
         SearchEnd: no more may be measured.
     """
-    _Walk(tries, generator).run(start)
-
-
-@dataclass(frozen=True, order=True)
-class _Line:
-    """An axis at a place, to be looked at for the n-th time; the best ones come first."""
-
-    cost: float
-    order: int
-    place: Rows = field(compare=False)
-    axis: int = field(compare=False)
-    times: int = field(compare=False)
+    _Search(tries, generator, Prediction(tries.space)).run(start)
 
 
 @dataclass
-class _Walk:
+class _Search:
     tries: Tries
     generator: random.Random
-    lines: list[_Line] = field(default_factory=list)
-    #: Numbers of the lines: of equally good ones the first is looked at first.
-    numbers: Iterator[int] = field(default_factory=count)
+    prediction: Prediction
+    #: Of rows of axes: in a large table they take long to find, and the fastest places stay.
+    near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def run(self, start: Rows) -> None:
-        space = self.tries.space
-        drawn = [space.rows(self.generator.randrange(space.size)) for _ in range(DRAWN)]
-        self._try([start, *drawn], -1)
+        self._try(dict.fromkeys([start, *self._drawn(DRAWN)]))
         fruitless = 0
-        while self.lines and fruitless < FRUITLESS:
-            before = len(self.tries.known)
-            self._look_at(heapq.heappop(self.lines))
-            fruitless = 0 if len(self.tries.known) > before else fruitless + 1
+        while fruitless < FRUITLESS:
+            new = self._candidates()
+            self._try(self._most_promising(new))
+            fruitless = 0 if new else fruitless + 1
 
-    def _look_at(self, line: _Line) -> None:
-        table = self.tries.space.tables[line.axis]
-        before, behind = line.place[: line.axis], line.place[line.axis + 1 :]
-        near = [(*before, row, *behind) for row in self._neighbours(table, line)]
-        self._try(near, line.axis)
-        if (line.times + 1) * _together(table) < table.size - 1:
-            self._push(line.place, line.axis, line.times + 1)
+    def _try(self, places: Iterable[Rows]) -> None:
+        together = [*places]
+        self.tries.expect(together)
+        for place in together:
+            self.prediction.learn(place, self.tries.at(place))
 
-    def _neighbours(self, table: Table, line: _Line) -> list[int]:
-        row = line.place[line.axis]
-        together = _together(table)
-        if table.size - 1 <= together:
-            return table.nearest(row, together)
-        half = together // 2
-        near = table.nearest(row, half * (line.times + 1))[half * line.times :]
-        return [*near, *(self.generator.randrange(table.size) for _ in range(half))]
+    def _most_promising(self, places: list[Rows]) -> list[Rows]:
+        if not places:
+            return []
+        order = np.argsort(self.prediction.least(places), kind="stable")
+        return [places[index] for index in order[:TRIED_TOGETHER]]
 
-    def _try(self, places: list[Rows], axis: int) -> None:
-        """Time places; the lines of those that are new begin with the next axis."""
-        new = [place for place in dict.fromkeys(places) if place not in self.tries.known]
-        self.tries.expect(new)
-        axes = len(self.tries.space.tables)
-        for place in new:
-            self.tries.at(place)
-            for step in range(axes):
-                self._push(place, (axis + 1 + step) % axes, 0)
+    def _candidates(self) -> list[Rows]:
+        """New places. Those drawn at random are first, for where nothing is known of any."""
+        found = self._drawn(ANYWHERE)
+        for place in self.prediction.fastest(FASTEST):
+            for axis in range(len(place)):
+                rows = self._neighbours(axis, place[axis])
+                found += [_with(place, axis, row) for row in rows]
+            found += self._changed_twice(place)
+        return [place for place in dict.fromkeys(found) if place not in self.tries.known]
 
-    def _push(self, place: Rows, axis: int, times: int) -> None:
-        if self.tries.space.tables[axis].size == 1:
-            return
-        found = self.tries.known[place]
-        cost = inf if found is None else found * (1 + PENALTY * times)
-        heapq.heappush(self.lines, _Line(cost, next(self.numbers), place, axis, times))
+    def _neighbours(self, axis: int, row: int) -> list[int]:
+        table = self.tries.space.tables[axis]
+        count = NEIGHBOURS * len(table.parameters)
+        if (axis, row) not in self.near:
+            self.near[axis, row] = table.nearest(row, count)
+        some = count if table.size - 1 > count else 0
+        return [
+            *self.near[axis, row],
+            *(self.generator.randrange(table.size) for _ in range(some)),
+        ]
+
+    def _changed_twice(self, place: Rows) -> list[Rows]:
+        tables = self.tries.space.tables
+        if len(tables) < 3:
+            # That would be a place anywhere.
+            return []
+        found = []
+        for _ in range(CHANGED_TWICE):
+            first, second = self.generator.sample(range(len(tables)), 2)
+            changed = _with(place, first, self.generator.randrange(tables[first].size))
+            found.append(_with(changed, second, self.generator.randrange(tables[second].size)))
+        return found
+
+    def _drawn(self, count: int) -> list[Rows]:
+        space = self.tries.space
+        return [space.rows(self.generator.randrange(space.size)) for _ in range(count)]
 
 
-def _together(table: Table) -> int:
-    return TRIED_TOGETHER * len(table.parameters)
+def _with(place: Rows, axis: int, row: int) -> Rows:
+    """The place with another row on an axis."""
+    return (*place[:axis], row, *place[axis + 1 :])
