@@ -25,11 +25,11 @@ Array = NDArray[np.float64]
 #: often steps (a multiple of 32), which neighbours show as well as far values. Between 0.05 and 0.4
 #: nothing changes much.
 NEXT_VALUE = 0.2
-#: How soon farther places count less, a power of the square of the distance: 3 to 8 do alike; lower
+#: How soon farther places count less, a power of the square of the distance: 4 to 8 do alike; lower
 #: ones blur what is known, and with the nearest alone noise decides.
 POWER = 4
 #: How much less two places tell of each parameter in which they differ the more these are: other
-#: effects hide its own, and of such pairs there are many.
+#: effects hide its own, and of such pairs there are many. 2 to 12 do alike.
 SHARED = 4
 #: So many pairs the spread counts that is assumed as long as nothing is known.
 ASSUMED = 1.0
