@@ -220,7 +220,8 @@ class Kernel:
     inner_pointers: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
     distinct_places: tuple[DistinctPlaces, ...] = ()
-    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own.
+    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own;
+    #: where warps must anyway, such a launch stays.
     single_thread: tuple[str, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()

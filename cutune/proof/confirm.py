@@ -327,7 +327,8 @@ class _Joined:
                 needs_warps = True
             else:
                 conditions.add(one)
-        single = {d for proof in self.proofs for d in proof.single_thread}
+        asking = [proof for proof in self.proofs if proof.needs_warps or not needs_warps]
+        single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         asked = _Meeting() if needs_warps or meeting is None else meeting
@@ -337,7 +338,7 @@ class _Joined:
             may_meet=asked.pairs,
             inner_pointers=asked.inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
-            single_thread=() if needs_warps else tuple(sorted(single)),
+            single_thread=tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
 

@@ -35,12 +35,13 @@ from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
-from cutune.proof.values.bounds import IdBound, common
+from cutune.proof.values.bounds import IdBound, common, of_threads
+from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
 from cutune.proof.values.inequalities import Asked
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Comparison, properties_of
-from cutune.proof.values.terms import AtomProperties, Atoms
+from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
@@ -90,7 +91,8 @@ class EntryProof:
         structures: positions of those that are structures, or unions.
         refused: why no dimension may change, or None.
         needs_warps: must each warp hold the same threads with every block?
-        single_thread: so it must unless a block has one thread in these dimensions, which stay.
+        single_thread: so it must unless a block has one thread in these dimensions, which stay;
+            where it must anyway, no block with several may change.
         pointers, spreads: conditions on a launch, see `places`.
     """
 
@@ -143,6 +145,11 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
+    if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
+        for built_ins in OVER_WARPS:
+            by_warps = judge(module, function, built_ins=built_ins)
+            if by_warps.refused is None and by_warps.dimensions[0].raw is None:
+                return by_warps
     return _with_single_threads(module, function, proof)
 
 
@@ -156,7 +163,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     )
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
-    alone = judge(module, function, single_thread=kept)
+    alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
     return replace(
@@ -179,18 +186,18 @@ def judge(
     module: Module,
     function: Function,
     kept_dimension: str | None = None,
-    single_thread: frozenset[str] = frozenset(),
+    built_ins: BuiltIns = BUILT_INS,
 ) -> EntryProof:
     """Judge one entry.
 
     Args:
         kept_dimension: the dimension whose grid is kept.
-        single_thread: dimensions in which blocks are taken to have one thread.
+        built_ins: how they are read in the other dimensions.
     """
     sizes = tuple(parameter.size for parameter in function.parameters)
     kept_grid = KeptGrid(kept_dimension) if kept_dimension else None
     try:
-        return _EntryProver(module, function, sizes, kept_grid, single_thread).proof()
+        return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
     except NotUnderstood as error:
         code, what = error.code, error.what
     except Irreducible:
@@ -208,11 +215,11 @@ class _EntryProver:
         function: Function,
         sizes: tuple[int, ...],
         kept_grid: KeptGrid | None,
-        single_thread: frozenset[str],
+        built_ins: BuiltIns,
     ) -> None:
         self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
-        self.single_thread = single_thread
-        self.atoms = Atoms()
+        self.built_ins = built_ins
+        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
         self.recorder.allows_barriers = kept_grid is not None
@@ -233,7 +240,7 @@ class _EntryProver:
             symbols,
             self.recorder.see,
             self.kept_grid,
-            self.single_thread,
+            self.built_ins,
         )
         walk.run(self.recorder.begin)
         if self.kept_grid is not None:
@@ -293,8 +300,13 @@ class _EntryProver:
         for dimension in _DIMENSIONS:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
                 found[dimension] = self._bounds(dimension, graph, walk)
-        meeting = self._meetings(walk, indexed, found)
+        of_warps = self.built_ins.of_warps
+        if of_warps:
+            found = {"x": of_threads(found.get("x", ()))}
+            self._keep_others(indexed, graph)
+        meeting = Meetings(True) if of_warps else self._meetings(walk, indexed, found)
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
+        single_thread = self.built_ins.single_thread if of_warps else ()
         dimensions = [
             EntryDimension(
                 d in indexed,
@@ -316,7 +328,16 @@ class _EntryProver:
             roles(
                 graph, walk, self.recorder.accesses, [b for each in found.values() for b in each]
             ),
+            single_thread=tuple(sorted(single_thread)),
         )
+
+    def _keep_others(self, indexed: set[str], graph: Graph) -> None:
+        """Ids of warps are right where blocks have whole warps in x: only x may change."""
+        first = graph.flow.blocks[0].instructions[0]
+        for dimension in indexed - {"x"}:
+            is_single = dimension in self.built_ins.single_thread
+            what = f"threadIdx.{dimension}" if is_single else "the warps of a block"
+            self.recorder.raw.setdefault(dimension, (what, first))
 
     def _meetings(
         self, walk: Walk, indexed: set[str], bounds: Mapping[str, list[IdBound]]

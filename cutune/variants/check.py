@@ -356,7 +356,7 @@ def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
     if found.unproven or kernel.unproven or found.max_threads < kernel.max_threads:
         return False
     if kernel.needs_warps or kernel.asserted:
-        return True
+        return not found.needs_warps or {*found.single_thread} <= {*kernel.single_thread}
     # Of inner pointers the launch asks about those of the kernel, in its order.
     asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
     is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
