@@ -204,7 +204,8 @@ class Kernel:
     allowed: BlockRange | None = None
     #: Dimensions in which an annotation asserts more than is proven.
     asserted: tuple[str, ...] = ()
-    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`.
+    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`, as
+    #: it is where blocks of any size are proven to use the same.
     shared: str | None = None
     keeps_shared: bool = False
     #: May threads of a warp exchange values, so that each warp must keep its threads?

@@ -38,7 +38,14 @@ UNFOLLOWED = frozenset(
 #: What the source asks for; where the compiler has left nothing of it, or it is harmless while
 #: warps are kept, the compiled code decides.
 _SETTLED = frozenset(
-    {Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING, Code.ATOMIC_RESULT}
+    {
+        Code.SHARED_MEMORY,
+        Code.WARP_LEVEL,
+        Code.BARRIER,
+        Code.COOPERATIVE,
+        Code.ORDERING,
+        Code.ATOMIC_RESULT,
+    }
 )
 #: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
 _MOST_STEPS = 9
@@ -340,6 +347,7 @@ class _Joined:
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
+            keeps_shared=kernel.keeps_shared or any(proof.uses_shared for proof in self.proofs),
         )
 
 

@@ -7,7 +7,7 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -116,9 +116,13 @@ class EntryProof:
     is_bounded: bool = False
     structures: frozenset[int] = frozenset()
     single_thread: tuple[str, ...] = ()
+    #: Does it use shared memory, of which blocks of any size need the same?
+    uses_shared: bool = False
 
 
 _UNKNOWN = EntryDimension(False)
+#: What threads of a block may do together where blocks keep their indices.
+_OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -140,7 +144,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else as one in which blocks share rows."""
     proof = judge(module, function)
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
-        is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
+        is_waiting = proof.refused is not None and proof.refused.code in _OF_BLOCKS
         if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
@@ -222,7 +226,7 @@ class _EntryProver:
         self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
-        self.recorder.allows_barriers = kept_grid is not None
+        self.recorder.shares_rows = kept_grid is not None
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -278,6 +282,7 @@ class _EntryProver:
             spreads=_sorted(meeting),
             max_threads=self._max_threads(),
             roles=roles(graph, walk, self.recorder.accesses, []),
+            uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
 
     def _parameters(self) -> list[str]:
@@ -288,11 +293,15 @@ class _EntryProver:
         for directive, what in _FIXING.items():
             if directive in self.function.directives:
                 raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        for item in body:
-            for operand in item.operands:
-                for name in names(operand):
-                    if _is_shared(self.variables.get(name)):
-                        raise NotUnderstood(Code.SHARED_MEMORY, "", item)
+        shared = {n: item for item in body for n in self._shared_in(item)}
+        # All arrays whose size the launch gives begin at the same place.
+        unsized = [name for name in shared if self.variables[name].size == 0]
+        if shared and (self.kept_grid is None or len(unsized) > 1):
+            raise NotUnderstood(Code.SHARED_MEMORY, "", next(iter(shared.values())))
+
+    def _shared_in(self, item: Instruction) -> Iterator[str]:
+        found = (name for operand in item.operands for name in names(operand))
+        return (name for name in found if _is_shared(self.variables.get(name)))
 
     def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
         strides, indexed = self._uses(graph, walk)

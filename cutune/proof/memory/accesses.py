@@ -23,6 +23,8 @@ from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomPropertie
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
+_SHARED = "shared"
+_OWN_SPACES = ("local", "const", _SHARED)
 #: Atomic operations that may be done in any order.
 COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
 ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
@@ -72,8 +74,9 @@ class Recorder:
     #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
-    #: Basic blocks with a barrier, which is allowed where thread blocks keep their indices.
-    allows_barriers: bool = False
+    #: Do thread blocks keep their indices? Then they may have barriers and shared memory.
+    shares_rows: bool = False
+    #: Basic blocks with a barrier.
     barriers: set[int] = field(default_factory=set)
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
@@ -219,6 +222,8 @@ class Recorder:
         operation = next((m for m in modifiers if m in COMMUTATIVE | {"exch", "cas"}), "")
         unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
         unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
+        if self.shares_rows:
+            unknown -= {_SHARED, "shared::cta", "cta"}
         if not operation or unknown:
             what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"
             raise NotUnderstood(Code.ORDERING, what, instruction)
@@ -269,7 +274,7 @@ class Recorder:
             self._whole_warp(moment, instruction.operands[-1])
             return
         is_plain = set(instruction.modifiers) <= _BARRIER_WORDS and len(instruction.operands) == 1
-        if not self.allows_barriers or not is_plain or moment.guard is not None:
+        if not self.shares_rows or not is_plain or moment.guard is not None:
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
         self.barriers.add(moment.block)
 
@@ -326,7 +331,7 @@ class Recorder:
             if not is_plain(modifier):
                 what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
                 raise NotUnderstood(Code.ORDERING, what, instruction)
-        if space == "shared":
+        if space == _SHARED and not self.shares_rows:
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
 
@@ -341,9 +346,9 @@ class Recorder:
         for atom in address.atoms:
             name = atom.name.removeprefix("&")
             variable = self.variables.get(name) if atom.kind == OPAQUE else None
-            if variable is not None and variable.space in ("local", "const"):
+            if variable is not None and variable.space in _OWN_SPACES:
                 return address, variable.space
-        return address, space if space in ("local", "const") else "global"
+        return address, space if space in _OWN_SPACES else "global"
 
     def _value(self, moment: Moment, text: str) -> IntegerPolynomial:
         value = moment.read(text)
