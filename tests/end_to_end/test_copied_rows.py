@@ -22,7 +22,7 @@ KERNELS = {
     ),
     "by_int": (
         "int t = threadIdx.x, all = blockDim.x;"
-        " for (int i = t; i < n; i += all) row[i] = in[i] * 2.5f + in[n - 1 - i];",
+        " for (int i = t; i < n; i += all) row[i] = in[i] * 2.5f + in[i + 1];",
         True,
     ),
     "by_table": (
