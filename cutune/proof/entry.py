@@ -29,16 +29,19 @@ from cutune.proof.flow.pressure import register_pressure
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
+from cutune.proof.guarding import guards
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.conditions import Meetings, Spread
+from cutune.proof.memory.each_block import EachBlockJudge
 from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
-from cutune.proof.values.bounds import IdBound, common, of_threads
+from cutune.proof.values.bounds import IdBound, of_threads
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
 from cutune.proof.values.inequalities import Asked
-from cutune.proof.values.kept_grid import KeptGrid
+from cutune.proof.values.kept_grid import KeptGrid, RowsOfEachBlock
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Comparison, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties, Atoms
@@ -118,6 +121,8 @@ class EntryProof:
     single_thread: tuple[str, ...] = ()
     #: Does it use shared memory, of which blocks of any size need the same?
     uses_shared: bool = False
+    #: Where a condition does not hold, no block may change, not even if warps keep their threads.
+    must_hold: bool = False
 
 
 _UNKNOWN = EntryDimension(False)
@@ -154,6 +159,10 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_warps = judge(module, function, built_ins=built_ins)
             if by_warps.refused is None and by_warps.dimensions[0].raw is None:
                 return by_warps
+    if proof.refused is not None and proof.refused.code in _OF_BLOCKS:
+        beside_ids = judge(module, function, "x", beside_ids=True)
+        if beside_ids.refused is None:
+            return beside_ids
     return _with_single_threads(module, function, proof)
 
 
@@ -191,15 +200,18 @@ def judge(
     function: Function,
     kept_dimension: str | None = None,
     built_ins: BuiltIns = BUILT_INS,
+    beside_ids: bool = False,
 ) -> EntryProof:
     """Judge one entry.
 
     Args:
         kept_dimension: the dimension whose grid is kept.
+        beside_ids: are rows in that dimension those of each block, while ids count?
         built_ins: how they are read in the other dimensions.
     """
     sizes = tuple(parameter.size for parameter in function.parameters)
-    kept_grid = KeptGrid(kept_dimension) if kept_dimension else None
+    kind = RowsOfEachBlock if beside_ids else KeptGrid
+    kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
         return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
     except NotUnderstood as error:
@@ -227,6 +239,8 @@ class _EntryProver:
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
         self.recorder.shares_rows = kept_grid is not None
+        self.sums = BlockSums(self.variables)
+        self.recorder.sums = self.sums if isinstance(kept_grid, RowsOfEachBlock) else None
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -247,6 +261,10 @@ class _EntryProver:
             self.built_ins,
         )
         walk.run(self.recorder.begin)
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            while self.sums.has_learnt():
+                walk.run(self.recorder.begin)
+            return self._verdict_beside_ids(graph, walk, self.kept_grid)
         if self.kept_grid is not None:
             return self._verdict_by_rows(graph, walk, self.kept_grid)
         return self._verdict(graph, walk)
@@ -285,6 +303,56 @@ class _EntryProver:
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
 
+    def _verdict_beside_ids(
+        self, graph: Graph, walk: Walk, kept_grid: RowsOfEachBlock
+    ) -> EntryProof:
+        """Ids count, and blocks fill tables or make sums for themselves.
+
+        Raises:
+            NotUnderstood: they do something else.
+        """
+        first, dimension = graph.flow.blocks[0].instructions[0], kept_grid.dimension
+        if self.recorder.uses_lanes or self.operations.uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        for what, instruction in self.recorder.raw.values():
+            raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        if self._named() != {dimension}:
+            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
+        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.sums, dimension)
+        found = each.each_block()
+        is_stride = dimension in self._strides(walk)
+        bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
+        meeting = self._meetings(walk, found.met_by_ids, {dimension}, {dimension: bounds})
+        if meeting.keep_warps:
+            # What barriers keep apart in a block they do not in two.
+            raise NotUnderstood(Code.NOT_PROVEN, "a place that threads of blocks may share", first)
+        meeting.pointers |= found.conditions.pointers
+        meeting.spreads |= found.conditions.spreads
+        by_id = EntryDimension(True, None, tuple(bounds), is_stride)
+        dimensions = [by_id if d == dimension else EntryDimension(False) for d in _DIMENSIONS]
+        return EntryProof(
+            self.function.name,
+            self.sizes,
+            (dimensions[0], dimensions[1], dimensions[2]),
+            pointers=tuple(sorted(meeting.pointers)),
+            spreads=_sorted(meeting),
+            max_threads=self._max_threads(),
+            roles=roles(graph, walk, self.recorder.accesses, bounds),
+            uses_shared=True,
+            must_hold=True,
+        )
+
+    def _strides(self, walk: Walk) -> frozenset[str]:
+        """Dimensions whose number of threads is used."""
+        properties = AtomProperties()
+        for predicate in walk.branches.values():
+            properties = properties.joined(properties_of(predicate, self.atoms))
+        for access in self.recorder.accesses:
+            properties = properties.joined(access.properties).joined(
+                self.atoms.joined(access.values)
+            )
+        return properties.strides
+
     def _parameters(self) -> list[str]:
         return [parameter.name for parameter in self.function.parameters]
 
@@ -308,12 +376,15 @@ class _EntryProver:
         found: dict[str, list[IdBound]] = {}
         for dimension in _DIMENSIONS:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
-                found[dimension] = self._bounds(dimension, graph, walk)
+                accesses = self.recorder.accesses
+                found[dimension] = guards(dimension, accesses, graph, walk)
         of_warps = self.built_ins.of_warps
         if of_warps:
             found = {"x": of_threads(found.get("x", ()))}
             self._keep_others(indexed, graph)
-        meeting = Meetings(True) if of_warps else self._meetings(walk, indexed, found)
+        meeting = Meetings(True)
+        if not of_warps:
+            meeting = self._meetings(walk, self.recorder.accesses, indexed, found)
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
         single_thread = self.built_ins.single_thread if of_warps else ()
         dimensions = [
@@ -349,7 +420,11 @@ class _EntryProver:
             self.recorder.raw.setdefault(dimension, (what, first))
 
     def _meetings(
-        self, walk: Walk, indexed: set[str], bounds: Mapping[str, list[IdBound]]
+        self,
+        walk: Walk,
+        accesses: list[MemoryAccess],
+        indexed: set[str],
+        bounds: Mapping[str, list[IdBound]],
     ) -> Meetings:
         """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
@@ -360,7 +435,7 @@ class _EntryProver:
             if not bound.is_firm
             for value in (bound.limit, *bound.conditions)
         }
-        accesses, ranges, needed = self.recorder.accesses, Ranges(walk), frozenset(indexed)
+        ranges, needed = Ranges(walk), frozenset(indexed)
         meeting = meetings(accesses, self.atoms, needed, firm, ranges)
         if not (meeting.keep_warps and asked):
             return meeting
@@ -398,33 +473,6 @@ class _EntryProver:
         body = (item for item in self.function.body or () if isinstance(item, Instruction))
         operands = {operand for item in body for operand in item.operands}
         return {d for d in _DIMENSIONS if operands & {f"%tid.{d}", f"%ctaid.{d}"}}
-
-    def _bounds(self, dimension: str, graph: Graph, walk: Walk) -> list[IdBound]:
-        places = [
-            a.known for a in self.recorder.accesses if self._matters(a, dimension, graph, walk)
-        ]
-        places += [
-            walk.known_at_beginning(header)
-            for header, blocks in graph.loop_of_header.items()
-            if self._may_last(blocks, dimension, graph, walk)
-        ]
-        return common(places, dimension, self.atoms)
-
-    def _matters(self, access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-        """May additional threads do anything that the present ones do not do anyway?"""
-        if access.is_effect or dimension in access.properties.ids:
-            return True
-        deciding = graph.controllers(access.block)
-        return any(dimension in properties_of(walk.branches[b], self.atoms).ids for b in deciding)
-
-    def _may_last(self, blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-        """Does the id decide how long threads stay in a loop?"""
-        leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
-        return any(
-            dimension in properties_of(walk.branches[b], self.atoms).ids
-            for b in leaving
-            if b in walk.branches
-        )
 
 
 def _is_shared(variable: Variable | None) -> bool:

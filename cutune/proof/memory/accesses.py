@@ -6,7 +6,7 @@ What is known to be harmless is listed here; everything else is not understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
@@ -15,6 +15,7 @@ from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.flow.walk import Moment
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
@@ -23,6 +24,7 @@ from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomPropertie
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
+_NOBODY: frozenset[str] = frozenset()
 _SHARED = "shared"
 _OWN_SPACES = ("local", "const", _SHARED)
 #: Atomic operations that may be done in any order.
@@ -78,6 +80,8 @@ class Recorder:
     shares_rows: bool = False
     #: Basic blocks with a barrier.
     barriers: set[int] = field(default_factory=set)
+    #: Sums that blocks make for themselves, where these are understood.
+    sums: BlockSums | None = None
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -91,6 +95,8 @@ class Recorder:
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
+        if self.sums is not None:
+            self.sums.begin()
 
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
@@ -154,9 +160,13 @@ class Recorder:
         )
         ids = _EVERY if place == "local" else properties.ids
         loaded = AtomProperties(ids=ids, is_loaded=True, loops=properties.loops | moment.loops)
+        sums = self.sums if self.sums is not None and self.sums.is_sum(address) else None
+        raw = _NOBODY if sums is None else _EVERY
         for index, register in enumerate(registers):
-            known = AtomProperties(loaded.raw, ids, True, loaded.loops, _interval_of(kind))
+            known = AtomProperties(raw, ids, True, loaded.loops, _interval_of(kind))
             value = self.atoms.named(f"load{instruction.line}.{index}", known)
+            if sums is not None:
+                sums.was_read(value, address)
             if register != "_":
                 moment.write(register, value)
 
@@ -234,8 +244,8 @@ class Recorder:
             operands = operands[1:]
         address, place = self._address(moment, operands[0], "")
         self._used(moment, address)
-        values = self._values(moment, *(p for text in operands[1:] for p in parts(text)))
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
+        values = self._added(moment, operands[1:], f"{operation}.{kind}", address, place)
         self._add(
             moment,
             "atomic",
@@ -245,6 +255,27 @@ class Recorder:
             operation=f"{operation}.{kind}",
             space=place,
         )
+
+    def _added(
+        self,
+        moment: Moment,
+        operands: Sequence[str],
+        operation: str,
+        address: IntegerPolynomial,
+        place: str,
+    ) -> tuple[IntegerPolynomial, ...]:
+        """The values that an atomic operation gets; what a block has summed up is one of its own."""
+        texts = [part for text in operands for part in parts(text)]
+        values = self._values(moment, *texts, used=False)
+        line = moment.instruction.line
+        is_part = self.sums is not None and place != _SHARED and len(values) == 1
+        if not (
+            is_part and self.sums is not None and self.sums.is_added(values[0], operation, line)
+        ):
+            self._values(moment, *texts)
+        if self.sums is not None and place == _SHARED:
+            self.sums.changed(address, operation)
+        return values
 
     # Calls and warps.
 

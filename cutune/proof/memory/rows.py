@@ -68,11 +68,13 @@ def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGri
     Raises:
         NotUnderstood: they may not.
     """
-    return _RowJudge(graph, walk, recorder, kept_grid).judged()
+    return RowJudge(graph, walk, recorder, kept_grid).judged()
 
 
 @dataclass(frozen=True)
-class _RowJudge:
+class RowJudge:
+    """Judges entries in which blocks share rows."""
+
     graph: Graph
     walk: Walk
     recorder: Recorder
@@ -80,20 +82,18 @@ class _RowJudge:
 
     @property
     def atoms(self) -> Atoms:
+        """Those of the walk."""
         return self.walk.atoms
 
     def judged(self) -> Meetings:
-        if not self.graph.ends_everywhere:
-            self._refuse(0, "a loop without an end")
+        """Conditions under which blocks of any size do the same.
+
+        Raises:
+            NotUnderstood: they may not.
+        """
         if not self.loops:
             self._refuse(0, "no loop from threadIdx by blockDim")
-        for loop in self.loops.values():
-            self._check_entry(loop)
-        for block in sorted(self.divided):
-            self._check_branch(block)
-        for block in sorted(self.recorder.barriers):
-            if self.dividing(block):
-                self._refuse(block, "a barrier that some threads may not reach")
+        self.check_branches()
         accesses = [a for a in self.recorder.accesses if a.space != "const"]
         pairs = [(self._position(access), access) for access in accesses]
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
@@ -101,8 +101,24 @@ class _RowJudge:
         sharing = {where.row for where, access in pairs if _is_shared_by(where.row, access)}
         for loop in self.loops.values():
             most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            meeting.spreads.update(self._limited(loop, most))
+            meeting.spreads.update(self.limited(loop, most))
         return meeting
+
+    def check_branches(self) -> None:
+        """Do threads of a block go the same ways, but for loops over rows and single threads?
+
+        Raises:
+            NotUnderstood: they do not.
+        """
+        if not self.graph.ends_everywhere:
+            self._refuse(0, "a loop without an end")
+        for loop in self.loops.values():
+            self._check_entry(loop)
+        for block in sorted(self.divided):
+            self._check_branch(block)
+        for block in sorted(self.recorder.barriers):
+            if self.dividing(block):
+                self._refuse(block, "a barrier that some threads may not reach")
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
@@ -238,7 +254,7 @@ class _RowJudge:
         if not all(self._guards(block, loop) for block in raw):
             self._refuse(loop.header, "a row that not all threads come to")
 
-    def _limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
+    def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
         """What keeps J, and what is added to it, exact: 0 <= limit <= most."""
         limit, signed = loop.end, loop.guard.signed
         low, high = self.atoms.interval(limit)
