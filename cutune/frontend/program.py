@@ -221,6 +221,8 @@ class Kernel:
     inner_pointers: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
     distinct_places: tuple[DistinctPlaces, ...] = ()
+    #: Do these conditions hold for any other block, whatever warps keep?
+    must_hold: bool = False
     #: Dimensions that stay: where a block has several threads in one, each warp must keep its own;
     #: where warps must anyway, such a launch stays.
     single_thread: tuple[str, ...] = ()

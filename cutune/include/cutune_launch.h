@@ -138,6 +138,8 @@ struct cutune_site {
     // The variants of the kernel, numbered from 1; nullptr: there are none.
     const cutune_variant *variants;
     int variant_count;
+    // Another block may be chosen only where `is_free` says so: it is not enough to keep warps.
+    bool must_be_free;
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -318,6 +320,10 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
+    if (site.must_be_free && site.is_free != nullptr &&
+        (request.is_captured || !site.is_free(request.arguments, request.integers, request.extent,
+                                              request.allocations)))
+        return false;
     for (int d = 0; d < 3; ++d) {
         const unsigned blocks = cutune_along(d, request.grid);
         const unsigned threads = cutune_along(d, request.block);

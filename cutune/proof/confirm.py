@@ -23,7 +23,7 @@ from cutune.frontend.program import (
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.compiled import Compiled
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 
 #: Reasons for which the source could not be analysed: the compiled code decides alone.
 UNFOLLOWED = frozenset(
@@ -92,6 +92,7 @@ def without_meetings(kernel: Kernel) -> Kernel:
         inner_pointers=(),
         distinct_places=(),
         single_thread=(),
+        must_hold=False,
     )
 
 
@@ -338,6 +339,10 @@ class _Joined:
         single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
+        must_hold = any(proof.must_hold for proof in self.proofs)
+        if needs_warps and must_hold:
+            # What it needs cannot be asked at a launch.
+            return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         asked = _Meeting() if needs_warps or meeting is None else meeting
         return replace(
             kernel,
@@ -347,6 +352,7 @@ class _Joined:
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
+            must_hold=must_hold,
             keeps_shared=kernel.keeps_shared or any(proof.uses_shared for proof in self.proofs),
         )
 

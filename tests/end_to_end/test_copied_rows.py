@@ -27,7 +27,8 @@ KERNELS = {
     ),
     "by_table": (
         "__shared__ float table[300]; for (int i = threadIdx.x; i < 300; i += WIDTH) table[i] = i;"
-        " __syncthreads(); for (int i = threadIdx.x; i < n; i += WIDTH) row[i] = table[i * 7 % 300];",
+        " __syncthreads(); for (int i = threadIdx.x; i < n; i += WIDTH) row[i]"
+        " = table[i * 7 % 300];",
         True,
     ),
     # What the constant is besides is a value.

@@ -23,7 +23,9 @@ KERNELS = {
     "summing": "ROW { int s = 0; for (int k = 0; k < j; ++k) s += b[k]; a[r * n + j] = s; }",
     "counting": "ROW if (b[j] > 0) atomicAdd(c + r, 1); if (threadIdx.x == 0) a[r] = n;",
     "columns": "ROW a[j * m + r] = b[j];",
-    "mirrored": "ROW a[r * n + j] = b[j]; __syncthreads(); ROW c[r * n + j] = a[r * n + n - 1 - j];",
+    "mirrored": (
+        "ROW a[r * n + j] = b[j]; __syncthreads(); ROW c[r * n + j] = a[r * n + n - 1 - j];"
+    ),
     "by_table": (
         "__shared__ int s[70]; for (int j = threadIdx.x; j < 70; j += blockDim.x) s[j] = b[j];"
         " __syncthreads(); ROW { int k = b[j]; a[r * n + j] = s[(k % 70 + 70) % 70]; }"

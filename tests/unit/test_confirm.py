@@ -23,7 +23,7 @@ from cutune.frontend.syntax.parse import parse
 from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.proof.compiled import Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
-from cutune.proof.entry import EntryDimension, EntryProof, Refused
+from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.memory.conditions import Spread
 from cutune.proof.values.bounds import IdBound
 

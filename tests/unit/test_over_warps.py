@@ -64,7 +64,9 @@ HOSTILE: Mapping[str, str] = {
     "warp_alone": "int w = T / 32; a[w * 32 + T % 32] = n;",
     "block_alone": "W a[w * 32 + l] = blockIdx.x;",
     "warps_as_value": "W a[w * 32 + l] = blockDim.x / 32;",
-    "other_width": "int w = blockIdx.x * (blockDim.x / 32) + T / 16, l = T % 16; a[w * 16 + l] = n;",
+    "other_width": (
+        "int w = blockIdx.x * (blockDim.x / 32) + T / 16, l = T % 16; a[w * 16 + l] = n;"
+    ),
     "half_warps": "int w = blockIdx.x * (blockDim.x / 16) + T / 32, l = T % 32; a[w * 32 + l] = n;",
     "one_too_many": (
         "int w = blockIdx.x * (blockDim.x / 32 + 1) + T / 32, l = T % 32; a[w * 32 + l] = n;"
@@ -79,7 +81,10 @@ HOSTILE: Mapping[str, str] = {
     "first_thread": "W if (T == 0) { ROW }",
     "transposed": "int w = blockIdx.x + gridDim.x * (T / 32), l = T % 32; ROW",
     "in_two_dimensions": "int w = blockIdx.x * blockDim.y + threadIdx.y, l = T; ROW",
-    "tile_of_y": "TILE RANK int l = tile.thread_rank(); a[(w * blockDim.y + threadIdx.y) * 32 + l] = blockDim.x;",
+    "tile_of_y": (
+        "TILE RANK int l = tile.thread_rank(); a[(w * blockDim.y +"
+        " threadIdx.y) * 32 + l] = blockDim.x;"
+    ),
     "small_tiles": (
         "auto tile = cg::tiled_partition<16>(cg::this_thread_block()); RANK"
         " a[w * 16 + tile.thread_rank()] = n;"

@@ -75,7 +75,9 @@ SHARED: Mapping[str, str] = {
     ),
     "unsigned_backwards": "R unsigned w = n; for (unsigned j = t; j < w; j += D) a[w - 1 - j] = j;",
     # Barriers order what is done for different elements.
-    "mirrored_behind_barrier": "R J a[r * n + j] = b[j]; WAIT J c[r * n + j] = a[r * n + n - 1 - j];",
+    "mirrored_behind_barrier": (
+        "R J a[r * n + j] = b[j]; WAIT J c[r * n + j] = a[r * n + n - 1 - j];"
+    ),
     "table": "__shared__ float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[(int)b[j] & 63];",
     "launched_table": "R J dynamic[j] = b[j]; WAIT J a[r * n + j] = dynamic[n - 1 - j];",
     "tile_by_tile": (
@@ -91,7 +93,9 @@ SHARED: Mapping[str, str] = {
         "__shared__ float s[64], u[64]; R K { s[j] = b[j]; u[j] = j; } WAIT"
         " J a[r * n + j] = s[j & 63] + u[j & 7];"
     ),
-    "in_place_in_shared": "__shared__ float s[64]; R K s[j] = j; K s[j] *= 2; WAIT J a[r * n + j] = s[5];",
+    "in_place_in_shared": (
+        "__shared__ float s[64]; R K s[j] = j; K s[j] *= 2; WAIT J a[r * n + j] = s[5];"
+    ),
     # Threads that do several elements in a row.
     "fours": "R for (int j = 4 * t; j < n; j += 4 * D) *(float4 *)(a + r * n + j) = {1, 2, 3, 4};",
     "guarded_fours": (
@@ -212,17 +216,21 @@ HOSTILE: Mapping[str, str] = {
     "barrier_if_loaded": (
         "__shared__ float s[64]; R K s[j] = b[j]; if (b[t] > 0) WAIT J a[r * n + j] = s[j & 63];"
     ),
-    "barrier_of_warp": "__shared__ float s[64]; R K s[j] = b[j]; __syncwarp(); J a[r * n + j] = s[j & 63];",
+    "barrier_of_warp": (
+        "__shared__ float s[64]; R K s[j] = b[j]; __syncwarp(); J a[r * n + j] = s[j & 63];"
+    ),
     "barrier_on_one_way": (
         "__shared__ float s[64]; R K s[j] = b[j]; if (m > 3) WAIT J a[r * n + j] = s[j & 63];"
     ),
     "neighbour_in_shared": (
-        "__shared__ float s[65]; R K s[j] = b[j]; WAIT K s[j] = s[j + 1]; WAIT J a[r * n + j] = s[j & 63];"
+        "__shared__ float s[65]; R K s[j] = b[j]; WAIT K s[j] = s[j + 1]; WAIT"
+        " J a[r * n + j] = s[j & 63];"
     ),
     "slot_of_thread": "__shared__ float s[1024]; R s[t] = b[r]; WAIT J a[r * n + j] = s[j & 63];",
     "shared_sum": (
         "__shared__ float s[1024]; R float x = 0; J x += b[j]; s[t] = x; WAIT"
-        " for (int k = D / 2; k; k /= 2) { if (t < k) s[t] += s[t + k]; WAIT } if (t == 0) a[r] = s[0];"
+        " for (int k = D / 2; k; k /= 2) { if (t < k) s[t] += s[t + k]; WAIT }"
+        " if (t == 0) a[r] = s[0];"
     ),
     "set_by_last": "__shared__ float s; R if (t == D - 1) s = b[r]; WAIT J a[r * n + j] = s;",
     "set_by_thread_33": "__shared__ float s; R if (t == 33) s = b[r]; WAIT J a[r * n + j] = s;",
@@ -239,9 +247,12 @@ HOSTILE: Mapping[str, str] = {
     "volatile_shared": (
         "__shared__ volatile float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[j & 63];"
     ),
-    "only_those_filled": "__shared__ float s[64]; R if (t < 64) s[t] = b[t]; WAIT J a[r * n + j] = s[j & 63];",
+    "only_those_filled": (
+        "__shared__ float s[64]; R if (t < 64) s[t] = b[t]; WAIT J a[r * n + j] = s[j & 63];"
+    ),
     "fives": (
-        "R for (int j = 4 * t; j < n; j += 4 * D) for (int k = 0; k < 5; ++k) a[r * n + j + k] += j;"
+        "R for (int j = 4 * t; j < n; j += 4 * D) for (int k = 0; k < 5; ++k)"
+        " a[r * n + j + k] += j;"
     ),
     "fours_by_twos": "R for (int j = 4 * t; j < n; j += 2 * D) a[r * n + j] = j;",
     "untested_fours": ("R int j = 4 * t; do { a[r * n + j] = j; j += 4 * D; } while (j < n);"),

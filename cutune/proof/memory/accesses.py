@@ -245,36 +245,29 @@ class Recorder:
         address, place = self._address(moment, operands[0], "")
         self._used(moment, address)
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
-        values = self._added(moment, operands[1:], f"{operation}.{kind}", address, place)
+        operation = f"{operation}.{kind}"
+        values = self._added(moment, operands[1:], operation, place == _SHARED)
+        if self.sums is not None and place == _SHARED:
+            self.sums.changed(address, operation)
         self._add(
             moment,
             "atomic",
             address=address,
             bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
             values=values,
-            operation=f"{operation}.{kind}",
+            operation=operation,
             space=place,
         )
 
     def _added(
-        self,
-        moment: Moment,
-        operands: Sequence[str],
-        operation: str,
-        address: IntegerPolynomial,
-        place: str,
+        self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
     ) -> tuple[IntegerPolynomial, ...]:
-        """The values that an atomic operation gets; what a block has summed up is one of its own."""
+        """The values that an atomic operation gets, one of which a block may have summed up."""
         texts = [part for text in operands for part in parts(text)]
         values = self._values(moment, *texts, used=False)
         line = moment.instruction.line
-        is_part = self.sums is not None and place != _SHARED and len(values) == 1
-        if not (
-            is_part and self.sums is not None and self.sums.is_added(values[0], operation, line)
-        ):
+        if in_block or self.sums is None or not self.sums.is_added(values, operation, line):
             self._values(moment, *texts)
-        if self.sums is not None and place == _SHARED:
-            self.sums.changed(address, operation)
         return values
 
     # Calls and warps.

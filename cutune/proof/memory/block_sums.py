@@ -8,7 +8,7 @@ by that operation, and used for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cutune.emulator.ptx.types import Variable
@@ -74,9 +74,9 @@ class BlockSums:
         (operation, *others) = sorted(self.operations[self.variable_of(address) or ""])
         self.parts[value] = operation if not others else ""
 
-    def is_added(self, value: IntegerPolynomial, operation: str, line: int) -> bool:
-        """May an atomic operation get this value, which is a part of a sum?"""
-        if self.parts.get(value) != operation:
+    def is_added(self, values: Sequence[IntegerPolynomial], operation: str, line: int) -> bool:
+        """May an atomic operation get these values, which are a part of a sum?"""
+        if len(values) != 1 or self.parts.get(values[0]) != operation:
             return False
         self.adding.add(line)
         return True

@@ -176,7 +176,7 @@ class EachBlockJudge(RowJudge):
 
     def _check_global(self, placed: Sequence[_Placed], found: Meetings) -> None:
         for one in placed:
-            if one.access.kind == "end" or one.access.kind == "call":
+            if one.access.kind == "end":
                 continue
             if one.access.instruction.line in self.sums.adding:
                 if one.where is None:
