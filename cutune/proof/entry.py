@@ -22,6 +22,9 @@ from cutune.emulator.ptx.types import (
     Variable,
 )
 from cutune.frontend.values.polynomial import IntegerPolynomial
+from cutune.proof.blocks.block_sums import BlockSums
+from cutune.proof.blocks.each_block import EachBlockJudge
+from cutune.proof.blocks.rows import shared_rows
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
@@ -31,13 +34,10 @@ from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.guarding import guards
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.each_block import EachBlockJudge
 from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
-from cutune.proof.memory.rows import shared_rows
 from cutune.proof.values.bounds import IdBound, of_threads
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
 from cutune.proof.values.inequalities import Asked
@@ -78,11 +78,13 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 
 
 def _either(module: Module, function: Function) -> EntryProof:
-    """By its global ids, or else as one in which blocks share rows."""
+    """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
     proof = judge(module, function)
+    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
+    named = _names_of(function)
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
-        is_waiting = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-        if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
+        is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
+        if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
@@ -91,7 +93,7 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_warps = judge(module, function, built_ins=built_ins)
             if by_warps.refused is None and by_warps.dimensions[0].raw is None:
                 return by_warps
-    if proof.refused is not None and proof.refused.code in _OF_BLOCKS:
+    if is_of_blocks and "%ctaid.x" in named:
         beside_ids = judge(module, function, "x", beside_ids=True)
         if beside_ids.refused is None:
             return beside_ids
@@ -171,8 +173,8 @@ class _EntryProver:
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
         self.recorder.shares_rows = kept_grid is not None
-        self.sums = BlockSums(self.variables)
-        self.recorder.sums = self.sums if isinstance(kept_grid, RowsOfEachBlock) else None
+        is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
+        self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -194,7 +196,7 @@ class _EntryProver:
         )
         walk.run(self.recorder.begin)
         if isinstance(self.kept_grid, RowsOfEachBlock):
-            while self.sums.has_learnt():
+            while self.recorder.sums.has_learnt():
                 walk.run(self.recorder.begin)
             return self._verdict_beside_ids(graph, walk, self.kept_grid)
         if self.kept_grid is not None:
@@ -250,7 +252,7 @@ class _EntryProver:
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         if self._named() != {dimension}:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
-        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.sums, dimension)
+        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.recorder.sums, dimension)
         found = each.each_block()
         is_stride = dimension in self._strides(walk)
         bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
@@ -402,9 +404,14 @@ class _EntryProver:
 
     def _named(self) -> set[str]:
         """Dimensions whose id or block the code asks for at all."""
-        body = (item for item in self.function.body or () if isinstance(item, Instruction))
-        operands = {operand for item in body for operand in item.operands}
-        return {d for d in _DIMENSIONS if operands & {f"%tid.{d}", f"%ctaid.{d}"}}
+        named = _names_of(self.function)
+        return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
+
+
+def _names_of(function: Function) -> set[str]:
+    """What its instructions name."""
+    body = (item for item in function.body or () if isinstance(item, Instruction))
+    return {operand for item in body for operand in item.operands}
 
 
 def _is_shared(variable: Variable | None) -> bool:

@@ -53,7 +53,8 @@ PROVEN: Mapping[str, tuple[str, str]] = {
     ),
     "strided_histogram": (
         "__shared__ int s[64]; ID K s[j] = 0; WAIT"
-        " for (; i < n; i += gridDim.x * D) atomicAdd(s + V % 64u, 1); WAIT K atomicAdd(c + j, s[j]);",
+        " for (; i < n; i += gridDim.x * D) atomicAdd(s + V % 64u, 1);"
+        " WAIT K atomicAdd(c + j, s[j]);",
         "x; stride x; meet 1 4",
     ),
     # Whatever the greatest begins at, adding it again changes nothing.

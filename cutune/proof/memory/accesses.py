@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
+from cutune.proof.blocks.block_sums import BlockSums
 from cutune.proof.flow.walk import Moment
-from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
@@ -24,7 +24,6 @@ from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomPropertie
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
-_NOBODY: frozenset[str] = frozenset()
 _SHARED = "shared"
 _OWN_SPACES = ("local", "const", _SHARED)
 #: Atomic operations that may be done in any order.
@@ -80,8 +79,8 @@ class Recorder:
     shares_rows: bool = False
     #: Basic blocks with a barrier.
     barriers: set[int] = field(default_factory=set)
-    #: Sums that blocks make for themselves, where these are understood.
-    sums: BlockSums | None = None
+    #: Sums that blocks make for themselves, in the variables where these are understood.
+    sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -95,8 +94,7 @@ class Recorder:
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
-        if self.sums is not None:
-            self.sums.begin()
+        self.sums.begin()
 
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
@@ -159,14 +157,12 @@ class Recorder:
             read_only="nc" in instruction.modifiers,
         )
         ids = _EVERY if place == "local" else properties.ids
-        loaded = AtomProperties(ids=ids, is_loaded=True, loops=properties.loops | moment.loops)
-        sums = self.sums if self.sums is not None and self.sums.is_sum(address) else None
-        raw = _NOBODY if sums is None else _EVERY
+        raw: frozenset[str] = _EVERY if self.sums.is_sum(address) else frozenset()
+        loaded = AtomProperties(raw, ids, True, properties.loops | moment.loops)
         for index, register in enumerate(registers):
-            known = AtomProperties(raw, ids, True, loaded.loops, _interval_of(kind))
+            known = replace(loaded, interval=_interval_of(kind))
             value = self.atoms.named(f"load{instruction.line}.{index}", known)
-            if sums is not None:
-                sums.was_read(value, address)
+            self.sums.was_read(value, address)
             if register != "_":
                 moment.write(register, value)
 
@@ -247,8 +243,7 @@ class Recorder:
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         operation = f"{operation}.{kind}"
         values = self._added(moment, operands[1:], operation, place == _SHARED)
-        if self.sums is not None and place == _SHARED:
-            self.sums.changed(address, operation)
+        self.sums.changed(address, operation)
         self._add(
             moment,
             "atomic",
@@ -264,9 +259,8 @@ class Recorder:
     ) -> tuple[IntegerPolynomial, ...]:
         """The values that an atomic operation gets, one of which a block may have summed up."""
         texts = [part for text in operands for part in parts(text)]
-        values = self._values(moment, *texts, used=False)
-        line = moment.instruction.line
-        if in_block or self.sums is None or not self.sums.is_added(values, operation, line):
+        values, line = self._values(moment, *texts, used=False), moment.instruction.line
+        if in_block or not self.sums.is_added(values, operation, line):
             self._values(moment, *texts)
         return values
 

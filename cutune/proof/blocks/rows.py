@@ -17,13 +17,13 @@ from typing import NoReturn
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import ONE, ZERO, IntegerPolynomial
+from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.phases import Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import place_of
-from cutune.proof.memory.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, properties_of

@@ -70,9 +70,10 @@ class BlockSums:
         return self.variable_of(address) in self.operations
 
     def was_read(self, value: IntegerPolynomial, address: IntegerPolynomial) -> None:
-        """A value was read from a sum."""
-        (operation, *others) = sorted(self.operations[self.variable_of(address) or ""])
-        self.parts[value] = operation if not others else ""
+        """A value was read, perhaps from a sum."""
+        if self.is_sum(address):
+            (operation, *others) = sorted(self.operations[self.variable_of(address) or ""])
+            self.parts[value] = operation if not others else ""
 
     def is_added(self, values: Sequence[IntegerPolynomial], operation: str, line: int) -> bool:
         """May an atomic operation get these values, which are a part of a sum?"""
