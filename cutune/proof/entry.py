@@ -22,7 +22,6 @@ from cutune.emulator.ptx.types import (
     Variable,
 )
 from cutune.frontend.values.polynomial import IntegerPolynomial
-from cutune.proof.blocks.block_sums import BlockSums
 from cutune.proof.blocks.each_block import EachBlockJudge
 from cutune.proof.blocks.rows import shared_rows
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
@@ -34,6 +33,7 @@ from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.guarding import guards
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import pointer_uses

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
-from cutune.proof.blocks.block_sums import NEUTRAL, BlockSums
 from cutune.proof.blocks.row_places import Position, meet
 from cutune.proof.blocks.rows import RowJudge
 from cutune.proof.flow.phases import Phases
 from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
 from cutune.proof.memory.conditions import Meetings
 from cutune.proof.memory.one_place import AccessPlace, place_of
 from cutune.proof.values.predicates import Comparison, Predicate, properties_of

@@ -14,8 +14,8 @@ from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
-from cutune.proof.blocks.block_sums import BlockSums
 from cutune.proof.flow.walk import Moment
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
