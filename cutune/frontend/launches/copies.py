@@ -276,7 +276,7 @@ class _Wrapping:
         before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
         if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
             return False
-        if not {before, after} & _OPERATORS and before != _STEP:
+        if not {before, after} & _OPERATORS and not self._stepping(index):
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
