@@ -50,7 +50,7 @@ def value_of(polynomial: IntegerPolynomial, known: Mapping[str, int]) -> int:
 
 @pytest.mark.parametrize("opcode", ["shr", "div", "rem", "and"])
 @pytest.mark.parametrize("constant", [0, 1, 3, 4, 31, 63])
-@pytest.mark.parametrize("by", [1, 2, 3, 4, 7, 8, 12])
+@pytest.mark.parametrize("by", [1, 2, 3, 4, 7, 8, 12, 28, 96])
 def test_parts_are_exact(atoms: Atoms, opcode: str, constant: int, by: int) -> None:
     a, b = named(atoms, "a"), named(atoms, "b")
     for first, second in product((1, 4, 12, 32), repeat=2):
@@ -68,6 +68,7 @@ def test_what_is_known(atoms: Atoms) -> None:
     value = number(4) * b + a
     assert divided("shr", "s32", (value, number(2)), atoms) == b
     assert divided("and", "b32", (value, number(3)), atoms) == a
+    assert divided("and", "b64", (number(32) * value, number(96)), atoms) == number(32) * a
     assert divided("div", "u32", (value + number(4), number(4)), atoms) == b + number(1)
     assert divided("rem", "u32", (value, number(4)), atoms) == a
     assert chosen("max", "s32", (b, number(0)), atoms) == b
@@ -82,6 +83,7 @@ def test_what_is_not(atoms: Atoms) -> None:
     assert divided("shr", "s32", (number(4) * c + a, number(2)), atoms) is None
     assert divided("shr", "u32", (number(4) * far + a, number(2)), atoms) is None
     assert divided("and", "b32", (number(4) * b + a, number(5)), atoms) is None
+    assert divided("and", "b32", (number(4) * b + a, number(2)), atoms) is None
     assert divided("div", "s32", (number(4) * b + a, number(-4)), atoms) is None
     assert divided("div", "u32", (number(4) * b + a, number(0)), atoms) is None
     assert chosen("max", "s32", (b, number(1)), atoms) is None

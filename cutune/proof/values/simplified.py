@@ -24,6 +24,8 @@ def divided(
     quotient, rest = _parts(value, step)
     if not atoms.interval(rest).within(0, step - 1):
         return None
+    if opcode == "and" and any(coefficient % _lowest(number or 1) for _, coefficient in rest.terms):
+        return None
     return quotient if opcode in ("shr", "div") else rest
 
 
@@ -52,8 +54,15 @@ def _step(opcode: str, number: int, bits: int) -> int | None:
         case "shr":
             return 1 << number if 0 <= number < bits else None
         case "and":
-            return number + 1 if number >= 0 and number & (number + 1) == 0 else None
+            # A mask of neighbouring bits: those below are 0 where the number is a multiple.
+            whole = number + _lowest(number)
+            return whole if number > 0 and whole & (whole - 1) == 0 else None
     return number if number > 0 else None
+
+
+def _lowest(mask: int) -> int:
+    """The lowest bit of a mask."""
+    return mask & -mask
 
 
 def _parts(value: IntegerPolynomial, step: int) -> tuple[IntegerPolynomial, IntegerPolynomial]:
