@@ -163,6 +163,10 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "TABLE K s[j] = b[blockIdx.x * 64 + j]; READ",
         "threadIdx.x, blockIdx.x or blockDim.x",
     ),
+    "never_filled": (
+        "TABLE WAIT if (i < n) a[i] = s[i % 64u];",
+        "shared memory that nothing is stored in",
+    ),
     "changed_by_ids": (
         "TABLE K s[j] = b[j]; WAIT if (i < n) s[i % 64u] = 3; READ",
         "shared memory that threads write by their ids",

@@ -86,6 +86,10 @@ def test_what_is_not(atoms: Atoms) -> None:
     assert divided("and", "b32", (number(4) * b + a, number(2)), atoms) is None
     assert divided("div", "s32", (number(4) * b + a, number(-4)), atoms) is None
     assert divided("div", "u32", (number(4) * b + a, number(0)), atoms) is None
+    # What the register holds of the number counts: 3, -3.
+    assert divided("rem", "u32", (number(4) * b + a, number((1 << 32) + 3)), atoms) is None
+    assert divided("div", "s32", (number(4) * b + a, number((1 << 32) - 3)), atoms) is None
+    assert divided("and", "b32", (number(4) * b + a, number((1 << 32) + 3)), atoms) == a
     assert chosen("max", "s32", (b, number(1)), atoms) is None
     assert chosen("max", "u32", (c, number(0)), atoms) is None
     assert chosen("min", "s32", (a, number(2)), atoms) is None

@@ -133,7 +133,10 @@ class EachBlockJudge(RowJudge):
 
     def _check_shared(self, placed: Sequence[_Placed], found: Meetings) -> None:
         phases = Phases(self.graph, self.recorder.barriers)
+        filled = {one.place.base for one in placed if one.access.kind == "store"}
         for one in placed:
+            if one.place.base not in filled:
+                self._stop(one.access.instruction, "shared memory that nothing is stored in")
             if one.place.base is None or self.sums.variable_of(_address(one)) is None:
                 self._stop(one.access.instruction, "a place in shared memory that is not known")
             if self.sums.is_sum(_address(one)):

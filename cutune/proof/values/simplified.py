@@ -16,15 +16,15 @@ def divided(
     opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
 ) -> IntegerPolynomial | None:
     """Quotient or remainder of `step * quotient + rest`, with a rest from 0 up to the step."""
-    number = values[1].literal
+    number = _as_held(values[1].literal, kind)
     step = _step(opcode, number, bits_of(kind)) if number is not None else None
     value = modulo(values[0], bits_of(kind))
-    if step is None or not _is_exact(value, kind, atoms):
+    if number is None or step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
     if not atoms.interval(rest).within(0, step - 1):
         return None
-    if opcode == "and" and any(coefficient % _lowest(number or 1) for _, coefficient in rest.terms):
+    if opcode == "and" and any(coefficient % _lowest(number) for _, coefficient in rest.terms):
         return None
     return quotient if opcode in ("shr", "div") else rest
 
@@ -42,6 +42,14 @@ def chosen(
         if high is not None and low is not None and high <= low:
             return first if is_first else second
     return None
+
+
+def _as_held(number: int | None, kind: str) -> int | None:
+    """What a register of this type holds of a number: 4294967299 is 3."""
+    if number is None:
+        return None
+    low = -(1 << (bits_of(kind) - 1)) if kind[0] == "s" else 0
+    return (number - low) % (1 << bits_of(kind)) + low
 
 
 def _is_exact(value: IntegerPolynomial, kind: str, atoms: Atoms) -> bool:
