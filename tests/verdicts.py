@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 
 
 def described(proof: EntryProof, names: Mapping[str, str]) -> str:

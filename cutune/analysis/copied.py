@@ -7,7 +7,7 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,6 +25,7 @@ from cutune.frontend.program import (
 )
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.rewrite.launch_edit import with_callees, with_copies
 from cutune.rewrite.pipeline import TranslationUnit
@@ -63,7 +64,12 @@ def proven_copies(
     return {
         name: proof
         for name, proof in found.items()
-        if name in same and _are_same(name, proof.copy, modules, same[name])
+        if name in same
+        and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
+        and (
+            not candidates[name].has_rolled_loops
+            or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
+        )
     }
 
 
@@ -97,17 +103,30 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
     return ProvenCopy(replace(copy, entries=entries), compiled)
 
 
-def _are_same(
-    name: str, copy: KernelCopy, originals: Sequence[Module], texts: Sequence[str]
+def _is_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
+    """Is the copy, with its constants as they are, the kernel's own code?"""
+    return code_of(module, entry) == code_of(original, kernel)
+
+
+def _rounds_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
+    return rounds_alike(original.functions[kernel], module.functions[entry])
+
+
+def _are_alike(
+    name: str,
+    copy: KernelCopy,
+    originals: Sequence[Module],
+    texts: Sequence[str],
+    is_alike: Callable[[Module, str, Module, str], bool],
 ) -> bool:
-    """Is the copy, with its constants as they are, the kernel's own code in all instances?"""
+    """Is a copy like its kernel in all instances?"""
     for original, text in zip(originals, texts, strict=True):
         module = parse(text)
         entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
         own = [entry for entry in original.functions if base_name(entry) == name]
         kernels = _without_namespace(entries, own, copy)
         if any(
-            kernel is None or code_of(module, entry) != code_of(original, kernel)
+            kernel is None or not is_alike(module, entry, original, kernel)
             for entry, kernel in zip(entries, kernels, strict=True)
         ):
             return False
@@ -126,9 +145,9 @@ def _without_namespace(
 
 
 def _shows_name(text: str, namespace: str) -> bool:
-    """Does a variable of its own, or a text, hold the name?"""
+    """Does a variable of its own, or a text, hold the name? Shared memory is its own anyway."""
     letters = r",\s*".join(str(byte) for byte in namespace.encode())
-    variable = rf"^[^\n(]*\.(?:global|const|shared)\b[^\n(]*{namespace}"
+    variable = rf"^[^\n(]*\.(?:global|const)\b[^\n(]*{namespace}"
     return re.search(rf"{variable}|{letters}", text, re.MULTILINE) is not None
 
 

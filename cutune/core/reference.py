@@ -263,9 +263,11 @@ MEANINGS: dict[Code, str] = {
     "instantiated calls nothing.",
     Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what is "
     "proven for one is not proven for the others. Give them different names.",
-    Code.SHARED_MEMORY: "A tile of shared memory usually has the shape of the thread block. If "
-    "the kernel gives the same results with any thread block, say so by `#pragma cutune kernel` "
-    "(`cutune inspect --suggest`).",
+    Code.SHARED_MEMORY: "A tile of shared memory usually has the shape of the thread block. Some "
+    "uses are proven: rows through which a block steps by `blockDim.x`, tables that each block "
+    "fills alike, sums of integers that it adds up by atomic operations. Otherwise, if the kernel "
+    "gives the same results with any thread block, say so by `#pragma cutune kernel` (`cutune "
+    "inspect --suggest`).",
     Code.BARRIER: "The threads of a thread block work together. If any thread block gives the "
     "same results, say so by `#pragma cutune kernel`.",
     Code.WARP_LEVEL: "The shape of the thread block decides which threads form a warp. An "

@@ -204,7 +204,8 @@ class Kernel:
     allowed: BlockRange | None = None
     #: Dimensions in which an annotation asserts more than is proven.
     asserted: tuple[str, ...] = ()
-    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`.
+    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`, as
+    #: it is where blocks of any size are proven to use the same.
     shared: str | None = None
     keeps_shared: bool = False
     #: May threads of a warp exchange values, so that each warp must keep its threads?
@@ -220,7 +221,10 @@ class Kernel:
     inner_pointers: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
     distinct_places: tuple[DistinctPlaces, ...] = ()
-    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own.
+    #: Do these conditions hold for any other block, whatever warps keep?
+    must_hold: bool = False
+    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own;
+    #: where warps must anyway, such a launch stays.
     single_thread: tuple[str, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()

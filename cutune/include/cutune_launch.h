@@ -116,7 +116,8 @@ struct cutune_site {
     long long (*shared)(long long x, long long y, long long z);
     // Threads of a warp may exchange values: each warp must keep its threads.
     bool needs_warps;
-    // Bit d: the same where a block has several threads in dimension d, which stays.
+    // Bit d: the same where a block has several threads in dimension d, which stays. Where warps keep
+    // their threads anyway, such a launch stays: the kernel counts the warps of a block by x alone.
     unsigned single_thread;
     // No template, no overload: every launch from here calls the same kernel.
     bool is_one_kernel;
@@ -137,6 +138,8 @@ struct cutune_site {
     // The variants of the kernel, numbered from 1; nullptr: there are none.
     const cutune_variant *variants;
     int variant_count;
+    // Another block may be chosen only where `is_free` says so: it is not enough to keep warps.
+    bool must_be_free;
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -317,6 +320,10 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
+    if (site.must_be_free && site.is_free != nullptr &&
+        (request.is_captured || !site.is_free(request.arguments, request.integers, request.extent,
+                                              request.allocations)))
+        return false;
     for (int d = 0; d < 3; ++d) {
         const unsigned blocks = cutune_along(d, request.grid);
         const unsigned threads = cutune_along(d, request.block);
@@ -324,6 +331,7 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
         if (space == 0 || space > cutune_most_ids) return false;
         if (blocks > cutune_most_blocks[d] || threads > (d == 2 ? 64u : 1024u)) return false;
         if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
+        if (site.needs_warps && (site.single_thread >> d & 1u) != 0 && threads != 1) return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
            request.smem <= request.limits.shared;

@@ -13,7 +13,8 @@ from typing import TypeVar
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import PtxError
-from cutune.proof.entry import EntryProof, prove
+from cutune.proof.entry import prove
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.device_code import ptx

@@ -24,7 +24,7 @@ from cutune.frontend.program import (
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.compiled import Compiled
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 
 #: Reasons for which the source could not be analysed: the compiled code decides alone.
 UNFOLLOWED = frozenset(
@@ -39,7 +39,14 @@ UNFOLLOWED = frozenset(
 #: What the source asks for; where the compiler has left nothing of it, or it is harmless while
 #: warps are kept, the compiled code decides.
 _SETTLED = frozenset(
-    {Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING, Code.ATOMIC_RESULT}
+    {
+        Code.SHARED_MEMORY,
+        Code.WARP_LEVEL,
+        Code.BARRIER,
+        Code.COOPERATIVE,
+        Code.ORDERING,
+        Code.ATOMIC_RESULT,
+    }
 )
 #: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
 _MOST_STEPS = 9
@@ -86,6 +93,7 @@ def without_meetings(kernel: Kernel) -> Kernel:
         inner_pointers=(),
         distinct_places=(),
         single_thread=(),
+        must_hold=False,
     )
 
 
@@ -337,9 +345,14 @@ class _Joined:
                 needs_warps = True
             else:
                 conditions.add(one)
-        single = {d for proof in self.proofs for d in proof.single_thread}
+        asking = [proof for proof in self.proofs if proof.needs_warps or not needs_warps]
+        single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
+        must_hold = any(proof.must_hold for proof in self.proofs)
+        if needs_warps and must_hold:
+            # What it needs cannot be asked at a launch.
+            return _refused(kernel, Code.SHARED_MEMORY, Code.SHARED_MEMORY.template)
         asked = _Meeting() if needs_warps or meeting is None else meeting
         return replace(
             kernel,
@@ -347,8 +360,10 @@ class _Joined:
             may_meet=asked.pairs,
             inner_pointers=asked.inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
-            single_thread=() if needs_warps else tuple(sorted(single)),
+            single_thread=tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
+            must_hold=must_hold,
+            keeps_shared=kernel.keeps_shared or any(proof.uses_shared for proof in self.proofs),
         )
 
 

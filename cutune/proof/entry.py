@@ -7,8 +7,8 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
 from cutune.core.codes import Code
@@ -21,26 +21,30 @@ from cutune.emulator.ptx.types import (
     Module,
     Variable,
 )
-from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import IntegerPolynomial
+from cutune.proof.blocks.each_block import EachBlockJudge
+from cutune.proof.blocks.rows import shared_rows
+from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.pressure import register_pressure
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
+from cutune.proof.guarding import guards
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.places import meetings
-from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
+from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
-from cutune.proof.memory.rows import shared_rows
-from cutune.proof.values.bounds import IdBound, common
+from cutune.proof.values.bounds import IdBound, of_threads
+from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
 from cutune.proof.values.inequalities import Asked
-from cutune.proof.values.kept_grid import KeptGrid
+from cutune.proof.values.kept_grid import KeptGrid, RowsOfEachBlock
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Comparison, properties_of
-from cutune.proof.values.terms import AtomProperties, Atoms
+from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
@@ -53,70 +57,9 @@ _FIXING = {
 }
 
 
-@dataclass(frozen=True)
-class EntryDimension:
-    """The proof about one dimension; `raw` says why it may not be changed.
-
-    `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
-    """
-
-    indexed: bool
-    raw: str | None = None
-    bounds: tuple[IdBound, ...] = ()
-    grid_stride: bool = False
-    grid_kept: bool = False
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Why an entry may not be changed in any dimension.
-
-    Attributes:
-        code: of the rule that failed.
-        message: its template, filled in.
-    """
-
-    code: Code
-    message: str
-
-
-@dataclass(frozen=True)
-class EntryProof:
-    """The verdict on an entry of a compiled module.
-
-    Attributes:
-        name: mangled.
-        parameters: bytes of each parameter.
-        structures: positions of those that are structures, or unions.
-        refused: why no dimension may change, or None.
-        needs_warps: must each warp hold the same threads with every block?
-        single_thread: so it must unless a block has one thread in these dimensions, which stay.
-        pointers, spreads: conditions on a launch, see `places`.
-    """
-
-    name: str
-    parameters: tuple[int, ...]
-    dimensions: tuple[EntryDimension, EntryDimension, EntryDimension]
-    refused: Refused | None = None
-    needs_warps: bool = False
-    pointers: tuple[tuple[str, str], ...] = ()
-    spreads: tuple[Spread, ...] = ()
-    max_threads: int = 1024
-    #: How parameters reach the work, by place.
-    roles: tuple[tuple[str, Role], ...] = ()
-    #: Through which parameters it accesses memory.
-    uses: PointerUses = UNKNOWN_USES
-    #: Has it no loop, and does each thread run to its end?
-    is_straight: bool = False
-    #: Registers that a thread needs at least, as far as the PTX tells.
-    pressure: int = 0
-    #: Has it launch bounds of its own?
-    is_bounded: bool = False
-    structures: frozenset[int] = frozenset()
-    single_thread: tuple[str, ...] = ()
-
-
 _UNKNOWN = EntryDimension(False)
+#: What threads of a block may do together where blocks keep their indices.
+_OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -135,14 +78,25 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 
 
 def _either(module: Module, function: Function) -> EntryProof:
-    """By its global ids, or else as one in which blocks share rows."""
+    """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
     proof = judge(module, function)
+    is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
+    named = _names_of(function)
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
-        is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
-        if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
+        is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
+        if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
+    if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
+        for built_ins in OVER_WARPS:
+            by_warps = judge(module, function, built_ins=built_ins)
+            if by_warps.refused is None and by_warps.dimensions[0].raw is None:
+                return by_warps
+    if is_of_blocks and "%ctaid.x" in named:
+        beside_ids = judge(module, function, "x", beside_ids=True)
+        if beside_ids.refused is None:
+            return beside_ids
     return _with_single_threads(module, function, proof)
 
 
@@ -156,7 +110,7 @@ def _with_single_threads(module: Module, function: Function, proof: EntryProof) 
     )
     if not (kept and proof.needs_warps and _is_tunable(proof)):
         return proof
-    alone = judge(module, function, single_thread=kept)
+    alone = judge(module, function, built_ins=BuiltIns(single_thread=kept))
     if alone.refused is not None or alone.needs_warps:
         return proof
     return replace(
@@ -179,18 +133,21 @@ def judge(
     module: Module,
     function: Function,
     kept_dimension: str | None = None,
-    single_thread: frozenset[str] = frozenset(),
+    built_ins: BuiltIns = BUILT_INS,
+    beside_ids: bool = False,
 ) -> EntryProof:
     """Judge one entry.
 
     Args:
         kept_dimension: the dimension whose grid is kept.
-        single_thread: dimensions in which blocks are taken to have one thread.
+        beside_ids: are rows in that dimension those of each block, while ids count?
+        built_ins: how they are read in the other dimensions.
     """
     sizes = tuple(parameter.size for parameter in function.parameters)
-    kept_grid = KeptGrid(kept_dimension) if kept_dimension else None
+    kind = RowsOfEachBlock if beside_ids else KeptGrid
+    kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
-        return _EntryProver(module, function, sizes, kept_grid, single_thread).proof()
+        return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
     except NotUnderstood as error:
         code, what = error.code, error.what
     except Irreducible:
@@ -208,14 +165,16 @@ class _EntryProver:
         function: Function,
         sizes: tuple[int, ...],
         kept_grid: KeptGrid | None,
-        single_thread: frozenset[str],
+        built_ins: BuiltIns,
     ) -> None:
         self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
-        self.single_thread = single_thread
-        self.atoms = Atoms()
+        self.built_ins = built_ins
+        self.atoms = Atoms(threads_per_id=WARP if built_ins.of_warps else 1)
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
-        self.recorder.allows_barriers = kept_grid is not None
+        self.recorder.shares_rows = kept_grid is not None
+        is_beside_ids = isinstance(kept_grid, RowsOfEachBlock)
+        self.recorder.sums = BlockSums(self.variables if is_beside_ids else {})
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -233,9 +192,13 @@ class _EntryProver:
             symbols,
             self.recorder.see,
             self.kept_grid,
-            self.single_thread,
+            self.built_ins,
         )
         walk.run(self.recorder.begin)
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            while self.recorder.sums.has_learnt():
+                walk.run(self.recorder.begin)
+            return self._verdict_beside_ids(graph, walk, self.kept_grid)
         if self.kept_grid is not None:
             return self._verdict_by_rows(graph, walk, self.kept_grid)
         return self._verdict(graph, walk)
@@ -271,7 +234,58 @@ class _EntryProver:
             spreads=_sorted(meeting),
             max_threads=self._max_threads(),
             roles=roles(graph, walk, self.recorder.accesses, []),
+            uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
+
+    def _verdict_beside_ids(
+        self, graph: Graph, walk: Walk, kept_grid: RowsOfEachBlock
+    ) -> EntryProof:
+        """Ids count, and blocks fill tables or make sums for themselves.
+
+        Raises:
+            NotUnderstood: they do something else.
+        """
+        first, dimension = graph.flow.blocks[0].instructions[0], kept_grid.dimension
+        if self.recorder.uses_lanes or self.operations.uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        for what, instruction in self.recorder.raw.values():
+            raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        if self._named() != {dimension}:
+            raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
+        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.recorder.sums, dimension)
+        found = each.each_block()
+        is_stride = dimension in self._strides(walk)
+        bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
+        meeting = self._meetings(walk, found.met_by_ids, {dimension}, {dimension: bounds})
+        if meeting.keep_warps:
+            # What barriers keep apart in a block they do not in two.
+            raise NotUnderstood(Code.NOT_PROVEN, "a place that threads of blocks may share", first)
+        meeting.pointers |= found.conditions.pointers
+        meeting.spreads |= found.conditions.spreads
+        by_id = EntryDimension(True, None, tuple(bounds), is_stride)
+        dimensions = [by_id if d == dimension else EntryDimension(False) for d in _DIMENSIONS]
+        return EntryProof(
+            self.function.name,
+            self.sizes,
+            (dimensions[0], dimensions[1], dimensions[2]),
+            pointers=tuple(sorted(meeting.pointers)),
+            spreads=_sorted(meeting),
+            max_threads=self._max_threads(),
+            roles=roles(graph, walk, self.recorder.accesses, bounds),
+            uses_shared=True,
+            must_hold=True,
+        )
+
+    def _strides(self, walk: Walk) -> frozenset[str]:
+        """Dimensions whose number of threads is used."""
+        properties = AtomProperties()
+        for predicate in walk.branches.values():
+            properties = properties.joined(properties_of(predicate, self.atoms))
+        for access in self.recorder.accesses:
+            properties = properties.joined(access.properties).joined(
+                self.atoms.joined(access.values)
+            )
+        return properties.strides
 
     def _parameters(self) -> list[str]:
         return [parameter.name for parameter in self.function.parameters]
@@ -281,20 +295,32 @@ class _EntryProver:
         for directive, what in _FIXING.items():
             if directive in self.function.directives:
                 raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        for item in body:
-            for operand in item.operands:
-                for name in names(operand):
-                    if _is_shared(self.variables.get(name)):
-                        raise NotUnderstood(Code.SHARED_MEMORY, "", item)
+        shared = {n: item for item in body for n in self._shared_in(item)}
+        # All arrays whose size the launch gives begin at the same place.
+        unsized = [name for name in shared if self.variables[name].size == 0]
+        if shared and (self.kept_grid is None or len(unsized) > 1):
+            raise NotUnderstood(Code.SHARED_MEMORY, "", next(iter(shared.values())))
+
+    def _shared_in(self, item: Instruction) -> Iterator[str]:
+        found = (name for operand in item.operands for name in names(operand))
+        return (name for name in found if _is_shared(self.variables.get(name)))
 
     def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
         strides, indexed = self._uses(graph, walk)
         found: dict[str, list[IdBound]] = {}
         for dimension in _DIMENSIONS:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
-                found[dimension] = self._bounds(dimension, graph, walk)
-        meeting = self._meetings(walk, indexed, found)
+                accesses = self.recorder.accesses
+                found[dimension] = guards(dimension, accesses, graph, walk)
+        of_warps = self.built_ins.of_warps
+        if of_warps:
+            found = {"x": of_threads(found.get("x", ()))}
+            self._keep_others(indexed, graph)
+        meeting = Meetings(True)
+        if not of_warps:
+            meeting = self._meetings(walk, self.recorder.accesses, indexed, found)
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
+        single_thread = self.built_ins.single_thread if of_warps else ()
         dimensions = [
             EntryDimension(
                 d in indexed,
@@ -316,10 +342,23 @@ class _EntryProver:
             roles(
                 graph, walk, self.recorder.accesses, [b for each in found.values() for b in each]
             ),
+            single_thread=tuple(sorted(single_thread)),
         )
 
+    def _keep_others(self, indexed: set[str], graph: Graph) -> None:
+        """Ids of warps are right where blocks have whole warps in x: only x may change."""
+        first = graph.flow.blocks[0].instructions[0]
+        for dimension in indexed - {"x"}:
+            is_single = dimension in self.built_ins.single_thread
+            what = f"threadIdx.{dimension}" if is_single else "the warps of a block"
+            self.recorder.raw.setdefault(dimension, (what, first))
+
     def _meetings(
-        self, walk: Walk, indexed: set[str], bounds: Mapping[str, list[IdBound]]
+        self,
+        walk: Walk,
+        accesses: list[MemoryAccess],
+        indexed: set[str],
+        bounds: Mapping[str, list[IdBound]],
     ) -> Meetings:
         """By the bounds that hold for all sizes; or else by all, if they are as they should be."""
         exact = {d: [b for b in each if b.step == 1] for d, each in bounds.items()}
@@ -330,7 +369,7 @@ class _EntryProver:
             if not bound.is_firm
             for value in (bound.limit, *bound.conditions)
         }
-        accesses, ranges, needed = self.recorder.accesses, Ranges(walk), frozenset(indexed)
+        ranges, needed = Ranges(walk), frozenset(indexed)
         meeting = meetings(accesses, self.atoms, needed, firm, ranges)
         if not (meeting.keep_warps and asked):
             return meeting
@@ -365,36 +404,14 @@ class _EntryProver:
 
     def _named(self) -> set[str]:
         """Dimensions whose id or block the code asks for at all."""
-        body = (item for item in self.function.body or () if isinstance(item, Instruction))
-        operands = {operand for item in body for operand in item.operands}
-        return {d for d in _DIMENSIONS if operands & {f"%tid.{d}", f"%ctaid.{d}"}}
+        named = _names_of(self.function)
+        return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
 
-    def _bounds(self, dimension: str, graph: Graph, walk: Walk) -> list[IdBound]:
-        places = [
-            a.known for a in self.recorder.accesses if self._matters(a, dimension, graph, walk)
-        ]
-        places += [
-            walk.known_at_beginning(header)
-            for header, blocks in graph.loop_of_header.items()
-            if self._may_last(blocks, dimension, graph, walk)
-        ]
-        return common(places, dimension, self.atoms)
 
-    def _matters(self, access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-        """May additional threads do anything that the present ones do not do anyway?"""
-        if access.is_effect or dimension in access.properties.ids:
-            return True
-        deciding = graph.controllers(access.block)
-        return any(dimension in properties_of(walk.branches[b], self.atoms).ids for b in deciding)
-
-    def _may_last(self, blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
-        """Does the id decide how long threads stay in a loop?"""
-        leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
-        return any(
-            dimension in properties_of(walk.branches[b], self.atoms).ids
-            for b in leaving
-            if b in walk.branches
-        )
+def _names_of(function: Function) -> set[str]:
+    """What its instructions name."""
+    body = (item for item in function.body or () if isinstance(item, Instruction))
+    return {operand for item in body for operand in item.operands}
 
 
 def _is_shared(variable: Variable | None) -> bool:

@@ -9,6 +9,7 @@ from cutune.emulator.ptx.types import Function, Instruction, Module, Variable
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
+_NAME = re.compile(r"[\w$]+")
 #: Texts, and the names of functions as assertions have them.
 _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
@@ -20,8 +21,15 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
     """
     function = module.functions[name]
     texts = {variable.name: variable.initial for variable in module.variables}
+    # Named by the function that they stand in; `_frame` has what they are.
+    shared = {
+        variable.name: f"@{index}"
+        for index, variable in enumerate(function.variables)
+        if variable.space == "shared"
+    }
 
     def plain(text: str) -> str:
+        text = _NAME.sub(lambda found: shared.get(found[0], found[0]), text)
         return _plain(text, name, texts)
 
     body = tuple(

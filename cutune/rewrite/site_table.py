@@ -319,7 +319,7 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
         f"{_bits(_guarding(kernel, rules))}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
         f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
-        f"{edits}, {table}, {len(variants)}}},"
+        f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}}},"
     )
 
 

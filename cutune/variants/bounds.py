@@ -36,7 +36,7 @@ from collections.abc import Sequence
 
 from cutune.core.codes import Code
 from cutune.frontend.program import Impurity, KernelVariant
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 from cutune.variants import restrict
 from cutune.variants.restrict import Restriction, restriction
 from cutune.variants.text import Changes, Illegal, KernelText

@@ -355,8 +355,10 @@ def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
     """May it be launched wherever the kernel may? Pointers that may meet do not at its launches."""
     if found.unproven or kernel.unproven or found.max_threads < kernel.max_threads:
         return False
+    if found.must_hold and not kernel.must_hold:
+        return False
     if kernel.needs_warps or kernel.asserted:
-        return True
+        return not found.needs_warps or {*found.single_thread} <= {*kernel.single_thread}
     # Of inner pointers the launch asks about those of the kernel, in its order.
     asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
     is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}

@@ -50,7 +50,7 @@ from cutune.device.thread_block import Block
 from cutune.emulator.ptx.types import Function, Instruction, Module
 from cutune.frontend.program import DIMENSIONS, Impurity, Kernel, KernelVariant
 from cutune.frontend.unit.unit import split_commas
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.rewrite.one_line import one_line
 from cutune.variants import restrict

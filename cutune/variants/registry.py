@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 from cutune.variants import bounds, coarsen, restrict
 from cutune.variants.text import KernelText
 

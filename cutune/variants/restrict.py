@@ -40,7 +40,7 @@ from cutune.core.source import Span
 from cutune.frontend.program import Impurity, Kernel, KernelParameter, KernelVariant
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import split_commas
-from cutune.proof.entry import EntryProof
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
 from cutune.rewrite.one_line import one_line
 from cutune.variants.text import Changes, Illegal, KernelText, not_repeated, span_of

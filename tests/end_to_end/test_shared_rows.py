@@ -23,6 +23,34 @@ KERNELS = {
     "summing": "ROW { int s = 0; for (int k = 0; k < j; ++k) s += b[k]; a[r * n + j] = s; }",
     "counting": "ROW if (b[j] > 0) atomicAdd(c + r, 1); if (threadIdx.x == 0) a[r] = n;",
     "columns": "ROW a[j * m + r] = b[j];",
+    "mirrored": (
+        "ROW a[r * n + j] = b[j]; __syncthreads(); ROW c[r * n + j] = a[r * n + n - 1 - j];"
+    ),
+    "by_table": (
+        "__shared__ int s[70]; for (int j = threadIdx.x; j < 70; j += blockDim.x) s[j] = b[j];"
+        " __syncthreads(); ROW { int k = b[j]; a[r * n + j] = s[(k % 70 + 70) % 70]; }"
+    ),
+    "tile_by_tile": (
+        "__shared__ int s[32]; for (int k = 0; k < 9; ++k) {"
+        " for (int j = threadIdx.x; j < 32; j += blockDim.x) s[j] = b[k * 32 + j];"
+        " __syncthreads(); ROW a[r * n + j] += s[j % 32u] * k; __syncthreads(); }"
+    ),
+    "shared_sums": (
+        "__shared__ int s[16]; for (int j = threadIdx.x; j < 16; j += blockDim.x) s[j] = 0;"
+        " __syncthreads(); ROW atomicAdd(s + b[j] % 16u, j); __syncthreads();"
+        " for (int j = threadIdx.x; j < 16; j += blockDim.x) c[r * 16 + j] = s[j];"
+    ),
+    "by_first": (
+        "__shared__ int s; if (threadIdx.x == 0) s = b[r]; __syncthreads(); ROW a[r * n + j] = s;"
+    ),
+    "launched": (
+        "extern __shared__ int row[]; ROW row[j] = b[j]; __syncthreads();"
+        " ROW a[r * n + j] = row[n - 1 - j];"
+    ),
+    "in_twos": (
+        "for (int j = 2 * threadIdx.x; j < n; j += 2 * blockDim.x)"
+        " { a[r * n + j] = j; if (j + 1 < n) a[r * n + j + 1] = b[j]; }"
+    ),
     "carrying": "int s = 0; ROW { s += b[j]; a[r * n + j] = s; }",
 }
 HEAD = """
@@ -66,6 +94,7 @@ def _program() -> str:
         for name, body in KERNELS.items()
     )
     launches = {name: f"{name}<<<9, 64>>>(a, b, n, m, c);" for name in KERNELS}
+    launches["launched"] = "launched<<<9, 64, n * sizeof(int)>>>(a, b, n, m, c);"
     calls = "".join(f'{call} show("{name}");\n' for name, call in (*launches.items(), *_staying()))
     return f"{HEAD}{kernels}{MAIN}{calls}}}\n"
 

@@ -23,7 +23,7 @@ from cutune.frontend.syntax.parse import parse
 from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.proof.compiled import Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
-from cutune.proof.entry import EntryDimension, EntryProof, Refused
+from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.memory.conditions import Spread
 from cutune.proof.values.bounds import IdBound
 
@@ -301,7 +301,7 @@ def test_what_a_launch_asks() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"needs_warps": True, "pointers": (("2:0:b64", "3:0:b64"),), "single_thread": ("y",)},
+        {"needs_warps": True, "pointers": (("2:0:b64", "3:0:b64"),)},
         # Nothing that the source has a name for, or that is a pointer.
         {"spreads": (Spread(UNNAMED, ONE, 0),), "pointers": (("2:0:b64", "3:0:b64"),)},
         {"spreads": (Spread(ONE, UNNAMED, 0),), "single_thread": ("y",)},
@@ -315,6 +315,17 @@ def test_where_that_cannot_be_asked_warps_keep_their_threads(more: dict[str, Any
     found = judged(kernel(), proof(**more))
     assert found.needs_warps
     assert (found.may_meet, found.distinct_places, found.single_thread) == ((), (), ())
+
+
+def test_where_warps_are_counted_blocks_have_no_thread_beside() -> None:
+    found = judged(kernel(), proof(needs_warps=True, single_thread=("y",)))
+    assert found.needs_warps
+    assert found.single_thread == ("y",)
+
+
+def test_shared_memory_of_rows_is_kept() -> None:
+    assert judged(kernel(), proof(uses_shared=True)).keeps_shared
+    assert not judged(kernel(), proof()).keeps_shared
 
 
 def test_pointers_in_structures_come_behind_the_arguments() -> None:

@@ -9,7 +9,8 @@ import pytest
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial
-from cutune.proof.entry import EntryProof, prove
+from cutune.proof.entry import prove
+from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.conditions import Spread, can_hold
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described, value_of

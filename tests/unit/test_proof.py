@@ -346,7 +346,7 @@ EXPECTED = {
     "constant_block": "x raw",
     "shared_memory": "CT211",
     "shared_by_attribute": "CT211",
-    "waits": "CT212",
+    "waits": "x",
     "used_result": "CT216",
     "first_wins": "CT222",
     "mixed_atomics": "CT222",

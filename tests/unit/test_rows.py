@@ -19,6 +19,10 @@ COMMON = """
 #define D blockDim.x
 #define R int r = blockIdx.x, t = threadIdx.x;
 #define J for (int j = t; j < n; j += D)
+#define K for (int j = t; j < 64; j += D)
+#define WAIT __syncthreads();
+extern __shared__ float dynamic[];
+extern __shared__ int other[];
 __device__ int counter, flags[64];
 __device__ int places[1024];
 __device__ __noinline__ float away(float x) { return x * 3; }
@@ -70,6 +74,34 @@ SHARED: Mapping[str, str] = {
         "R for (int k = 0; k < m; ++k) for (int j = t; 2 * j < 5; j += D) a[3 * k + j] += 1;"
     ),
     "unsigned_backwards": "R unsigned w = n; for (unsigned j = t; j < w; j += D) a[w - 1 - j] = j;",
+    # Barriers order what is done for different elements.
+    "mirrored_behind_barrier": (
+        "R J a[r * n + j] = b[j]; WAIT J c[r * n + j] = a[r * n + n - 1 - j];"
+    ),
+    "table": "__shared__ float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[(int)b[j] & 63];",
+    "launched_table": "R J dynamic[j] = b[j]; WAIT J a[r * n + j] = dynamic[n - 1 - j];",
+    "tile_by_tile": (
+        "__shared__ float s[64]; R for (int k = 0; k < m; ++k) {"
+        " K s[j] = b[k * 64 + j]; WAIT J a[r * n + j] += s[j & 63]; WAIT }"
+    ),
+    "shared_histogram": (
+        "__shared__ int s[64]; R K s[j] = 0; WAIT J atomicAdd(s + ((int *)b)[r * n + j] % 64u, 1);"
+        " WAIT K c[r * 64 + j] = s[j];"
+    ),
+    "set_by_first": "__shared__ float s; R if (t == 0) s = b[r]; WAIT J a[r * n + j] = s;",
+    "two_tables": (
+        "__shared__ float s[64], u[64]; R K { s[j] = b[j]; u[j] = j; } WAIT"
+        " J a[r * n + j] = s[j & 63] + u[j & 7];"
+    ),
+    "in_place_in_shared": (
+        "__shared__ float s[64]; R K s[j] = j; K s[j] *= 2; WAIT J a[r * n + j] = s[5];"
+    ),
+    # Threads that do several elements in a row.
+    "fours": "R for (int j = 4 * t; j < n; j += 4 * D) *(float4 *)(a + r * n + j) = {1, 2, 3, 4};",
+    "guarded_fours": (
+        "R for (int j = 4 * t; j < n; j += 4 * D) for (int k = 0; k < 4; ++k)"
+        " if (j + k < n) a[r * n + j + k] = b[j + k];"
+    ),
 }
 HOSTILE: Mapping[str, str] = {
     # Unsigned indices may wrap around onto other elements: 5 * 3435973837 is 2^34 + 1.
@@ -173,6 +205,57 @@ HOSTILE: Mapping[str, str] = {
     "ends_at_zero": "R for (int j = t; j != n; j += D) a[r * n + j] = j;",
     "waits_for_ever": "R J a[r * n + j] = j; while (*(volatile int *)c) ;",
     "decided_by_own": "R J a[r * n + j] = j; if (a[0] > 3) J a[r * n + j] += 1;",
+    "no_barrier": "__shared__ float s[64]; R K s[j] = b[j]; J a[r * n + j] = s[j & 63];",
+    "no_second_barrier": (
+        "__shared__ float s[64]; R for (int k = 0; k < m; ++k) {"
+        " K s[j] = b[k * 64 + j]; WAIT J a[r * n + j] += s[j & 63]; }"
+    ),
+    "barrier_for_some": (
+        "__shared__ float s[64]; R K s[j] = b[j]; if (t < 32) WAIT J a[r * n + j] = s[j & 63];"
+    ),
+    "barrier_if_loaded": (
+        "__shared__ float s[64]; R K s[j] = b[j]; if (b[t] > 0) WAIT J a[r * n + j] = s[j & 63];"
+    ),
+    "barrier_of_warp": (
+        "__shared__ float s[64]; R K s[j] = b[j]; __syncwarp(); J a[r * n + j] = s[j & 63];"
+    ),
+    "barrier_on_one_way": (
+        "__shared__ float s[64]; R K s[j] = b[j]; if (m > 3) WAIT J a[r * n + j] = s[j & 63];"
+    ),
+    "neighbour_in_shared": (
+        "__shared__ float s[65]; R K s[j] = b[j]; WAIT K s[j] = s[j + 1]; WAIT"
+        " J a[r * n + j] = s[j & 63];"
+    ),
+    "slot_of_thread": "__shared__ float s[1024]; R s[t] = b[r]; WAIT J a[r * n + j] = s[j & 63];",
+    "shared_sum": (
+        "__shared__ float s[1024]; R float x = 0; J x += b[j]; s[t] = x; WAIT"
+        " for (int k = D / 2; k; k /= 2) { if (t < k) s[t] += s[t + k]; WAIT }"
+        " if (t == 0) a[r] = s[0];"
+    ),
+    "set_by_last": "__shared__ float s; R if (t == D - 1) s = b[r]; WAIT J a[r * n + j] = s;",
+    "set_by_thread_33": "__shared__ float s; R if (t == 33) s = b[r]; WAIT J a[r * n + j] = s;",
+    "set_by_all": "__shared__ float s; R s = b[r + t]; WAIT J a[r * n + j] = s;",
+    "two_of_launch": "R J dynamic[j] = b[j]; J other[j] = j; WAIT J a[r * n + j] = dynamic[j];",
+    "too_far_in_shared": "R J dynamic[j * m] = b[j]; WAIT J a[r * n + j] = dynamic[j];",
+    "order_of_shared": (
+        "__shared__ int s; R if (t == 0) s = 0; WAIT J a[r * n + j] = atomicAdd(&s, 1);"
+    ),
+    "mixed_in_shared": (
+        "__shared__ int s; R if (t == 0) s = 0; WAIT J { atomicAdd(&s, j); atomicMax(&s, j); }"
+        " WAIT J a[r * n + j] = s;"
+    ),
+    "volatile_shared": (
+        "__shared__ volatile float s[64]; R K s[j] = b[j]; WAIT J a[r * n + j] = s[j & 63];"
+    ),
+    "only_those_filled": (
+        "__shared__ float s[64]; R if (t < 64) s[t] = b[t]; WAIT J a[r * n + j] = s[j & 63];"
+    ),
+    "fives": (
+        "R for (int j = 4 * t; j < n; j += 4 * D) for (int k = 0; k < 5; ++k)"
+        " a[r * n + j + k] += j;"
+    ),
+    "fours_by_twos": "R for (int j = 4 * t; j < n; j += 2 * D) a[r * n + j] = j;",
+    "untested_fours": ("R int j = 4 * t; do { a[r * n + j] = j; j += 4 * D; } while (j < n);"),
     "decided_by_count": "R int k = 0; J k += b[j] > 0; if (k > 3) counter = 1;",
     "begins_in_block": "R for (int j = r * D + t; j < n; j += D) a[j] += 1;",
 }
@@ -218,6 +301,16 @@ EXPECTED: Mapping[str, str] = {
     "sum_in_y": "rows x; y raw; n",
     "every_second": "rows x",
     "unsigned_backwards": "rows x; n",
+    "mirrored_behind_barrier": "rows x; meet 0 1; meet 0 4; n",
+    "table": "rows x; meet 0 1; n",
+    "launched_table": "rows x; apart 524288 >= n - 524288 * 1",
+    "tile_by_tile": "rows x; n",
+    "shared_histogram": "rows x; n",
+    "set_by_first": "rows x; n",
+    "two_tables": "rows x; n",
+    "in_place_in_shared": "rows x; n",
+    "fours": "rows x; n",
+    "guarded_fours": "rows x; meet 0 1; n",
 }
 #: Why blocks do not share a row, and the kernels that say so.
 REASONS: Mapping[str, str] = {
@@ -225,39 +318,57 @@ REASONS: Mapping[str, str] = {
         unsigned_fields one_place neighbours shifted_write overlapping halved_places scattered
         sum_of_indices gathered_own mirrored mirrored_in_one other_row every_second_too_near
         overlapping_rows other_rows reads_the_first reads_a_sum reads_the_sum two_variables
-        overwritten_by_first first_reads decided_by_own
+        overwritten_by_first first_reads decided_by_own no_barrier no_second_barrier
+        barrier_on_one_way neighbour_in_shared too_far_in_shared fives
     """,
     "a variable that a pointer may lead to": "greatest_variable one_flag flag_is_read",
     "threadIdx.x, blockIdx.x or blockDim.x": """
         carried carried_count carried_least carried_index kept_behind last_j last_of_first
         begins_later doubled_begin constant_step thread_as_value size_as_value round_as_value
-        next_as_value one_sum other_mapping lanes different_flags down_from_the_end
-        by_global_step two_steps short_counter short_limit small_counter begins_in_block
+        next_as_value one_sum other_mapping lanes different_flags down_from_the_end by_global_step
+        two_steps short_counter short_limit small_counter begins_in_block tiles shared_sum
+        fours_by_twos
     """,
     "a branch by the thread within a row": "carried_flag thread_in_condition first_in_loop",
     "local memory": "carried_in_memory",
     "a row that is left in several places": "breaks returns",
-    "a row whose end differs between threads": (
-        "own_limit limit_of_block limit_of_round limit_in_memory"
-    ),
-    "threadIdx.x": "thread_as_index outside_of_row loaded_threads",
+    "a row whose end differs between threads": """
+        own_limit limit_of_block limit_of_round limit_in_memory
+    """,
+    "threadIdx.x": """
+        thread_as_index outside_of_row loaded_threads barrier_if_loaded slot_of_thread set_by_all
+        only_those_filled
+    """,
     "a row within a row": "nested",
-    "a row that not all threads come to": "nested_again fewer_threads block_decides only_first_row",
+    "a row that not all threads come to": """
+        nested_again fewer_threads block_decides only_first_row
+    """,
     "atomic 'add' by threads of a row": "all_threads",
     "an effect of some threads": "not_the_first before_the_loop",
-    "a branch by the thread": "some_thread last_thread waits_in_part decided_by_count",
-    "uses the warp-level function 'warps'": "odd_threads votes",
+    "a branch by the thread": """
+        some_thread last_thread waits_in_part decided_by_count barrier_for_some set_by_last
+        set_by_thread_33
+    """,
+    "uses the warp-level function 'warps'": "odd_threads votes barrier_of_warp",
     "a barrier that some threads may not reach": "waits_in_loop",
     "synchronizes the threads of a block with a barrier": "counts_who_waits",
-    "uses the result of 'atom.add', which depends on the order of threads": "used_result",
+    "uses the result of 'atom.add', which depends on the order of threads": """
+        used_result order_of_shared
+    """,
     "atomic 'cas' by threads of a row": "first_wins",
     "atomic 'exch' by threads of a row": "exchanges",
-    "different atomic operations on one array": "mixed",
+    "different atomic operations on one array": "mixed mixed_in_shared",
     "a function that is called": "calls_away",
-    "uses shared memory, which may depend on the block's shape": "tiles",
+    "uses shared memory, which may depend on the block's shape": "two_of_launch",
     "a row that is left in the middle": "untested_rounds",
     "a row with another end than a size": "ends_at_zero",
-    "uses 'ld.volatile.global.u32', whose effect depends on the order of threads": "waits_for_ever",
+    "uses 'ld.volatile.global.u32', whose effect depends on the order of threads": """
+        waits_for_ever
+    """,
+    "uses 'st.volatile.shared.f32', whose effect depends on the order of threads": """
+        volatile_shared
+    """,
+    "a row that is not entered by its limit": "untested_fours",
 }
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 

@@ -8,7 +8,8 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
-from cutune.proof.entry import EntryProof, prove
+from cutune.proof.entry import prove
+from cutune.proof.entry_proof import EntryProof
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc

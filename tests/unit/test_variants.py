@@ -16,7 +16,7 @@ from cutune.frontend.launches.copies import callee_of_variant
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelVariant
 from cutune.frontend.syntax.parse import parse
-from cutune.proof.entry import EntryDimension, EntryProof
+from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import Origin, PointerAccess, PointerUses
 from cutune.variants import registry
 

@@ -347,5 +347,8 @@ def _kept(kernel: Kernel) -> str:
         remarks.append("each warp keeps its threads")
     if kernel.copy is not None:
         sizes = " x ".join(str(size) for size in kernel.copy.block if size > 0)
-        remarks.append(f"launched as a copy that reads its block in place of {sizes}")
+        what = (
+            f"reads its block in place of {sizes}" if sizes else "has loops that are not unrolled"
+        )
+        remarks.append(f"launched as a copy that {what}")
     return "; ".join(remarks)

@@ -149,7 +149,7 @@ class _Application:
             asserted=asserted,
             allowed=self._allowed(),
             shared=self._shared(),
-            keeps_shared=self.said.shared is not None and self.said.shared.data == "keep",
+            keeps_shared=self._keeps_shared(kernel),
             needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,
         )
         if not changed.pure_dimensions:
@@ -208,6 +208,11 @@ class _Application:
         if text is None or foreign or not is_bounded(text):
             self._refuse(Code.UNKNOWN_SHARED_FORMULA)
         return text
+
+    def _keeps_shared(self, kernel: Kernel) -> bool:
+        if self.said.shared is None:
+            return kernel.keeps_shared
+        return self.said.shared.data == "keep"
 
     # data(…)
 

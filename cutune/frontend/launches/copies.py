@@ -48,12 +48,15 @@ from cutune.frontend.unit.unit import template_parameters
 
 #: Why the kernel itself is refused, where a copy may help.
 _HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.CONTRADICTION, Code.UNPROVEN_CODE})
+#: The same, where threads step through rows by a constant.
+_HELPED_IN_ROWS = frozenset({Code.SHARED_MEMORY, Code.BARRIER})
 _INDICES = frozenset({"threadIdx", "blockIdx"})
 _OPERATORS = frozenset({"*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!="})
 #: Behind what a name is no operand: a member, a qualified name, an address.
 _BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
 _AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
 #: What ends the product that an operand stands in.
+_STEP = "+="
 _ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
 _INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
 #: `#define NAME value`, `const int NAME = value`, and what an enumeration lists: `{NAME = value`.
@@ -73,6 +76,8 @@ class CopyCandidate:
 
     copy: KernelCopy
     unchanged: Edit
+    #: Are there loops in it that stay as they are written, where the compiler might unroll them?
+    has_rolled_loops: bool = False
 
 
 def copies(program: Program) -> dict[str, CopyCandidate]:
@@ -84,10 +89,12 @@ def copies(program: Program) -> dict[str, CopyCandidate]:
     found, texts, constants = {}, KernelTexts(files), cache(lambda: _constants(files))
     for name, sites in launches.items():
         kernels = [kernel for kernel in program.kernels if kernel.name == name]
-        if len(kernels) != 1 or not any(site.code in _HELPED for site in sites):
+        codes = {site.code for site in sites}
+        if len(kernels) != 1 or codes.isdisjoint(_HELPED | _HELPED_IN_ROWS):
             continue
         block = _usual_block(sites)
-        copy = _copy(texts, constants, kernels[0], block) if block is not None else None
+        in_rows = codes.isdisjoint(_HELPED)
+        copy = _copy(texts, constants, kernels[0], block or (0, 0, 0), in_rows)
         if copy is not None:
             found[name] = copy
     return found
@@ -146,8 +153,9 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
 
 
 def _copy(
-    texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block
+    texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block, in_rows: bool
 ) -> CopyCandidate | None:
+    """A copy of a kernel. `in_rows`: only where threads step through rows."""
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -156,21 +164,25 @@ def _copy(
     assert function.body is not None, "kernels of a syntax are defined"
     if not texts.may_be_repeated(syntax, function):
         return None
-    edits = list(_Wrapping(syntax, function, block, constants()).edits())
-    if not edits:
+    wrapping = _Wrapping(syntax, function, block, constants())
+    edits = list(wrapping.edits())
+    loops = wrapping.loops_over_rows()
+    if not loops and (in_rows or not edits):
         return None
+    block = block if edits else (0, 0, 0)
     first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
     namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
-    text = _wrapped(syntax.source[Span(first.start, last.end)], first.start, edits)
+    span = Span(first.start, last.end)
     begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
 
-    def edit(helper: Callable[[str, Block], str]) -> Edit:
+    def edit(helper: Callable[[str, Block], str], loops: Iterable[int]) -> Edit:
+        text = _wrapped(syntax.source[span], span.start, edits, loops)
         helpers = " ".join(helper(axes, block) for axes in sorted({axes for _, axes in edits}))
         body = f"namespace {namespace} {{ {helpers} {text} }}"
         return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
 
-    copy = KernelCopy(block, namespace, syntax.source, edit(_helper), reason)
-    return CopyCandidate(copy, edit(_unchanged))
+    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason)
+    return CopyCandidate(copy, edit(_unchanged, ()), bool(loops))
 
 
 def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
@@ -185,12 +197,19 @@ def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
     return found
 
 
-def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
-    """The text of a kernel, which begins at `start`, with its constants wrapped."""
-    calls = (
+def _wrapped(
+    text: str, start: int, edits: Sequence[tuple[Token, str]], loops: Iterable[int]
+) -> str:
+    """The text of a kernel, which begins at `start`, with its constants wrapped.
+
+    `loops`: where those begin that stay as they are: in one that is unrolled, which of its bodies
+    does an element depends on the block, and the bodies may round differently.
+    """
+    calls = [
         Edit(Span(token.start - start, token.end - start), f"cutune_block_{axes}({token.text})")
         for token, axes in edits
-    )
+    ]
+    calls += [Edit.insert(begin - start, '_Pragma("unroll 1") ') for begin in loops]
     return apply_edits(Source("", text), calls).text
 
 
@@ -257,7 +276,7 @@ class _Wrapping:
         before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
         if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
             return False
-        if not {before, after} & _OPERATORS:
+        if not {before, after} & _OPERATORS and not self._stepping(index):
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
@@ -278,9 +297,44 @@ class _Wrapping:
                 own.add(before.text)
         return frozenset({*self.constants, *values} - own)
 
+    def loops_over_rows(self) -> list[int]:
+        """Where loops begin in which a variable that begins as an index steps by an `int`."""
+        begins = set()
+        for index in range(self._first, self._last):
+            is_constant = self._is_operand(index) and self._sized(index)
+            is_step = self.tokens[index].text in self._steps or is_constant
+            if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
+                begins.add(begin)
+        return sorted(begins)
+
+    def _loop_with(self, index: int) -> int | None:
+        """Where the `for` begins in whose head something stands."""
+        for opener in range(index, self._first, -1):
+            if self.tokens[opener].text in ("{", "}"):
+                return None
+            is_around = self.syntax.brackets.partner[opener] > index
+            if is_around and self.tokens[opener - 1].text == "for":
+                return self.tokens[opener - 1].start
+        return None
+
+    @cached_property
+    def _steps(self) -> frozenset[str]:
+        """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
+        found = set()
+        for index in range(self._first, self._last - 5):
+            texts = [token.text for token in self.tokens[index : index + 6]]
+            if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
+                found.add(texts[0])
+        return frozenset(found)
+
+    def _stepping(self, index: int) -> frozenset[str]:
+        if self.tokens[index - 1].text != _STEP:
+            return frozenset()
+        return self._aliases.get(self.tokens[index - 2].text, frozenset())
+
     def _multiplied(self, index: int) -> str:
-        """The dimension whose index is a factor beside this operand, if it is one."""
-        meant = self._product(index)
+        """The dimension whose index is a factor beside this operand, or begins what it steps."""
+        meant = self._product(index) | self._stepping(index)
         return next(iter(meant)) if len(meant) == 1 and meant <= self._sized(index) else ""
 
     def _possible(self, index: int) -> str:
@@ -325,12 +379,15 @@ class _Wrapping:
 
     @cached_property
     def _aliases(self) -> dict[str, frozenset[str]]:
-        """Names of variables that begin as an index: `int bx = blockIdx.x;`."""
+        """Names of variables that begin as an index: `int bx = blockIdx.x;`, `i = bx`."""
         found: dict[str, frozenset[str]] = {}
         tokens = self.tokens
         for index in range(self._first, self._last - 5):
-            is_name = tokens[index].kind == "IDENTIFIER" and tokens[index + 1].text == "="
-            meant = self._index_at(index + 2)
-            if is_name and meant and tokens[index + 5].text in (";", ","):
+            if tokens[index].kind != "IDENTIFIER" or tokens[index + 1].text != "=":
+                continue
+            meant, end = self._index_at(index + 2), index + 5
+            if not meant:
+                meant, end = found.get(tokens[index + 2].text, meant), index + 3
+            if meant and tokens[end].text in (";", ","):
                 found[tokens[index].text] = meant
         return found

@@ -26,6 +26,7 @@ from cutune.frontend.values.polynomial import (
 )
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.steps import Steps
+from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import (
@@ -53,7 +54,6 @@ from cutune.proof.values.terms import (
     common_terms,
     literal,
     modulo,
-    of_one_thread,
 )
 
 _MOST_WALKS = 100
@@ -93,8 +93,7 @@ class Walk:
     effects: Effects
     #: The dimension whose grid is kept, if one is: blocks share rows among their threads.
     kept_grid: KeptGrid | None = None
-    #: Dimensions in which blocks are taken to have one thread.
-    single_thread: frozenset[str] = frozenset()
+    built_ins: BuiltIns = field(default_factory=BuiltIns)
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
     #: Of atoms that stand for one of several values: from which block each of them comes.
@@ -427,10 +426,7 @@ class Walk:
         if self.kept_grid is not None and name in _SPECIAL and dimension in _EVERY:
             return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
         if name in _SPECIAL and dimension in _EVERY:
-            kind = _SPECIAL[name]
-            if dimension in self.single_thread:
-                return of_one_thread(kind, dimension)
-            return IntegerPolynomial.atom(kind, dimension)
+            return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
             return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))

@@ -6,8 +6,8 @@ What is known to be harmless is listed here; everything else is not understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
@@ -15,6 +15,7 @@ from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.flow.walk import Moment
+from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
@@ -23,6 +24,8 @@ from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomPropertie
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
+_SHARED = "shared"
+_OWN_SPACES = ("local", "const", _SHARED)
 #: Atomic operations that may be done in any order.
 COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
 ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
@@ -72,9 +75,12 @@ class Recorder:
     #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
-    #: Basic blocks with a barrier, which is allowed where thread blocks keep their indices.
-    allows_barriers: bool = False
+    #: Do thread blocks keep their indices? Then they may have barriers and shared memory.
+    shares_rows: bool = False
+    #: Basic blocks with a barrier.
     barriers: set[int] = field(default_factory=set)
+    #: Sums that blocks make for themselves, in the variables where these are understood.
+    sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -88,6 +94,7 @@ class Recorder:
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
+        self.sums.begin()
 
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
@@ -150,10 +157,12 @@ class Recorder:
             read_only="nc" in instruction.modifiers,
         )
         ids = _EVERY if place == "local" else properties.ids
-        loaded = AtomProperties(ids=ids, is_loaded=True, loops=properties.loops | moment.loops)
+        raw: frozenset[str] = _EVERY if self.sums.is_sum(address) else frozenset()
+        loaded = AtomProperties(raw, ids, True, properties.loops | moment.loops)
         for index, register in enumerate(registers):
-            known = AtomProperties(loaded.raw, ids, True, loaded.loops, _interval_of(kind))
+            known = replace(loaded, interval=_interval_of(kind))
             value = self.atoms.named(f"load{instruction.line}.{index}", known)
+            self.sums.was_read(value, address)
             if register != "_":
                 moment.write(register, value)
 
@@ -219,6 +228,8 @@ class Recorder:
         operation = next((m for m in modifiers if m in COMMUTATIVE | {"exch", "cas"}), "")
         unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
         unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
+        if self.shares_rows:
+            unknown -= {_SHARED, "shared::cta", "cta"}
         if not operation or unknown:
             what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"
             raise NotUnderstood(Code.ORDERING, what, instruction)
@@ -229,17 +240,29 @@ class Recorder:
             operands = operands[1:]
         address, place = self._address(moment, operands[0], "")
         self._used(moment, address)
-        values = self._values(moment, *(p for text in operands[1:] for p in parts(text)))
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
+        operation = f"{operation}.{kind}"
+        values = self._added(moment, operands[1:], operation, place == _SHARED)
+        self.sums.changed(address, operation)
         self._add(
             moment,
             "atomic",
             address=address,
             bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
             values=values,
-            operation=f"{operation}.{kind}",
+            operation=operation,
             space=place,
         )
+
+    def _added(
+        self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
+    ) -> tuple[IntegerPolynomial, ...]:
+        """The values that an atomic operation gets, one of which a block may have summed up."""
+        texts = [part for text in operands for part in parts(text)]
+        values, line = self._values(moment, *texts, used=False), moment.instruction.line
+        if in_block or not self.sums.is_added(values, operation, line):
+            self._values(moment, *texts)
+        return values
 
     # Calls and warps.
 
@@ -269,7 +292,7 @@ class Recorder:
             self._whole_warp(moment, instruction.operands[-1])
             return
         is_plain = set(instruction.modifiers) <= _BARRIER_WORDS and len(instruction.operands) == 1
-        if not self.allows_barriers or not is_plain or moment.guard is not None:
+        if not self.shares_rows or not is_plain or moment.guard is not None:
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
         self.barriers.add(moment.block)
 
@@ -326,7 +349,7 @@ class Recorder:
             if not is_plain(modifier):
                 what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
                 raise NotUnderstood(Code.ORDERING, what, instruction)
-        if space == "shared":
+        if space == _SHARED and not self.shares_rows:
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
 
@@ -341,9 +364,9 @@ class Recorder:
         for atom in address.atoms:
             name = atom.name.removeprefix("&")
             variable = self.variables.get(name) if atom.kind == OPAQUE else None
-            if variable is not None and variable.space in ("local", "const"):
+            if variable is not None and variable.space in _OWN_SPACES:
                 return address, variable.space
-        return address, space if space in ("local", "const") else "global"
+        return address, space if space in _OWN_SPACES else "global"
 
     def _value(self, moment: Moment, text: str) -> IntegerPolynomial:
         value = moment.read(text)

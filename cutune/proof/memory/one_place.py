@@ -152,13 +152,19 @@ def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> Intege
     return IntegerPolynomial.of({m: c for m, c in value.terms if not any(map(moves, m))})
 
 
-def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
-    """Members of structures: do both stay in different bytes of the steps they move in?"""
+def common_step(first: AccessPlace, second: AccessPlace) -> int:
+    """Bytes that all that moves two places is a multiple of; 0 where nothing does."""
     step = 0
     for place in (first, second):
         for monomial, coefficient in place.offset.terms:
             if monomial:
                 step = gcd(step, coefficient)
+    return step
+
+
+def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
+    """Members of structures: do both stay in different bytes of the steps they move in?"""
+    step = common_step(first, second)
     begins = [_constant(place.offset.terms) for place in (first, second)]
     sizes = first.access.bytes, second.access.bytes
     if step == 0:

@@ -10,11 +10,11 @@ the register holds, because it is congruent to it and as small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Comparison
-from cutune.proof.values.terms import AtomOperation, Atoms
+from cutune.proof.values.terms import WARP, AtomOperation, Atoms
 
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.
@@ -66,6 +66,12 @@ def common(
     limits = set(places[0]).intersection(*places[1:])
     order = sorted(limits, key=lambda limit: (limit[0], _shortest(limit[1])))
     return [_joined([place[limit] for place in places]) for limit in order]
+
+
+def of_threads(found: Iterable[IdBound]) -> list[IdBound]:
+    """Bounds of the ids of threads, from those of the ids of warps: as firm, nobody knows."""
+    warp = IntegerPolynomial.constant(WARP)
+    return [replace(one, limit=one.limit * warp, is_firm=False) for one in found if one.step == 1]
 
 
 def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:

@@ -40,6 +40,11 @@ class KeptGrid:
     _known: int = 0
 
     @property
+    def differing(self) -> frozenset[str]:
+        """In what threads differ that do different elements of a row."""
+        return frozenset({self.dimension})
+
+    @property
     def of_block(self) -> AtomProperties:
         """What is known of values that the block decides about."""
         here = frozenset({self.dimension})
@@ -82,8 +87,9 @@ class KeptGrid:
         return IntegerPolynomial.of(terms)
 
     def _element(self, header: int, loops: frozenset[int], atoms: Atoms) -> Monomial:
-        here = frozenset({self.dimension})
-        properties = AtomProperties(ids=here, loops=loops, interval=Interval(0, _MOST_ELEMENTS))
+        properties = AtomProperties(
+            ids=self.differing, loops=loops, interval=Interval(0, _MOST_ELEMENTS)
+        )
         return atoms.named(f"{_PREFIX}{header}", properties).terms[0][0]
 
     def element(self, header: int) -> IntegerPolynomial:
@@ -99,6 +105,24 @@ class KeptGrid:
     def step(self) -> IntegerPolynomial:
         """How far apart the elements of a thread are."""
         return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
+
+
+#: No id of a dimension: elements of a row that each block does for itself.
+OF_ROW = "row"
+
+
+@dataclass
+class RowsOfEachBlock(KeptGrid):
+    """Rows that each block does for itself, as tables in shared memory, beside the work of ids."""
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """No id: all blocks do the same elements."""
+        return frozenset({OF_ROW})
+
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """A built-in, of which ids are made."""
+        return IntegerPolynomial.atom(kind, dimension)
 
 
 def _without(monomial: Monomial, atom: Atom) -> Monomial | None:

@@ -42,6 +42,7 @@ from cutune.proof.values.predicates import (
     negation,
     properties_of,
 )
+from cutune.proof.values.simplified import chosen, divided
 from cutune.proof.values.terms import (
     NOTHING,
     AtomOperation,
@@ -143,7 +144,12 @@ class Operations:
                 case "shl":
                     return _shifted(values, bits_of(modifiers[-1]))
                 case "and":
-                    return self._lane(values)
+                    lane = self._lane(values)
+                    return lane or divided(opcode, modifiers[-1], values, self.atoms)
+                case "shr" | "div" | "rem":
+                    return divided(opcode, modifiers[-1], values, self.atoms)
+                case "min" | "max":
+                    return chosen(opcode, modifiers[-1], values, self.atoms)
                 case "or":
                     return self._sum_of_bits(values)
         except TooLarge:

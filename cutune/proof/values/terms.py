@@ -37,6 +37,8 @@ from cutune.frontend.values.polynomial import (
 
 #: Threads per dimension of a launch that may be changed.
 MOST_THREADS = 1 << 30
+#: Threads of a warp.
+WARP = 32
 _Operand = TypeVar("_Operand")
 _NONE: frozenset[str] = frozenset()
 _NO_LOOPS: frozenset[int] = frozenset()
@@ -99,10 +101,16 @@ _BUILTIN_RANGES = {
 }
 
 
-def _builtin_facts(atom: Atom) -> AtomProperties | None:
+#: Those that count threads.
+_OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
+
+
+def _builtin_facts(atom: Atom, threads_per_id: int) -> AtomProperties | None:
     interval = _BUILTIN_RANGES.get(atom.kind)
     if interval is None:
         return None
+    if atom.kind in _OF_THREADS and atom.name == "x" and interval.high is not None:
+        interval = interval._replace(high=interval.high // threads_per_id)
     here = frozenset({atom.name})
     raw = here if atom.kind in RAW else _NONE
     varies = here if atom.kind in (THREAD, BLOCK, IDENTITY) else _NONE
@@ -132,8 +140,12 @@ class Alternatives:
 
 @dataclass
 class Atoms:
-    """The atoms of one entry, and what is known of each."""
+    """The atoms of one entry, and what is known of each.
 
+    `threads_per_id`: more than one where ids are those of warps.
+    """
+
+    threads_per_id: int = 1
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
     _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
@@ -142,7 +154,8 @@ class Atoms:
         """What is known of an atom. With the name of a value comes what is known of it."""
         if atom.kind == OPAQUE:
             return self._properties[atom]
-        return self._properties.get(atom) or _builtin_facts(atom) or NOTHING
+        known = self._properties.get(atom) or _builtin_facts(atom, self.threads_per_id)
+        return known or NOTHING
 
     def operation(self, atom: Atom) -> AtomOperation | None:
         """How it was computed, if it is the result of an operation."""
@@ -209,7 +222,7 @@ class Atoms:
         low, high = 1, 1
         for pair in _threads_in(monomial):
             monomial = _without(monomial, pair)
-            low, high = 0, MOST_THREADS
+            low, high = 0, MOST_THREADS // (self.threads_per_id if pair[0].name == "x" else 1)
         for atom in monomial:
             interval = self.properties(atom).interval
             if interval.low is None or interval.low < 0 or interval.high is None:

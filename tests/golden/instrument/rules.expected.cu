@@ -6,11 +6,11 @@ static inline long long cutune_guard_1_x(const long long *argument_) { const cut
 static inline long long cutune_guard_1_y(const long long *argument_) { const cutune_exact rows = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(rows) : 0; }
 static inline long long cutune_guard_2_x(const long long *argument_) { const cutune_exact n = argument_[0]; return argument_[0] >= 0 && cutune_fits_int(argument_[0]) ? cutune_bound(n - 1) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
-    {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
+    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
+    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
+    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
+    {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
 };
 #include "cutune_probe.h"
 #include "cutune_deduced.h"

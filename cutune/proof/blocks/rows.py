@@ -17,12 +17,13 @@ from typing import NoReturn
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import ONE, ZERO, IntegerPolynomial
+from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.phases import Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import place_of
-from cutune.proof.memory.row_places import Position, Row, meet
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, properties_of
@@ -31,7 +32,6 @@ from cutune.proof.values.terms import MOST_THREADS, AtomOperation, Atoms
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.
 _EXACT_BITS = 32
-_HALF = IntegerPolynomial.constant(MOST_THREADS // 2)
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,15 @@ class _OrderTest:
 
 @dataclass(frozen=True)
 class _Loop:
-    """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?"""
+    """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?
+
+    `end`: J is less than that, and so is what is compared, as 2 * J.
+    """
 
     header: int
     stay: int
     row: Row
+    end: IntegerPolynomial
     guard: _OrderTest
     is_tested_first: bool
 
@@ -64,11 +68,13 @@ def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGri
     Raises:
         NotUnderstood: they may not.
     """
-    return _RowJudge(graph, walk, recorder, kept_grid).judged()
+    return RowJudge(graph, walk, recorder, kept_grid).judged()
 
 
 @dataclass(frozen=True)
-class _RowJudge:
+class RowJudge:
+    """Judges entries in which blocks share rows."""
+
     graph: Graph
     walk: Walk
     recorder: Recorder
@@ -76,13 +82,36 @@ class _RowJudge:
 
     @property
     def atoms(self) -> Atoms:
+        """Those of the walk."""
         return self.walk.atoms
 
     def judged(self) -> Meetings:
-        if not self.graph.ends_everywhere:
-            self._refuse(0, "a loop without an end")
+        """Conditions under which blocks of any size do the same.
+
+        Raises:
+            NotUnderstood: they may not.
+        """
         if not self.loops:
             self._refuse(0, "no loop from threadIdx by blockDim")
+        self.check_branches()
+        accesses = [a for a in self.recorder.accesses if a.space != "const"]
+        pairs = [(self._position(access), access) for access in accesses]
+        placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
+        meeting = meet(placed, self.atoms, Phases(self.graph, self.recorder.barriers))
+        sharing = {where.row for where, access in pairs if _is_shared_by(where.row, access)}
+        for loop in self.loops.values():
+            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
+            meeting.spreads.update(self.limited(loop, most))
+        return meeting
+
+    def check_branches(self) -> None:
+        """Do threads of a block go the same ways, but for loops over rows and single threads?
+
+        Raises:
+            NotUnderstood: they do not.
+        """
+        if not self.graph.ends_everywhere:
+            self._refuse(0, "a loop without an end")
         for loop in self.loops.values():
             self._check_entry(loop)
         for block in sorted(self.divided):
@@ -90,13 +119,6 @@ class _RowJudge:
         for block in sorted(self.recorder.barriers):
             if self.dividing(block):
                 self._refuse(block, "a barrier that some threads may not reach")
-        accesses = [a for a in self.recorder.accesses if a.space != "const"]
-        pairs = [(self._position(access), access) for access in accesses]
-        placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
-        meeting = meet(placed, self.atoms)
-        for loop in self.loops.values():
-            meeting.spreads.update(self._limited(loop))
-        return meeting
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
@@ -186,25 +208,25 @@ class _RowJudge:
         shift = (test.small - stride * tested).literal
         if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
             self._refuse(header, "a row whose end differs between threads")
-        limit = self._limit(header, test.large - IntegerPolynomial.constant(shift), stride)
-        guard = _OrderTest(
-            self.kept_grid.thread + IntegerPolynomial.constant(shift), test.large, test.signed
-        )
-        if stride != ONE:
+        shifted = IntegerPolynomial.constant(shift)
+        end = test.large - shifted
+        limit = self._limit(header, end, stride)
+        guard = _OrderTest(stride * self.kept_grid.thread + shifted, test.large, test.signed)
+        if stride != ONE and limit is not None:
             # As compilers write it: fewer threads than elements.
-            guard = _OrderTest(self.kept_grid.thread, limit, test.signed)
-        return _Loop(header, stay, Row(element, limit), guard, is_tested_first)
+            end, guard = limit, _OrderTest(self.kept_grid.thread, limit, test.signed)
+        return _Loop(header, stay, Row(element, limit), end, guard, is_tested_first)
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
-    ) -> IntegerPolynomial:
-        """The limit of J where stride * J is less than the end."""
+    ) -> IntegerPolynomial | None:
+        """The limit of J where stride * J is less than the end; None where nothing tells it."""
         if stride == ONE:
             return end
         each, whole = stride.literal, end.literal
-        if each is None or whole is None or not 0 < each <= _SMALL:
+        if each is None or not 0 < each <= _SMALL:
             self._refuse(header, "a row in steps of more than one")
-        return IntegerPolynomial.constant(-(-whole // each))
+        return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
     def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
         targets = set(self.graph.flow.blocks[block].terminator.targets)
@@ -232,14 +254,15 @@ class _RowJudge:
         if not all(self._guards(block, loop) for block in raw):
             self._refuse(loop.header, "a row that not all threads come to")
 
-    def _limited(self, loop: _Loop) -> Iterator[Spread]:
-        """What keeps J, and what is added to it, exact: 0 <= limit <= 2^30."""
-        limit, signed = loop.row.limit, loop.guard.signed
+    def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
+        """What keeps J, and what is added to it, exact: 0 <= limit <= most."""
+        limit, signed = loop.end, loop.guard.signed
         low, high = self.atoms.interval(limit)
         least = -2 * MOST_THREADS if signed else 0
-        if low is not None and low >= least and high is not None and high <= MOST_THREADS + _SMALL:
+        if low is not None and low >= least and high is not None and high <= most + _SMALL:
             return
-        yield Spread(_HALF, _plain(limit, self.atoms) - _HALF, -1)
+        half = IntegerPolynomial.constant(most // 2)
+        yield Spread(half, _plain(limit, self.atoms) - half, -1)
 
     # Where accesses happen.
 
@@ -262,6 +285,13 @@ class _RowJudge:
 
     def _stop(self, instruction: Instruction, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+
+
+def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
+    """Does an element have a place of its own in shared memory?"""
+    if row is None or access.space != "shared" or access.address is None:
+        return False
+    return not {*row.element.atoms}.isdisjoint(access.address.atoms)
 
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:

@@ -14,9 +14,11 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, IntegerPolynomial
+from cutune.proof.flow.phases import Phases
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
+    common_step,
     exact_factors,
     is_multiple,
     never_overlap,
@@ -32,11 +34,11 @@ class Row:
 
     Attributes:
         element: J, the index of the element in its row.
-        limit: the number of elements: J is less.
+        limit: the number of elements: J is less. None: it is not known.
     """
 
     element: IntegerPolynomial
-    limit: IntegerPolynomial
+    limit: IntegerPolynomial | None
 
 
 @dataclass(frozen=True)
@@ -53,23 +55,31 @@ class Position:
 
 
 Placed = tuple[Position, AccessPlace]
+_SHARED = "shared"
+#: Bytes between elements in shared memory. Times `MOST_SHARED` they are less than 2^31.
+_MOST_STEP = 1 << 10
+#: More elements than lie in shared memory are not asked for.
+MOST_SHARED = 1 << 20
 
 
-def meet(placed: Sequence[Placed], atoms: Atoms) -> Meetings:
-    """Conditions under which elements use different places.
+def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
+    """Conditions under which elements use different places, between one barrier and the next.
 
     Raises:
         NotUnderstood: nothing may.
     """
+
+    def together(one: Placed, other: Placed) -> bool:
+        return phases.meet(one[1].access.block, other[1].access.block)
+
     job = _ElementMeetings(atoms)
     seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
     writes = [one for one in seen if one[1].access.is_effect]
     for index, write in enumerate(writes):
         job.one(write, seen)
-        for other in writes[index + 1 :]:
-            job.two(write, other)
-        for other in seen:
-            if not other[1].access.is_effect:
+        others = writes[index + 1 :] + [one for one in seen if not one[1].access.is_effect]
+        for other in others:
+            if together(write, other):
                 job.two(write, other)
     return job.found
 
@@ -98,6 +108,8 @@ class _ElementMeetings:
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
         if first.base != second.base:
+            if (first.access.space == _SHARED) != (second.access.space == _SHARED):
+                return
             if not self.found.part(first.base, second.base):
                 self._refuse(first, "a variable that a pointer may lead to")
             return
@@ -140,7 +152,8 @@ class _ElementMeetings:
             return False
         if not self._are_exact(one, other):
             return False
-        if never_overlap(first, second):
+        is_shared = first.access.space == _SHARED
+        if never_overlap(first, second) and not (is_shared and _may_wrap(first, second)):
             return True
         if where.is_alone and other_where.is_alone:
             return True
@@ -153,6 +166,10 @@ class _ElementMeetings:
         (step, rest), (other_step, other_rest) = split, other_split
         if step != other_step or step == ZERO or not self._is_steady(step):
             return False
+        if is_shared:
+            # Numbers of 32 bits, as addresses in it are, stay exact.
+            is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
+            return is_near and self._have_steps(step, (first, rest), (second, other_rest))
         return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(
             step, (first, rest, where.row), (second, other_rest, other_where.row)
         )
@@ -209,7 +226,9 @@ class _ElementMeetings:
     ) -> bool:
         """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
         (first, rest, row), (second, other_rest, other_row) = one, other
-        if step.literal is None or row.limit != other_row.limit or len(row.limit.terms) != 1:
+        if step.literal is None or row.limit is None or row.limit != other_row.limit:
+            return False
+        if len(row.limit.terms) != 1:
             return False
         width = row.limit * step
         begin, other_begin = _constant(rest), _constant(other_rest)
@@ -229,6 +248,12 @@ def _split(
     """An offset as step * J + rest; None where J occurs otherwise."""
     (element,) = row.element.atoms
     return offset.split(element)
+
+
+def _may_wrap(first: AccessPlace, second: AccessPlace) -> bool:
+    """Do offsets move in steps that 2^32 is no multiple of, which wrap around onto others?"""
+    step = common_step(first, second)
+    return step & (step - 1) != 0
 
 
 def _constant(value: IntegerPolynomial) -> int:

@@ -1,0 +1,216 @@
+"""What each block does for itself, beside ids: takes a walk, gives the accesses of ids alone.
+
+A block may fill a table in shared memory that is the same for all blocks, which its threads then
+read; and it may sum up in shared memory what they find, and add that to a sum of all blocks. Rows
+(`rows.py`) and single threads do this, at places that all threads of a block come to alike. So
+another number of blocks, or other threads in them, change nothing: tables are the same, and sums
+are added in other parts. Whatever else threads do they do by their ids, and apart from each other:
+barriers order the threads of a block, and those may come into different blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
+from cutune.proof.blocks.row_places import Position, meet
+from cutune.proof.blocks.rows import RowJudge
+from cutune.proof.flow.phases import Phases
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
+from cutune.proof.memory.conditions import Meetings
+from cutune.proof.memory.one_place import AccessPlace, place_of
+from cutune.proof.values.predicates import Comparison, Predicate, properties_of
+from cutune.proof.values.terms import MOST_THREADS
+
+_SHARED = "shared"
+
+
+@dataclass(frozen=True)
+class EachBlock:
+    """Accesses that threads make by their ids, and conditions on a launch for the others."""
+
+    of_ids: list[MemoryAccess]
+    conditions: Meetings
+
+    @property
+    def met_by_ids(self) -> list[MemoryAccess]:
+        """Those through which threads may meet: not tables, and sums of blocks."""
+        return [access for access in self.of_ids if access.space != _SHARED]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An access of memory that a block does for itself, or (`where` is None) by ids."""
+
+    where: Position | None
+    access: MemoryAccess
+    place: AccessPlace
+
+
+@dataclass(frozen=True)
+class EachBlockJudge(RowJudge):
+    """Judges entries in which ids count, in one dimension.
+
+    Attributes:
+        sums: what is known of sums in shared memory.
+        dimension: that of the ids.
+    """
+
+    sums: BlockSums
+    dimension: str
+
+    def each_block(self) -> EachBlock:
+        """Judge it.
+
+        Raises:
+            NotUnderstood: blocks do something that another block would do otherwise.
+        """
+        self.check_branches()
+        placed = [
+            _Placed(self._where(access), access, place_of(access, self.atoms))
+            for access in self.recorder.accesses
+        ]
+        found = Meetings()
+        self._check_shared([one for one in placed if one.access.space == _SHARED], found)
+        self._check_global([one for one in placed if one.access.space == "global"], found)
+        for loop in self.loops.values():
+            found.spreads.update(self.limited(loop, MOST_THREADS))
+        return EachBlock([one.access for one in placed if one.where is None], found)
+
+    # Branches.
+
+    def _is_raw(self, predicate: Predicate) -> bool:
+        """May threads of a block go different ways there? By their ids, too."""
+        properties = properties_of(predicate, self.atoms)
+        return bool(properties.raw) or self.dimension in properties.ids
+
+    def _check_branch(self, block: int) -> None:
+        is_by_block = properties_of(self.walk.branches[block], self.atoms).raw
+        if is_by_block or self._around(block):
+            super()._check_branch(block)
+
+    def _is_first(self, comparison: Comparison) -> bool:
+        """Is it the first thread, or the last one?"""
+        last = self.kept_grid.thread - self.kept_grid.step + ONE
+        is_last = comparison.left - comparison.right in (last, -last)
+        return super()._is_first(comparison) or (is_last and comparison.relation in ("eq", "ne"))
+
+    # Where accesses happen.
+
+    def _where(self, access: MemoryAccess) -> Position | None:
+        block, dividing = access.block, self.dividing(access.block)
+        if access.kind == "call":
+            self._stop(access.instruction, "a function that is called")
+        around = self._around(block)
+        by_block = [b for b in dividing if properties_of(self.walk.branches[b], self.atoms).raw]
+        if (around or by_block) and access.space == "local":
+            # What it holds afterwards would tell which threads were here.
+            self._stop(access.instruction, "local memory of some threads")
+        if around:
+            if around[0].is_tested_first and block == around[0].header:
+                self._stop(access.instruction, "an access beside the test of a row")
+            return self._of_block(access, Position(around[0].row))
+        if not by_block:
+            return None
+        alone = [c for c in access.known if c.relation == "eq" and self._is_first(c)]
+        if alone and all(self._singles_out(self.walk.branches[b]) for b in dividing):
+            is_first = any(super(EachBlockJudge, self)._is_first(c) for c in alone)
+            return self._of_block(access, Position(is_alone=is_first))
+        if access.is_effect or access.space == _SHARED:
+            self._stop(access.instruction, "an effect of some threads")
+        return None
+
+    def _of_block(self, access: MemoryAccess, where: Position) -> Position:
+        """The position, where the access is the same in all blocks."""
+        properties = self.atoms.joined(access.values).joined(access.properties)
+        if self.dimension in properties.ids:
+            self._stop(access.instruction, "what a block does by an id")
+        return where
+
+    # Shared memory.
+
+    def _check_shared(self, placed: Sequence[_Placed], found: Meetings) -> None:
+        phases = Phases(self.graph, self.recorder.barriers)
+        filled = {one.place.base for one in placed if one.access.kind == "store"}
+        for one in placed:
+            if one.place.base not in filled:
+                self._stop(one.access.instruction, "shared memory that nothing is stored in")
+            if one.place.base is None or self.sums.variable_of(_address(one)) is None:
+                self._stop(one.access.instruction, "a place in shared memory that is not known")
+            if self.sums.is_sum(_address(one)):
+                self._check_sum(one, [o for o in placed if o.place.base == one.place.base])
+            elif one.where is None and one.access.is_effect:
+                self._stop(one.access.instruction, "shared memory that threads write by their ids")
+            for other in placed:
+                self._check_pair(one, other, phases)
+        own = [(one.where, one.place) for one in placed if one.where is not None]
+        found.spreads |= meet(own, self.atoms, phases).spreads
+
+    def _check_pair(self, one: _Placed, other: _Placed, phases: Phases) -> None:
+        """What a block does for itself, and what threads do by ids, lie in different phases."""
+        is_mixed = (one.where is None) != (other.where is None)
+        is_changed = one.access.is_effect or other.access.is_effect
+        if one.place.base != other.place.base or not (is_mixed and is_changed):
+            return
+        if phases.meet(one.access.block, other.access.block):
+            self._stop(one.access.instruction, "shared memory without a barrier between")
+
+    def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:
+        """Is it begun by what changes nothing, added to by ids, and read by the block alone?"""
+        (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
+        operation, _, kind = name.partition(".")
+        is_integer = kind[0] in "sub" and operation in NEUTRAL and not others
+        is_by_block = one.where is not None
+        if not is_integer or is_by_block != (one.access.kind != "atomic"):
+            self._stop(one.access.instruction, "a sum of a block that is not the same in parts")
+        if {o.access.bytes for o in all_} != {one.access.bytes}:
+            self._stop(one.access.instruction, "a sum that is read in another width")
+        begun = {o.access.values for o in all_ if o.access.kind == "store"}
+        neutral = NEUTRAL.get(operation)
+        is_begun = len(begun) == 1 and all(value.literal is not None for value in next(iter(begun)))
+        if is_begun and neutral is not None:
+            is_begun = next(iter(begun)) == (IntegerPolynomial.constant(neutral),)
+        if not is_begun:
+            self._stop(one.access.instruction, "a sum that does not begin at one number")
+
+    # Global memory.
+
+    def _check_global(self, placed: Sequence[_Placed], found: Meetings) -> None:
+        for one in placed:
+            if one.access.kind == "end":
+                continue
+            if one.access.instruction.line in self.sums.adding:
+                if one.where is None:
+                    self._stop(one.access.instruction, "a part of a sum that several threads add")
+                self._check_apart(one, self._not_adding(one, placed), found)
+            elif one.where is not None:
+                if one.access.is_effect:
+                    self._stop(one.access.instruction, "an effect of each block")
+                if not one.access.read_only:
+                    effects = [other for other in placed if other.access.is_effect]
+                    self._check_apart(one, effects, found)
+
+    def _not_adding(self, one: _Placed, placed: Sequence[_Placed]) -> Iterator[_Placed]:
+        """Accesses other than the same operation on the same array."""
+        for other in placed:
+            is_same = other.place.base == one.place.base is not None
+            if not (is_same and other.access.operation == one.access.operation):
+                yield other
+
+    def _check_apart(
+        self, one: _Placed, others: Sequence[_Placed] | Iterator[_Placed], found: Meetings
+    ) -> None:
+        for other in others:
+            if other.access.kind == "end":
+                continue
+            first, second = one.place.base, other.place.base
+            is_known = first is not None and second is not None and first != second
+            if not is_known or first is None or second is None or not found.part(first, second):
+                self._stop(one.access.instruction, "what all blocks share, and change")
+
+
+def _address(one: _Placed) -> IntegerPolynomial:
+    assert one.access.address is not None, "an access has an address"
+    return one.access.address

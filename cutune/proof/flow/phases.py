@@ -1,0 +1,44 @@
+"""What barriers keep apart. Takes control flow and barriers that all threads of a block reach.
+
+Threads of a block execute the same barriers in the same order, so that between two of them each
+thread is where the first one leads without another one. What is not led to by one barrier, or by
+the beginning, never happens at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.proof.flow.graph import Graph
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases of an entry. A barrier is the last instruction of its basic block."""
+
+    graph: Graph
+    barriers: Collection[int]
+
+    def meet(self, first: int, second: int) -> bool:
+        """May two threads of a block be in these basic blocks, with no barrier between?"""
+        return any(first in phase and second in phase for phase in self._phases)
+
+    @cached_property
+    def _phases(self) -> list[frozenset[int]]:
+        blocks = self.graph.flow.blocks
+        begins = [(0,), *(tuple(blocks[barrier].terminator.targets) for barrier in self.barriers)]
+        return [self._from(begin) for begin in dict.fromkeys(begins)]
+
+    def _from(self, begin: tuple[int, ...]) -> frozenset[int]:
+        found: set[int] = set()
+        waiting = list(begin)
+        while waiting:
+            block = waiting.pop()
+            if block in found:
+                continue
+            found.add(block)
+            if block not in self.barriers:
+                waiting += self.graph.flow.blocks[block].terminator.targets
+        return frozenset(found)

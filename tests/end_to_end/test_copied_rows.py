@@ -1,0 +1,100 @@
+"""Copies of kernels whose threads step through rows by a constant, or by an `int`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune
+
+pytestmark = pytest.mark.nvcc
+
+#: Kernels of (float *out, const float *in, int n), and whether a launch may be tuned.
+KERNELS = {
+    "by_macro": ("for (int i = threadIdx.x; i < n; i += WIDTH) row[i] = in[i];", True),
+    "by_number": ("int t = threadIdx.x; for (int i = t; i < n; i += 128) row[i] = in[i];", True),
+    "by_fours": (
+        "for (int i = 4 * threadIdx.x; i < n; i += WIDTH * 4)"
+        " for (int k = 0; k < 4; ++k) if (i + k < n) row[i + k] = in[i + k] * in[k];",
+        True,
+    ),
+    "by_int": (
+        "int t = threadIdx.x, all = blockDim.x;"
+        " for (int i = t; i < n; i += all) row[i] = in[i] * 2.5f + in[i + 1];",
+        True,
+    ),
+    "by_table": (
+        "__shared__ float table[300]; for (int i = threadIdx.x; i < 300; i += WIDTH) table[i] = i;"
+        " __syncthreads(); for (int i = threadIdx.x; i < n; i += WIDTH) row[i]"
+        " = table[i * 7 % 300];",
+        True,
+    ),
+    # What the constant is besides is a value.
+    "by_width": (
+        "__shared__ float table[WIDTH]; for (int i = threadIdx.x; i < WIDTH; i += WIDTH)"
+        " table[i] = in[i]; __syncthreads(); row[threadIdx.x] = table[WIDTH - 1 - threadIdx.x];",
+        False,
+    ),
+    "by_half": ("for (int i = threadIdx.x; i < n; i += WIDTH / 2) row[i] += in[i];", False),
+    "by_sum": (
+        "__shared__ float sums[WIDTH]; float sum = 0;"
+        " for (int i = threadIdx.x; i < n; i += WIDTH) sum += in[i]; sums[threadIdx.x] = sum;"
+        " __syncthreads(); for (int k = WIDTH / 2; k > 0; k /= 2) {"
+        " if (threadIdx.x < k) sums[threadIdx.x] += sums[threadIdx.x + k]; __syncthreads(); }"
+        " if (threadIdx.x == 0) row[0] = sums[0];",
+        False,
+    ),
+    "by_race": (
+        "__shared__ float table[300]; for (int i = threadIdx.x; i < 300; i += WIDTH) table[i] = i;"
+        " for (int i = threadIdx.x; i < n; i += WIDTH) row[i] = table[i % 300];",
+        False,
+    ),
+    "by_next": (
+        "__shared__ float table[301]; for (int i = threadIdx.x; i < 301; i += WIDTH) table[i] = i;"
+        " for (int i = threadIdx.x; i < 300; i += WIDTH) row[i] = table[i + 1];",
+        False,
+    ),
+}
+MAIN = """
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 1000;
+    float *out, *in;
+    cudaMallocManaged(&out, 9 * 2000 * sizeof(float));
+    cudaMallocManaged(&in, 2000 * sizeof(float));
+    for (int i = 0; i < 2000; ++i) in[i] = i * 37 % 101 * 0.37f;
+    for (int i = 0; i < 9 * 2000; ++i) out[i] = 0;
+"""
+
+
+def _text() -> str:
+    kernels = "".join(
+        f"__global__ void {name}(float *out, const float *in, int n) {{\n"
+        f"    float *row = out + blockIdx.x * 2000;\n    {body}\n}}\n"
+        for name, (body, _) in KERNELS.items()
+    )
+    launches = "".join(f"    {name}<<<9, WIDTH>>>(out, in, n);\n" for name in KERNELS)
+    return (
+        "#include <cstdio>\n#include <cstdlib>\n#define WIDTH 128\n"
+        f"{kernels}{MAIN}{launches}"
+        "    if (cudaDeviceSynchronize() != cudaSuccess) return 1;\n"
+        "    unsigned sum = 0;\n"
+        "    for (int i = 0; i < 9 * 2000; ++i) sum = 31 * sum + *(unsigned *)(out + i);\n"
+        '    printf("%u\\n", sum);\n}\n'
+    )
+
+
+def test_a_row_is_any_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(_text())
+    program = Session(flags=QUICK_FLAGS).load(str(path), require_nvcc=True)
+    found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
+    assert found == {name: is_tunable for name, (_, is_tunable) in KERNELS.items()}
+    copied = {kernel.name: kernel.copy.block for kernel in program.kernels if kernel.copy}
+    assert copied["by_int"] == (0, 0, 0)
+    assert copied["by_macro"] == (128, 0, 0)
+    shaken = cutune(
+        "shake", path, "--run", "{program} {n}", "--vary", "n=1,300,1900", "--seeds", 6, *QUICK
+    )
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr

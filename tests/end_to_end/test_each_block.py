@@ -1,0 +1,122 @@
+"""Tables and sums that each block makes for itself: any number of blocks gives the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.emit.random_program import random_program
+from cutune.emulator.launch_log import read_launches
+from cutune.rewrite.output import Target
+from tests.end_to_end.tuning import QUICK, cutune, run
+
+pytestmark = pytest.mark.nvcc
+
+#: Each kernel is launched as `KERNEL<<<(n + 95) / 96, 96>>>(a, b, n, c)`.
+KERNELS = {
+    "table": "__shared__ int s[64]; ROW s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u];",
+    "launched": (
+        "extern __shared__ int whole[]; ROW whole[j] = b[j] * j; WAIT"
+        " if (i < n) for (int k = 0; k < 64; ++k) a[i] += whole[k] * k;"
+    ),
+    "by_first": (
+        "__shared__ int s[64]; FIRST for (int j = 0; j < 64; ++j) s[j] = b[j];"
+        " WAIT if (i < n) a[i] += s[i % 64u];"
+    ),
+    "summing": (
+        "__shared__ int s; FIRST s = 0; WAIT if (i < n) atomicAdd(&s, b[i]);"
+        " WAIT if (threadIdx.x == blockDim.x - 1) atomicAdd(c, s);"
+    ),
+    "histogram": (
+        "__shared__ int s[64]; ROW s[j] = 0; WAIT if (i < n) atomicAdd(s + b[i] % 64u, i);"
+        " WAIT ROW atomicAdd(c + j, s[j]);"
+    ),
+    "greatest": (
+        "__shared__ int s; FIRST s = 7; WAIT if (i < n) atomicMax(&s, b[i]);"
+        " WAIT FIRST atomicMax(c, s);"
+    ),
+    # What each thread finds in its block, and sums of floating-point numbers in parts.
+    "by_thread": "__shared__ int s[96]; s[threadIdx.x] = b[i]; WAIT if (i < n) a[i] = s[5];",
+    "real_sum": (
+        "__shared__ float s; FIRST s = 0; WAIT if (i < n) atomicAdd(&s, b[i] * 0.1f);"
+        " WAIT FIRST atomicAdd((float *)c, s);"
+    ),
+}
+STAYING = {"by_thread", "real_sum"}
+#: Launches whose condition does not hold: the table is in the array that is written.
+MEETING = "table<<<(n + 95) / 96, 96>>>(b, b, n, c);"
+HEAD = """
+#include <cstdio>
+#include <cstdlib>
+#define ROW for (int j = threadIdx.x; j < 64; j += blockDim.x)
+#define FIRST if (threadIdx.x == 0)
+#define WAIT __syncthreads();
+"""
+MAIN = """
+enum { COUNT = 1 << 13 };
+static int *a, *b, *c, host[COUNT];
+void show(const char *name) {
+    unsigned sum = 0;
+    for (int *from : {a, b, c}) {
+        cudaMemcpy(host, from, sizeof host, cudaMemcpyDeviceToHost);
+        for (int value : host) sum = sum * 31 + value;
+    }
+    cudaMemset(a, 0, sizeof host);
+    cudaMemset(c, 0, sizeof host);
+    printf("%s %u %s\\n", name, sum, cudaGetErrorName(cudaGetLastError()));
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 90;
+    for (int **array : {&a, &b, &c}) cudaMalloc(array, sizeof host);
+    for (int i = 0; i < COUNT; ++i) host[i] = i * 53 % 97 - 40;
+    cudaMemcpy(b, host, sizeof host, cudaMemcpyHostToDevice);
+    cudaMemset(a, 0, sizeof host);
+    cudaMemset(c, 0, sizeof host);
+"""
+
+
+def _program() -> str:
+    kernels = "".join(
+        f"__global__ void {name}(int *a, const int *b, int n, int *c) {{\n"
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    {body}\n}}\n"
+        for name, body in KERNELS.items()
+    )
+    bytes_ = {"launched": ", 64 * sizeof(int)"}
+    calls = "".join(
+        f'    {name}<<<(n + 95) / 96, 96{bytes_.get(name, "")}>>>(a, b, n, c); show("{name}");\n'
+        for name in KERNELS
+    )
+    return f'{HEAD}{kernels}{MAIN}{calls}    {MEETING} show("meeting");\n}}\n'
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("each") / "app.cu"
+    path.write_text(_program())
+    return path
+
+
+def test_blocks_change_where_the_conditions_hold(source: Path, tmp_path: Path) -> None:
+    session = Session()
+    program = session.load(str(source), require_nvcc=True)
+    refused = {site.kernel for site in program.launches if site not in program.tunable_launches}
+    assert refused == STAYING
+    random = random_program(session, program, 1, Target(tmp_path / "random.cu"))
+    binary = session.build(random, session.compile_flags(str(source)), tmp_path / "random")
+    log, expected = tmp_path / "log", run(binary, CUTUNE="off").stdout
+    widths: list[set[int]] = [set() for _ in (*KERNELS, MEETING)]
+    for seed in range(6):
+        log.unlink(missing_ok=True)
+        assert run(binary, CUTUNE_SEED=str(seed), CUTUNE_LAUNCH_LOG=str(log)).stdout == expected
+        for known, launch in zip(widths, read_launches(log), strict=True):
+            known.add(launch.block[0])
+    changed = [known != {96} for known in widths]
+    assert changed == [*(name not in STAYING for name in KERNELS), False]
+
+
+def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
+    running = ("--run", "{program} {n}", "--vary", "n=1,64,97,4000")
+    shaken = cutune("shake", source, *running, "--seeds", 6, *QUICK, cwd=tmp_path)
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr

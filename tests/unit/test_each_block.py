@@ -1,0 +1,254 @@
+"""What each block does for itself beside ids: each case is a kernel and what is proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module
+from cutune.proof.entry import judge, prove
+from cutune.toolchain.nvcc import find_nvcc
+from tests.verdicts import described
+
+pytestmark = pytest.mark.nvcc
+
+#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
+COMMON = """
+#define D blockDim.x
+#define ID int i = blockIdx.x * D + threadIdx.x, t = threadIdx.x;
+#define K for (int j = t; j < 64; j += D)
+#define FIRST if (t == 0)
+#define LAST if (t == D - 1)
+#define WAIT __syncthreads();
+#define V ((const int *)b)[i]
+#define TABLE __shared__ float s[64]; ID
+#define SUM __shared__ int s; ID
+#define READ WAIT if (i < n) a[i] = s[i % 64u];
+extern __shared__ float dynamic[];
+"""
+PROVEN: Mapping[str, tuple[str, str]] = {
+    "table": ("TABLE K s[j] = b[j]; READ", "x < n; meet 0 1"),
+    "by_first": ("TABLE FIRST for (int j = 0; j < 64; ++j) s[j] = b[j]; READ", "x < n; meet 0 1"),
+    "computed": ("TABLE K s[j] = j * m; READ", "x < n"),
+    "launched": (
+        "ID for (int j = t; j < m; j += D) dynamic[j] = b[j]; WAIT"
+        " if (i < n) for (int k = 0; k < m; ++k) a[i] += dynamic[k];",
+        "x < n; meet 0 1; apart 536870912 >= m - 536870912 * 1",
+    ),
+    "of_a_table": (
+        "TABLE __shared__ float u[64]; K u[j] = b[j]; WAIT K s[j] = u[63 - j]; READ",
+        "x < n; meet 0 1",
+    ),
+    "sum": ("SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);", ""),
+    "by_last": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT LAST atomicAdd(c, s);",
+        "",
+    ),
+    "histogram": (
+        "__shared__ int s[64]; ID K s[j] = 0; WAIT if (i < n) atomicAdd(s + V % 64u, 1);"
+        " WAIT K atomicAdd(c + j, s[j]);",
+        "",
+    ),
+    "strided_histogram": (
+        "__shared__ int s[64]; ID K s[j] = 0; WAIT"
+        " for (; i < n; i += gridDim.x * D) atomicAdd(s + V % 64u, 1);"
+        " WAIT K atomicAdd(c + j, s[j]);",
+        "x; stride x; meet 1 4",
+    ),
+    # Whatever the greatest begins at, adding it again changes nothing.
+    "greatest": (
+        "SUM FIRST s = -5; WAIT if (i < n) atomicMax(&s, V); WAIT FIRST atomicMax(c, s);",
+        "",
+    ),
+    "bits": ("SUM FIRST s = 0; WAIT if (i < n) atomicXor(&s, V); WAIT FIRST atomicXor(c, s);", ""),
+    # As many as there are threads, of which there must be as many.
+    "all_threads": ("SUM FIRST s = 0; WAIT atomicAdd(&s, i); WAIT FIRST atomicAdd(c, s);", "x"),
+}
+HOSTILE: Mapping[str, tuple[str, str]] = {
+    "real_sum": (
+        "__shared__ float s; ID FIRST s = 0; WAIT if (i < n) atomicAdd(&s, b[i]); WAIT"
+        " FIRST atomicAdd(a, s);",
+        "a sum of a block that is not the same in parts",
+    ),
+    "begins_at_one": (
+        "SUM FIRST s = 1; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);",
+        "a sum that does not begin at one number",
+    ),
+    "begins_twice": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicMax(&s, V); WAIT FIRST { atomicMax(c, s); s = 5; }"
+        " WAIT if (i < n) atomicMax(&s, 1); WAIT FIRST atomicMax(c, s);",
+        "a sum that does not begin at one number",
+    ),
+    "begins_at_size": (
+        "SUM FIRST s = D; WAIT if (i < n) atomicMax(&s, V); WAIT FIRST atomicMax(c, s);",
+        "blockDim.x",
+    ),
+    "stored": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST c[blockIdx.x] = s;",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "read_by_all": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT if (i < n) a[i] = s;",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "doubled": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s * 2);",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "another_operation": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicMax(c, s);",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "another_width": (
+        "__shared__ int s[2]; ID FIRST { s[0] = 0; s[1] = 0; } WAIT if (i < n) atomicAdd(s, V);"
+        " WAIT FIRST atomicAdd((unsigned long long *)c, *(unsigned long long *)s);",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "wider_sum": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT"
+        " FIRST atomicAdd((unsigned long long *)c, (unsigned long long)s);",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "counts_blocks": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, 1);",
+        "an effect of each block",
+    ),
+    "added_by_all": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT atomicAdd(c, s);",
+        "a sum of a block that is not the same in parts",
+    ),
+    "only_large_ones": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST if (s > 3) atomicAdd(c, s);",
+        "a branch by the thread",
+    ),
+    "added_by_rows": (
+        "SUM FIRST s = 0; WAIT K atomicAdd(&s, j); WAIT FIRST atomicAdd(c, s);"
+        " if (i < n) a[i] = 1;",
+        "a sum of a block that is not the same in parts",
+    ),
+    "not_begun_yet": (
+        "SUM FIRST s = 0; if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);",
+        "shared memory without a barrier between",
+    ),
+    "not_summed_yet": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); FIRST atomicAdd(c, s);",
+        "shared memory without a barrier between",
+    ),
+    "sum_is_read": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);"
+        " if (i < n) a[i] = *c;",
+        "what all blocks share, and change",
+    ),
+    "sum_is_written": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);"
+        " if (i < n) c[i] = 4;",
+        "what all blocks share, and change",
+    ),
+    "some_begin": (
+        "SUM if (i < n) { FIRST s = 0; WAIT atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s); }",
+        "a barrier that some threads may not reach",
+    ),
+    "ends_early": (
+        "TABLE if (i >= n) return; K s[j] = b[j]; WAIT a[i] = s[i % 64u];",
+        "a row that",
+    ),
+    "no_barrier": (
+        "TABLE K s[j] = b[j]; if (i < n) a[i] = s[i % 64u];",
+        "shared memory without a barrier between",
+    ),
+    "filled_by_ids": ("TABLE K s[j] = b[i]; READ", "what a block does by an id"),
+    "filled_by_blocks": (
+        "TABLE K s[j] = b[blockIdx.x * 64 + j]; READ",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "never_filled": (
+        "TABLE WAIT if (i < n) a[i] = s[i % 64u];",
+        "shared memory that nothing is stored in",
+    ),
+    "changed_by_ids": (
+        "TABLE K s[j] = b[j]; WAIT if (i < n) s[i % 64u] = 3; READ",
+        "shared memory that threads write by their ids",
+    ),
+    "own_slots": ("__shared__ float s[1024]; ID s[t] = b[i]; READ", "threadIdx.x"),
+    "read_by_threads": ("TABLE K s[j] = b[j]; WAIT if (i < n) a[i] = s[t % 64];", "threadIdx.x"),
+    "filled_by_neighbours": (
+        "TABLE K s[j] = b[j]; K s[j] += s[(j + 1) % 64]; READ",
+        "a place that elements of a row may share",
+    ),
+    "filled_by_last_too": (
+        "TABLE LAST s[0] = b[0]; FIRST s[0] += 1; READ",
+        "a place that elements of a row may share",
+    ),
+    "of_what_is_written": ("TABLE K s[j] = a[j]; READ", "what all blocks share, and change"),
+    # In one block the barrier comes between; two blocks do not wait for each other.
+    "neighbours_before": (
+        "TABLE K s[j] = b[j]; float x = i < n ? a[i + 1] : 0; WAIT if (i < n) a[i] = s[1] + x;",
+        "a place that threads of blocks may share",
+    ),
+    "stored_by_rows": (
+        "TABLE K { s[j] = b[j]; a[j] = 1; } READ",
+        "an effect of each block",
+    ),
+    "counted_by_rows": (
+        "TABLE K { s[j] = b[j]; atomicAdd(c, 1); } READ",
+        "an effect of each block",
+    ),
+    "by_local_memory": (
+        "TABLE float l[4] = {0}; FIRST l[m & 3] = 5; K s[j] = b[j]; WAIT"
+        " if (i < n) a[i] = s[i % 64u] + l[n & 3];",
+        "local memory of some threads",
+    ),
+    "by_register": (
+        "TABLE float l = 0; FIRST l = 5; K s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u] + l;",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "by_lane": (
+        "TABLE K s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u] + t % 32;",
+        "threadIdx.x, blockIdx.x or blockDim.x",
+    ),
+    "in_two_dimensions": (
+        "TABLE K s[j] = b[j]; WAIT if (i < n) a[i + threadIdx.y * n] = s[i % 64u];",
+        "threadIdx.y",
+    ),
+    "by_width": (
+        "TABLE for (int j = t; j < D; j += D) s[j] = b[j]; READ",
+        "a row whose end differs between threads",
+    ),
+    "atomic_slots": (
+        "__shared__ int s[1024]; ID s[t] = 0; WAIT if (i < n) atomicAdd(s + t, V); WAIT"
+        " FIRST atomicAdd(c, s[0]);",
+        "threadIdx.x",
+    ),
+}
+NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    parameters = "float *a, const float *b, int n, int m, int *c"
+    kernels = "".join(
+        f'extern "C" __global__ void {name}({parameters}) {{ {body} }}\n'
+        for name, (body, _) in (*PROVEN.items(), *HOSTILE.items())
+    )
+    path = tmp_path_factory.mktemp("each") / "kernels.cu"
+    path.write_text(COMMON + kernels)
+    return parse(find_nvcc().ptx(path))
+
+
+@pytest.mark.parametrize("name", list(PROVEN))
+def test_ids_count(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert described(proof, NAMES) == (PROVEN[name][1] or "x < n; meet 1 4")
+    assert proof.uses_shared
+    assert proof.must_hold
+    assert not proof.needs_warps
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_nothing_is_proven(module: Module, name: str) -> None:
+    assert prove(module, name).refused is not None
+    refused = judge(module, module.functions[name], "x", beside_ids=True).refused
+    assert refused is not None
+    assert HOSTILE[name][1] in refused.message
