@@ -35,7 +35,7 @@ PROVEN: Mapping[str, tuple[str, str]] = {
     "launched": (
         "ID for (int j = t; j < m; j += D) dynamic[j] = b[j]; WAIT"
         " if (i < n) for (int k = 0; k < m; ++k) a[i] += dynamic[k];",
-        "x < n; meet 0 1; apart 536870912 >= m - 536870912 * 1",
+        "x < n; meet 0 1; apart 524288 >= m - 524288 * 1",
     ),
     "of_a_table": (
         "TABLE __shared__ float u[64]; K u[j] = b[j]; WAIT K s[j] = u[63 - j]; READ",
@@ -145,6 +145,22 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s);"
         " if (i < n) c[i] = 4;",
         "what all blocks share, and change",
+    ),
+    # In blocks of one thread the first thread is the last one.
+    "first_and_last": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT"
+        " if (t == 0 && t == D - 1) atomicAdd(c, s);",
+        "a branch by the thread",
+    ),
+    "last_not_first": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT"
+        " if (t != 0) if (t == D - 1) atomicAdd(c, s);",
+        "an effect of some threads",
+    ),
+    "under_a_condition": (
+        'TABLE K asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 40; @p st.shared.f32 [%1], %2; }"'
+        ' :: "r"(i), "r"((unsigned)__cvta_generic_to_shared(s + j)), "f"(b[j])); READ',
+        "an instruction under a condition",
     ),
     "some_begin": (
         "SUM if (i < n) { FIRST s = 0; WAIT atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s); }",

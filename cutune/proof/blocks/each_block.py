@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
-from cutune.proof.blocks.row_places import Position, meet
+from cutune.proof.blocks.row_places import MOST_SHARED, Position, meet
 from cutune.proof.blocks.rows import RowJudge
 from cutune.proof.flow.phases import Phases
 from cutune.proof.memory.accesses import MemoryAccess
@@ -25,6 +25,7 @@ from cutune.proof.values.predicates import Comparison, Predicate, properties_of
 from cutune.proof.values.terms import MOST_THREADS
 
 _SHARED = "shared"
+_INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,10 @@ class EachBlockJudge(RowJudge):
         found = Meetings()
         self._check_shared([one for one in placed if one.access.space == _SHARED], found)
         self._check_global([one for one in placed if one.access.space == "global"], found)
+        sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
         for loop in self.loops.values():
-            found.spreads.update(self.limited(loop, MOST_THREADS))
+            most = MOST_SHARED if loop.row in sharing else MOST_THREADS
+            found.spreads.update(self.limited(loop, most))
         return EachBlock([one.access for one in placed if one.where is None], found)
 
     # Branches.
@@ -91,11 +94,14 @@ class EachBlockJudge(RowJudge):
         if is_by_block or self._around(block):
             super()._check_branch(block)
 
-    def _is_first(self, comparison: Comparison) -> bool:
-        """Is it the first thread, or the last one?"""
+    def _singles_out(self, predicate: Predicate) -> bool:
+        """Is it decided by being the first thread, or by being the last one?"""
+        return super()._singles_out(predicate) or self._is_decided_by(predicate, self._is_last)
+
+    def _is_last(self, comparison: Comparison) -> bool:
         last = self.kept_grid.thread - self.kept_grid.step + ONE
         is_last = comparison.left - comparison.right in (last, -last)
-        return super()._is_first(comparison) or (is_last and comparison.relation in ("eq", "ne"))
+        return is_last and comparison.relation in ("eq", "ne")
 
     # Where accesses happen.
 
@@ -114,16 +120,20 @@ class EachBlockJudge(RowJudge):
             return self._of_block(access, Position(around[0].row))
         if not by_block:
             return None
-        alone = [c for c in access.known if c.relation == "eq" and self._is_first(c)]
-        if alone and all(self._singles_out(self.walk.branches[b]) for b in dividing):
-            is_first = any(super(EachBlockJudge, self)._is_first(c) for c in alone)
-            return self._of_block(access, Position(is_alone=is_first))
+        for is_first, is_it in ((True, self._is_first), (False, self._is_last)):
+            # Of one thread throughout: the first one is the last one only where there are no others.
+            is_known = any(c.relation == "eq" and is_it(c) for c in access.known)
+            branches = (self.walk.branches[b] for b in dividing)
+            if is_known and all(self._is_decided_by(branch, is_it) for branch in branches):
+                return self._of_block(access, Position(is_alone=is_first))
         if access.is_effect or access.space == _SHARED:
             self._stop(access.instruction, "an effect of some threads")
         return None
 
     def _of_block(self, access: MemoryAccess, where: Position) -> Position:
         """The position, where the access is the same in all blocks."""
+        if access.instruction.guard:
+            self._stop(access.instruction, "an instruction under a condition")
         properties = self.atoms.joined(access.values).joined(access.properties)
         if self.dimension in properties.ids:
             self._stop(access.instruction, "what a block does by an id")
@@ -161,7 +171,7 @@ class EachBlockJudge(RowJudge):
         """Is it begun by what changes nothing, added to by ids, and read by the block alone?"""
         (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
         operation, _, kind = name.partition(".")
-        is_integer = kind[0] in "sub" and operation in NEUTRAL and not others
+        is_integer = kind in _INTEGERS and operation in NEUTRAL and not others
         is_by_block = one.where is not None
         if not is_integer or is_by_block != (one.access.kind != "atomic"):
             self._stop(one.access.instruction, "a sum of a block that is not the same in parts")
