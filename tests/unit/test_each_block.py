@@ -155,12 +155,17 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     "last_not_first": (
         "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT"
         " if (t != 0) if (t == D - 1) atomicAdd(c, s);",
-        "an effect of some threads",
+        "a branch by the thread",
     ),
     "under_a_condition": (
         'TABLE K asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 40; @p st.shared.f32 [%1], %2; }"'
         ' :: "r"(i), "r"((unsigned)__cvta_generic_to_shared(s + j)), "f"(b[j])); READ',
         "an instruction under a condition",
+    ),
+    # Between blocks it is no atomic operation; where there was one block there are several.
+    "added_in_a_block": (
+        "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd_block(c, s);",
+        "an atomic operation of one block",
     ),
     "some_begin": (
         "SUM if (i < n) { FIRST s = 0; WAIT atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s); }",

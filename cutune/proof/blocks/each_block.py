@@ -121,7 +121,7 @@ class EachBlockJudge(RowJudge):
         if not by_block:
             return None
         for is_first, is_it in ((True, self._is_first), (False, self._is_last)):
-            # Of one thread throughout: the first one is the last one only where there are no others.
+            # The first thread is the last one, too, only where there are no others.
             is_known = any(c.relation == "eq" and is_it(c) for c in access.known)
             branches = (self.walk.branches[b] for b in dividing)
             if is_known and all(self._is_decided_by(branch, is_it) for branch in branches):

@@ -239,6 +239,9 @@ class Recorder:
                 raise NotUnderstood(Code.ATOMIC_RESULT, f"'atom.{operation}'", instruction)
             operands = operands[1:]
         address, place = self._address(moment, operands[0], "")
+        if place != _SHARED and "cta" in modifiers:
+            # Between blocks it is none, and there may be more of them than in the original.
+            raise NotUnderstood(Code.ORDERING, "an atomic operation of one block", instruction)
         self._used(moment, address)
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         operation = f"{operation}.{kind}"
