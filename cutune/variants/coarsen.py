@@ -92,7 +92,8 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
     """
     if kernel.asserted or kernel.needs_warps:
         raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
-    if kernel.shared is not None:
+    if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
+        # No barrier stands between one body and the next.
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
     axes = _guarded(kernel)
     if not axes:

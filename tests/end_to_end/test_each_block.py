@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.session import Session
+from cutune.core.codes import Code
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, cutune, run
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -120,3 +121,14 @@ def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
     running = ("--run", "{program} {n}", "--vary", "n=1,64,97,4000")
     shaken = cutune("shake", source, *running, "--seeds", 6, *QUICK, cwd=tmp_path)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+
+
+def test_blocks_do_the_ids_of_one_block_alone(source: Path) -> None:
+    session = Session(flags=QUICK_FLAGS)
+    program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
+    kernel = next(one for one in program.kernels if one.name == "summing")
+    assert kernel.pure_dimensions
+    said = {reason.code: reason.message for _, reason in kernel.variant_reasons}
+    # The next block's sum would begin while the last thread still adds that of this one.
+    assert "threads share memory of their block" in said[Code.VARIANT_ORDER]
+    assert not {one.name for one in kernel.variants} & {"x2", "x4"}
