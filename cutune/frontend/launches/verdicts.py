@@ -408,7 +408,8 @@ def _same_proof(first: Kernel, second: Kernel) -> bool:
         and first.data_parameters == second.data_parameters
         and first.members == second.members
         and first.inner_pointers == second.inner_pointers
-        and first.shared == second.shared
+        and (first.shared, first.keeps_shared) == (second.shared, second.keeps_shared)
+        and first.must_hold == second.must_hold
         and (first.needs_warps, first.single_thread) == (second.needs_warps, second.single_thread)
         and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
         and first.proven_for == second.proven_for
