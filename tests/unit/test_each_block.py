@@ -167,6 +167,17 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "SUM FIRST s = 0; WAIT if (i < n) atomicAdd(&s, V); WAIT FIRST atomicAdd_block(c, s);",
         "an atomic operation of one block",
     ),
+    # What is summed up there is not seen to be a sum.
+    "by_pointer": (
+        "__shared__ int s[64], u[64]; ID K { s[j] = 0; u[j] = 0; } WAIT"
+        " if (i < n) atomicAdd((m ? s : u) + i % 64u, 1); WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
+        "a place in shared memory that is not known",
+    ),
+    "by_pointer_of_both": (
+        "__shared__ int s[64]; ID K s[j] = 0; WAIT"
+        " if (i < n) atomicAdd((m ? s : c) + i % 64u, 1); WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
+        "a pointer to shared memory",
+    ),
     "some_begin": (
         "SUM if (i < n) { FIRST s = 0; WAIT atomicAdd(&s, V); WAIT FIRST atomicAdd(c, s); }",
         "a barrier that some threads may not reach",

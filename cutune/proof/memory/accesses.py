@@ -238,7 +238,8 @@ class Recorder:
             if any(name in self._read for name in parts(operands[0]) if name != "_"):
                 raise NotUnderstood(Code.ATOMIC_RESULT, f"'atom.{operation}'", instruction)
             operands = operands[1:]
-        address, place = self._address(moment, operands[0], "")
+        is_shared = not {_SHARED, "shared::cta"}.isdisjoint(modifiers)
+        address, place = self._address(moment, operands[0], _SHARED if is_shared else "")
         if place != _SHARED and "cta" in modifiers:
             # Between blocks it is none, and there may be more of them than in the original.
             raise NotUnderstood(Code.ORDERING, "an atomic operation of one block", instruction)
