@@ -170,12 +170,14 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     # What is summed up there is not seen to be a sum.
     "by_pointer": (
         "__shared__ int s[64], u[64]; ID K { s[j] = 0; u[j] = 0; } WAIT"
-        " if (i < n) atomicAdd((m ? s : u) + i % 64u, 1); WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
+        " if (i < n) atomicAdd((m ? s : u) + i % 64u, 1);"
+        " WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
         "a place in shared memory that is not known",
     ),
     "by_pointer_of_both": (
         "__shared__ int s[64]; ID K s[j] = 0; WAIT"
-        " if (i < n) atomicAdd((m ? s : c) + i % 64u, 1); WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
+        " if (i < n) atomicAdd((m ? s : c) + i % 64u, 1);"
+        " WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
         "a pointer to shared memory",
     ),
     "some_begin": (

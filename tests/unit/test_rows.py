@@ -104,6 +104,11 @@ SHARED: Mapping[str, str] = {
     ),
 }
 HOSTILE: Mapping[str, str] = {
+    # The pointer may lead to the variable, whatever is added to it.
+    "pointer_to_shared": (
+        "__shared__ float s[99]; R char *p = (char *)(m ? s : a) + (long long)c;"
+        " J s[j + 1] = *(float *)(p + 4 * j); WAIT J a[r * n + j] = s[j];"
+    ),
     # Unsigned indices may wrap around onto other elements: 5 * 3435973837 is 2^34 + 1.
     "unsigned_fields": (
         "R unsigned w = n, h = m; for (unsigned j = t; j < w; j += D)"
@@ -322,6 +327,7 @@ REASONS: Mapping[str, str] = {
         barrier_on_one_way neighbour_in_shared too_far_in_shared fives
     """,
     "a variable that a pointer may lead to": "greatest_variable one_flag flag_is_read",
+    "a pointer to shared memory": "pointer_to_shared",
     "threadIdx.x, blockIdx.x or blockDim.x": """
         carried carried_count carried_least carried_index kept_behind last_j last_of_first
         begins_later doubled_begin constant_step thread_as_value size_as_value round_as_value

@@ -73,7 +73,6 @@ class EachBlockJudge(RowJudge):
             _Placed(self._where(access), access, place_of(access, self.atoms))
             for access in self.recorder.accesses
         ]
-        self._check_pointers()
         found = Meetings()
         self._check_shared([one for one in placed if one.access.space == _SHARED], found)
         self._check_global([one for one in placed if one.access.space == "global"], found)
@@ -141,14 +140,6 @@ class EachBlockJudge(RowJudge):
         return where
 
     # Shared memory.
-
-    def _check_pointers(self) -> None:
-        """Is shared memory accessed by its variables alone, and by no pointer to anything?"""
-        for block in self.graph.flow.blocks:
-            for instruction in block.instructions:
-                spaces = {word.split("::")[0] for word in instruction.modifiers}
-                if instruction.opcode == "cvta" and _SHARED in spaces and "to" not in spaces:
-                    self._stop(instruction, "a pointer to shared memory")
 
     def _check_shared(self, placed: Sequence[_Placed], found: Meetings) -> None:
         phases = Phases(self.graph, self.recorder.barriers)

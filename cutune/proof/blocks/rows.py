@@ -112,6 +112,7 @@ class RowJudge:
         """
         if not self.graph.ends_everywhere:
             self._refuse(0, "a loop without an end")
+        self._check_pointers()
         for loop in self.loops.values():
             self._check_entry(loop)
         for block in sorted(self.divided):
@@ -119,6 +120,14 @@ class RowJudge:
         for block in sorted(self.recorder.barriers):
             if self.dividing(block):
                 self._refuse(block, "a barrier that some threads may not reach")
+
+    def _check_pointers(self) -> None:
+        """Is shared memory accessed by its variables alone, and by no pointer to anything?"""
+        for block in self.graph.flow.blocks:
+            for instruction in block.instructions:
+                spaces = {word.split("::")[0] for word in instruction.modifiers}
+                if instruction.opcode == "cvta" and "shared" in spaces and "to" not in spaces:
+                    self._stop(instruction, "a pointer to shared memory")
 
     def _refuse(self, block: int, what: str) -> NoReturn:
         blocks = self.graph.flow.blocks
