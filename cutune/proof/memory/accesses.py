@@ -248,15 +248,8 @@ class Recorder:
         operation = f"{operation}.{kind}"
         values = self._added(moment, operands[1:], operation, place == _SHARED)
         self.sums.changed(address, operation)
-        self._add(
-            moment,
-            "atomic",
-            address=address,
-            bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
-            values=values,
-            operation=operation,
-            space=place,
-        )
+        size = TYPE_BYTES[kind] * len(parts(operands[1]))
+        self._add(moment, "atomic", address, size, values, operation, place)
 
     def _added(
         self, moment: Moment, operands: Sequence[str], operation: str, in_block: bool
