@@ -129,6 +129,8 @@ def collect_tunables(
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
+    if found.others:
+        print(f"{found.others} more in shared processes, slower; their results were not compared")
     for tie in found.ties:
         print(f"equally fast for {tie}")
     effects = found.effects
