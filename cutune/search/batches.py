@@ -44,8 +44,6 @@ MOST_SECONDS = 10.0
 TIMES_SLOWER = 3.0
 #: Processes that fail: so many, and one more for each so many settings, and there are no further.
 FAILURES, SETTINGS_PER_FAILURE = 2, 4
-#: So often a process may end well with other results.
-DOUBTS = 2
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,8 @@ class Batches:
         the others begin anew."""
         left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         most = int(MOST_SECONDS / (self._rounds * max(_seconds_in_regions(own), 1e-9)))
-        doubts = 0
-        while min(len(left), most) > 1 and failures > 0 and doubts < DOUBTS:
+        is_known = is_strange = False
+        while min(len(left), most) > 1 and failures > 0:
             some, began = left[:most], time.monotonic()
             found = self._in_turn(run, some, built, own)
             if isinstance(found, FailedInTurn):
@@ -211,7 +209,7 @@ class Batches:
                 continue
             # The program has gone on with the first of them.
             if own.difference(found.output, {**self._own_values, **some[0].configuration}):
-                doubts += 1
+                failures, is_strange = failures - 1, True
                 del left[0]
                 continue
             known = [
@@ -222,9 +220,9 @@ class Batches:
             took = round((time.monotonic() - began) / len(some), 3)
             yield from ((one, replace(ended, seconds=took)) for one, ended in known)
             left = left[len(some) :]
-            # Values may be fixed before the region, in another function.
-            doubts = doubts if known else DOUBTS
-        if doubts >= DOUBTS:
+            is_known, is_strange = is_known or bool(known), is_strange or not known
+        # The region writes something, or values are fixed before it, in another function.
+        if is_strange and not is_known:
             self.useless.add(id(run))
 
     @property
