@@ -37,6 +37,8 @@ from cutune.space.space import Configuration
 #: Of one process: settings, and bytes of the variable that holds them with all repetitions. Linux
 #: allows twice as many.
 MOST_SETTINGS, MOST_BYTES = 256, 1 << 16
+#: Several workers do not share fewer: the start of a process takes longest.
+LEAST_SHARE = 4
 #: Seconds of one process that the program's own configuration would spend in its regions. Where
 #: few settings fit, the start of a process does not matter.
 MOST_SECONDS = 10.0
@@ -111,10 +113,12 @@ class Batches:
             started = space.values(one, *COMPILED, Setting.RUN)
             groups.setdefault(tuple(started.items()), []).append(one)
         for group in groups.values():
-            share = -(-len(group) // self.trials.crew.workers.size)
+            share = max(LEAST_SHARE, _upwards(len(group), self.trials.crew.workers.size))
             longest = max(len(setting_text(self._host(one))) for one in group) + 1
             most = min(share, MOST_SETTINGS, MOST_BYTES // (longest * self._rounds))
-            pieces = (group[i : i + most] for i in range(0, len(group), max(1, most)))
+            # Pieces of nearly the same size: none is left alone.
+            size = _upwards(len(group), _upwards(len(group), max(1, most)))
+            pieces = (group[i : i + size] for i in range(0, len(group), size))
             yield from (piece for piece in pieces if len(piece) > 1)
 
     def _host(self, configuration: Configuration) -> Settings:
@@ -267,6 +271,10 @@ def _hand_on(waiting: Future[Ended], found: Future[Ended]) -> None:
         waiting.set_exception(error)
     else:
         waiting.set_result(found.result())
+
+
+def _upwards(count: int, size: int) -> int:
+    return -(-count // size)
 
 
 def _seconds_in_regions(own: OwnResult) -> float:
