@@ -162,3 +162,31 @@ def test_without_repeat_nothing_is_shared(program: Path) -> None:
     assert main([*sweep, "--tune", "block=32,64", *RUN]) == 0
     assert {len(settings) for settings in processes(program)} == {1}
     assert all(one["compared"] for one in ended(program).values())
+
+
+def test_what_cannot_be_told_apart_runs_alone(program: Path) -> None:
+    """The region writes something, so that no output is that of one configuration."""
+    binary = program.with_name("timed")
+    text = binary.read_text()
+    binary.write_text(text.replace("    values = {", '    print("turn")\n    values = {', 1))
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    assert main([*sweep, "--tune", "block=32,64,96,128", *RUN]) == 0
+    assert all(one["compared"] and one["status"] == "ok" for one in ended(program).values())
+    assert [len(settings) for settings in processes(program)].count(1) > 4 * 2
+
+
+def test_values_that_were_fixed_before_the_region_run_alone(program: Path) -> None:
+    """As those of a function that is called before it."""
+    binary = program.with_name("timed")
+    text = binary.read_text()
+    binary.write_text(
+        text.replace(
+            "    values = {", "    block = own['block'] if turn else block\n    values = {", 1
+        )
+    )
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    assert main([*sweep, "--tune", "block=64,96,128", *RUN]) == 0
+    found = ended(program)
+    assert all(one["compared"] and one["status"] == "ok" for one in found.values())
+    assert found[0, 128]["times"] == [2.25] * 2
+    assert [len(settings) for settings in processes(program)].count(3) == 1

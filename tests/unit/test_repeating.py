@@ -70,6 +70,7 @@ def test_calls_and_what_has_nothing_to_do_with_it_are_harmless(before: str) -> N
         "int blocks = BLOCKS;",
         "total += m;",
         "step(n, m++, x);",
+        'scanf("%d", &m);',
         "if (m == 8) return 3;",
         "if (f(m)) n = 3;\n    else n = 4;",
         "for (int i = 0; i < m; ++i) step(n, i, x);",

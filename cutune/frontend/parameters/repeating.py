@@ -147,6 +147,8 @@ class _Region:
 
     def _is_harmless(self, use: int) -> bool:
         """Is it only an argument of a call that is a statement, or a condition that is over?"""
+        if self._text(use - 1) == "&":  # by its address it may be changed
+            return False
         place, is_argument = use, False
         while self._is_nested(opener := self._innermost(place)):
             before = self._text(opener - 1)
