@@ -130,7 +130,7 @@ def collect_tunables(
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
-        print(f"{found.others} more in shared processes, slower; their results were not compared")
+        print(f"{found.others} more, none of the fastest, shared processes: they were not compared")
     for tie in found.ties:
         print(f"equally fast for {tie}")
     effects = found.effects

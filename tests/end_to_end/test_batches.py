@@ -151,7 +151,7 @@ def test_the_fastest_are_compared_until_enough_are_right(
     assert "6 runs wrote something else" in said.err and "(6 runtime)" in said.err
     others = 6 - len(compared)
     assert f"{len(compared)} configurations timed\n" in said.out
-    assert ("1 more in shared processes, slower" in said.out) == (others == 1)
+    assert ("1 more, none of the fastest, shared processes" in said.out) == (others == 1)
     assert main(["fit", str(program), "--model", "neighbours", "-q", *QUICK]) == 0
     assert "block = 192" in capsys.readouterr().out
 
