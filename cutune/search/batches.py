@@ -44,6 +44,8 @@ LEAST_SHARE = 4
 MOST_SECONDS = 10.0
 #: So many times longer may it take.
 TIMES_SLOWER = 3.0
+#: So many processes with other results, and there are no further at that size.
+MOST_IN_VAIN = 4
 #: Processes that fail: so many, and one more for each so many settings, and there are no further.
 FAILURES, SETTINGS_PER_FAILURE = 2, 4
 
@@ -78,11 +80,11 @@ class Batches:
     """Trials that share processes where that is of use.
 
     Attributes:
-        useless: sizes at which nothing came out of a process that several had shared.
+        in_vain: by size, processes in turn that ended well, and from which nothing came.
     """
 
     trials: TrialRuns
-    useless: set[int] = field(default_factory=set)
+    in_vain: dict[int, int] = field(default_factory=dict)
 
     def expect(
         self, run: Run, configurations: Iterable[Configuration], is_search: bool = False
@@ -99,7 +101,11 @@ class Batches:
     def _is_of_use(self, run: Run) -> bool:
         how, regions = self.trials.how, self.trials.program.regions
         is_timed = how.on == GPU and how.once is None
-        return is_timed and id(run) not in self.useless and all(r.may_repeat for r in regions)
+        return is_timed and not self._is_useless(run) and all(r.may_repeat for r in regions)
+
+    def _is_useless(self, run: Run) -> bool:
+        """Does the region write something, or has a value been fixed before it, elsewhere?"""
+        return self.in_vain.get(id(run), 0) >= MOST_IN_VAIN
 
     @property
     def _rounds(self) -> int:
@@ -152,7 +158,7 @@ class Batches:
     def _tried(self, batch: _Batch) -> dict[str, Ended]:
         """What is known of the members of a batch, on the worker of this thread."""
         trials, run = self.trials, batch.run
-        if batch.is_begun or id(run) in self.useless:
+        if batch.is_begun or self._is_useless(run):
             return {}
         batch.is_begun = True
         own, built = trials.own_result(run), trials.builds.of(batch.members[0].configuration)
@@ -203,8 +209,7 @@ class Batches:
         the others begin anew."""
         left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         most = int(MOST_SECONDS / (self._rounds * max(_seconds_in_regions(own), 1e-9)))
-        is_known = is_strange = False
-        while min(len(left), most) > 1 and failures > 0:
+        while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
             some, began = left[:most], time.monotonic()
             found = self._in_turn(run, some, built, own)
             if isinstance(found, FailedInTurn):
@@ -212,8 +217,10 @@ class Batches:
                 del left[found.turn % len(some)]
                 continue
             # The program has gone on with the first of them.
-            if own.difference(found.output, {**self._own_values, **some[0].configuration}):
-                failures, is_strange = failures - 1, True
+            values = {**self.trials.builds.space.own, **some[0].configuration}
+            if own.difference(found.output, values):
+                self.in_vain[id(run)] = self.in_vain.get(id(run), 0) + 1
+                failures -= 1
                 del left[0]
                 continue
             known = [
@@ -224,14 +231,8 @@ class Batches:
             took = round((time.monotonic() - began) / len(some), 3)
             yield from ((one, replace(ended, seconds=took)) for one, ended in known)
             left = left[len(some) :]
-            is_known, is_strange = is_known or bool(known), is_strange or not known
-        # The region writes something, or values are fixed before it, in another function.
-        if is_strange and not is_known:
-            self.useless.add(id(run))
-
-    @property
-    def _own_values(self) -> Configuration:
-        return self.trials.builds.space.own
+            # Values that are not what they should be are never.
+            self.in_vain[id(run)] = 0 if known else MOST_IN_VAIN
 
     def _in_turn(
         self, run: Run, some: Sequence[_Member], built: Built, own: OwnResult
