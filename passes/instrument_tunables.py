@@ -18,6 +18,15 @@ After:
         solve(N, m);
     cutune_region_end(1);
 
+A region that may repeat (`region begin repeat`) becomes
+
+    cutune_again_1:; cutune_region_begin(1);
+        solve(N, m);
+    cutune_region_end(1); { const int cutune_next = cutune_region_again(); if (cutune_next > 0) {
+    cutune_give_next("m", m); } if (cutune_next > 1) goto cutune_again_1; }
+
+in two lines: the text has no lines that the source has not.
+
 `#define WPT 1` becomes `#define WPT CUTUNE_VALUE_WPT`, and `-DCUTUNE_VALUE_WPT=4` gives a value; or
 it becomes `#define WPT 4`, where the values are known.
 """

@@ -19,6 +19,7 @@ from cutune.cluster.asked import workers_of
 from cutune.collect.agreement import Agreement
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
+from cutune.contest.compare import compare
 from cutune.core.workspace import Workspace
 from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
@@ -30,7 +31,6 @@ from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.search.collect import HostSweep, Search, collect_host
-from cutune.search.compare import compare
 from cutune.search.own_results import rules_of
 from cutune.search.techniques.budget import Budget
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
@@ -129,6 +129,8 @@ def collect_tunables(
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
+    if found.others:
+        print(f"{found.others} more, none of the fastest, shared processes: they were not compared")
     for tie in found.ties:
         print(f"equally fast for {tie}")
     effects = found.effects

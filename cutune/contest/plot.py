@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cutune.contest.compare import Comparison
 from cutune.core.workspace import writing
 from cutune.page.figures import DOTS_PER_INCH, STYLE, WIDTH
 from cutune.page.html import required
-from cutune.search.compare import Comparison
 from cutune.search.techniques.replay import least, random_curve
 
 #: Inches of one panel.

@@ -408,6 +408,11 @@ class Code(Enum):
         WARNING,
         "pragma ignored: its condition holds '{name}'; only {known} may occur in it",
     )
+    NOT_REPEATED = (
+        266,
+        WARNING,
+        "'repeat' ignored, each configuration has a process of its own: {reason}",
+    )
     NO_CONSTANT_VALUE = (
         264,
         WARNING,

@@ -425,6 +425,9 @@ MEANINGS: dict[Code, str] = {
     "not defined.",
     Code.UNKNOWN_IN_CONDITION: "The condition is evaluated when the choice is made; only what "
     "`tune` or `data` names is known then.",
+    Code.NOT_REPEATED: "A region that may run again gets other values of the host integers that "
+    "are declared before it. What was computed from them in between would keep the first ones. "
+    "Arguments of calls are the program's own affair.",
     Code.NO_HOST_TUNABLES: "Parameters are chosen by measured times. Annotations that cannot be "
     "applied have been reported.",
     Code.NO_REGION: "Parameters are chosen by the time of a region: statements of one block of a "

@@ -91,3 +91,7 @@ class Region:
     source: Source
     begin: Span
     end: Span
+    #: May it be run again with other values of the parameters?
+    may_repeat: bool = False
+    #: The host integers that get their next values between two runs of it.
+    assigned: tuple[str, ...] = ()

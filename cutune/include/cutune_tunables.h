@@ -1,12 +1,15 @@
 // Host integers of an instrumented program: their values are set from outside, regions are timed.
 //
 //   CUTUNE_SET              values in place of the program's own: `m=64,R=2`
+//   CUTUNE_REPEAT           further ones, with which regions that may repeat run again in turn:
+//                           `m=32,R=2;m=16,R=2`. Behind them the program goes on with the first.
 //   CUTUNE_OUTPUT           file to which a line of JSON is appended for each region
 //
-// A line (`cutune-region-1`) has region, device, milliseconds (null on the emulated device, which
-// has no time) and tunables: the last value of each, the program's own, and its data. `ambiguous`:
-// between two regions it was given values for different data, so that the time belongs to no single
-// size. `error`: what CUDA says of a launch within the region, where that fails.
+// A line (`cutune-region-1`) has region, turn (the place in CUTUNE_REPEAT, 0: CUTUNE_SET), device,
+// milliseconds (null on the emulated device, which has no time) and tunables: the last value of
+// each, the program's own, and its data. `ambiguous`: between two regions it was given values for
+// different data, so that the time belongs to no single size. `error`: what CUDA says of a launch
+// within the region, where that fails.
 #ifndef CUTUNE_TUNABLES_H
 #define CUTUNE_TUNABLES_H
 
@@ -46,6 +49,9 @@ struct cutune_tunables_state {
     cutune_array<cutune_tunable_state> current;
     long long begin;      // in nanoseconds
     cudaError_t pending;  // an error from before the region
+    int turn;             // 0: with CUTUNE_SET, then the place in CUTUNE_REPEAT
+    const char *setting;  // of this turn, within CUTUNE_REPEAT
+    bool is_again;        // the region begins for its next turn
 
     cutune_tunable_state *find(const char *name) {
         for (cutune_tunable_state &own : current)
@@ -72,27 +78,36 @@ class cutune_tunables_lock {
     cutune_atomic<bool> *is_busy_;
 };
 
-// The value that CUTUNE_SET gives to a name; false without one.
-inline bool cutune_value_set(const char *name, long long *value) {
-    const char *text = cutune_environment("CUTUNE_SET");
+// Does a setting, one of several that `;` divides, end here?
+inline bool cutune_setting_ends(char letter) { return letter == '\0' || letter == ';'; }
+
+// The value that a setting gives to a name; false without one.
+inline bool cutune_value_in(const char *setting, const char *name, long long *value) {
     const size_t length = __builtin_strlen(name);
-    while (text != nullptr && *text != '\0') {
+    const char *text = setting;
+    while (text != nullptr && !cutune_setting_ends(*text)) {
         if (__builtin_strncmp(text, name, length) == 0 && text[length] == '=') {
             char *end;
             const long long number = cutune_whole_number(text + length + 1, &end, 10);
-            if (end != text + length + 1 && (*end == ',' || *end == '\0')) {
+            if (end != text + length + 1 && (*end == ',' || cutune_setting_ends(*end))) {
                 *value = number;
                 return true;
             }
-            cutune_say(cutune_stderr,
-                       "cutune: CUTUNE_SET='%s' is not understood; write it as m=64,R=2\n",
-                       cutune_environment("CUTUNE_SET"));
+            cutune_say(cutune_stderr, "cutune: '%s' is not understood; write it as m=64,R=2\n",
+                       setting);
             return false;
         }
-        text = __builtin_strchr(text, ',');
-        if (text != nullptr) ++text;
+        while (*text != ',' && !cutune_setting_ends(*text)) ++text;
+        if (*text == ',') ++text;
     }
     return false;
+}
+
+// The value that this turn gives to a name; false without one.
+inline bool cutune_value_set(const char *name, long long *value) {
+    const char *setting = cutune_tunables().setting;
+    if (setting == nullptr) setting = cutune_environment("CUTUNE_SET");
+    return cutune_value_in(setting, name, value);
 }
 
 inline long long cutune_tunable_value(const char *name, long long original,
@@ -130,10 +145,49 @@ inline long long cutune_nanoseconds() {
 }
 
 inline void cutune_region_begin(int) {
+    cutune_tunables_state &state = cutune_tunables();
+    // A region that was left in the middle has ended its turns.
+    if (!state.is_again) state.turn = 0, state.setting = nullptr;
+    state.is_again = false;
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
     // The error stays for the program to ask for.
-    cutune_tunables().pending = cudaPeekAtLastError();
-    cutune_tunables().begin = cutune_nanoseconds();
+    state.pending = cudaPeekAtLastError();
+    state.begin = cutune_nanoseconds();
+}
+
+// Behind a region that may repeat. 2: there are further values, and it runs again with them; 1: it
+// has run again, and the program goes on with the first values; 0: nothing is to be repeated.
+inline int cutune_region_again() {
+    cutune_tunables_state &state = cutune_tunables();
+    const cutune_tunables_lock lock(state);
+    const char *next = cutune_environment("CUTUNE_REPEAT");
+    if (state.turn > 0) {
+        next = __builtin_strchr(state.setting, ';');
+        if (next != nullptr) ++next;
+    }
+    const bool is_over = next == nullptr || *next == '\0';
+    if (is_over && state.turn == 0) return 0;
+    state.turn = is_over ? 0 : state.turn + 1;
+    state.setting = is_over ? nullptr : next;
+    state.is_again = !is_over;
+    return is_over ? 1 : 2;
+}
+
+// The value of this turn for a variable that got one before the region. Its original value is not
+// computed again; of its data, tunables may have changed.
+template <class Integer>
+inline void cutune_give_next(const char *name, Integer &variable) {
+    cutune_tunables_state &state = cutune_tunables();
+    const cutune_tunables_lock lock(state);
+    cutune_tunable_state *known = state.find(name);
+    if (known == nullptr) return;
+    known->value = known->original;
+    cutune_value_set(name, &known->value);
+    for (cutune_datum &datum : known->data) {
+        const cutune_tunable_state *given = state.find(datum.name);
+        if (given != nullptr) datum.value = given->value;
+    }
+    variable = (Integer)known->value;
 }
 
 inline void cutune_add_tunable(cutune_text *line, const char *comma,
@@ -145,6 +199,18 @@ inline void cutune_add_tunable(cutune_text *line, const char *comma,
     line->add("}}");
 }
 
+// The name of the current device; asking for it may take longer than a region does.
+inline const char *cutune_current_device() {
+    static int known = -1;
+    static cudaDeviceProp properties;
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return "unknown";
+    if (device != known && cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+        return "unknown";
+    known = device;
+    return properties.name;
+}
+
 inline void cutune_region_end(int region) {
     cutune_tunables_state &state = cutune_tunables();
     if (!cutune_is_emulated()) cudaDeviceSynchronize();
@@ -152,13 +218,9 @@ inline void cutune_region_end(int region) {
     const cudaError_t error = cudaPeekAtLastError();
     const cutune_tunables_lock lock(state);
     if (cutune_environment("CUTUNE_OUTPUT") != nullptr) {
-        cudaDeviceProp properties;
-        int device = 0;
-        const bool is_known = cudaGetDevice(&device) == cudaSuccess &&
-                              cudaGetDeviceProperties(&properties, device) == cudaSuccess;
         cutune_text line;
-        line.add("{\"schema\":\"cutune-region-1\",\"region\":%d,\"device\":\"%s\"", region,
-                 is_known ? properties.name : "unknown");
+        line.add("{\"schema\":\"cutune-region-1\",\"region\":%d,\"turn\":%d,\"device\":\"%s\"",
+                 region, state.turn, cutune_current_device());
         if (cutune_is_emulated())
             line.add(",\"milliseconds\":null");
         else

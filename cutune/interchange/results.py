@@ -39,6 +39,7 @@ class OfTrial:
     copied: bool = False
     rules: Text = ""
     measured: tuple[HostMeasurement, ...] = ()
+    compared: bool = True
 
 
 @dataclass(frozen=True)

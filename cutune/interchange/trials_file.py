@@ -45,6 +45,7 @@ class _End:
     copied: bool = False
     rules: Text = ""
     seconds: Annotated[float, Meta(ge=0)] = 0.0
+    compared: bool = True
 
 
 def recognises(source: Source) -> bool:
@@ -105,6 +106,7 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
         ended.copied,
         ended.rules,
         ended.measured,
+        ended.compared,
     )
     known = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
     is_timed = known and len(known) == len(ended.measured) and ended.status == Status.OK.value
@@ -151,6 +153,7 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         own.copied,
         own.rules,
         one.seconds or 0.0,
+        own.compared,
     )
     return trial.to_json(), trial.ended_json(ended)
 

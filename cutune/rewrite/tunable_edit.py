@@ -12,7 +12,7 @@ from cutune.core.source import Source
 from cutune.frontend.tunable import HostTunable, Region, TunableConstant
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.rewrite.prelude import prelude_edit
+from cutune.rewrite.prelude import c_string, prelude_edit
 
 Call = Callable[[HostTunable], tuple[str, str]]
 """A tunable → what stands before and behind the program's own value."""
@@ -50,9 +50,17 @@ def data_arguments(tunable: HostTunable) -> list[str]:
 
 
 def region_edits(region: Region) -> Iterator[Edit]:
-    """Calls in place of the pragmas."""
-    for span, word in ((region.begin, "begin"), (region.end, "end")):
-        text = f"cutune_region_{word}({region.id});"
+    """Calls in place of the pragmas; behind a region that may repeat the way back to its begin."""
+    number = region.id
+    begin, end = f"cutune_region_begin({number});", f"cutune_region_end({number});"
+    if region.may_repeat:
+        given = "".join(f" cutune_give_next({c_string(n)}, {n});" for n in region.assigned)
+        begin = f"cutune_again_{number}:; {begin}"
+        end += (
+            f" {{ const int cutune_next = cutune_region_again(); if (cutune_next > 0) {{{given} }}"
+            f" if (cutune_next > 1) goto cutune_again_{number}; }}"
+        )
+    for span, text in ((region.begin, begin), (region.end, end)):
         yield Edit(span, text + line_structure(region.source[span]))
 
 

@@ -31,6 +31,7 @@ from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
+from cutune.search.batches import Batches
 from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
@@ -46,7 +47,7 @@ from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
-from cutune.search.trials import Status, Trials
+from cutune.search.trials import Status, Trials, trusted
 from cutune.space.condition import Value
 from cutune.space.parameter import listed, shown
 from cutune.space.space import Configuration, Space
@@ -114,11 +115,13 @@ class CollectedTrials:
 
     Attributes:
         ties: per size the fastest configurations, where several cannot be told apart.
+        others: so many times more belong to configurations that were compared nowhere.
     """
 
     measured: Sequence[HostMeasurement]
     effects: Effects
     ties: Sequence[str]
+    others: int = 0
 
 
 def collect_host(
@@ -141,7 +144,8 @@ def collect_host(
         ties = _run(ready.trials, ready.places, sweep.search)
     trials = ready.trials
     session.progress("running", len(trials.tried), len(trials.tried))
-    return CollectedTrials(report(trials), trials.builds.effects(), ties)
+    measured, others = report(trials)
+    return CollectedTrials(measured, trials.builds.effects(), ties, others)
 
 
 @contextmanager
@@ -284,33 +288,35 @@ def _require_gpu(on: str) -> None:
 def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> list[str]:
     """Everything that is asked for, from the first size to the last; ties."""
     if asked is None:
-        _sweep(trials, places)
+        _sweep(Batches(trials), places)
     else:
-        _search(trials, places, asked)
+        _search(Batches(trials), places, asked)
     return finals(trials, [run for run, _ in places])
 
 
-def _sweep(trials: TrialRuns, places: Sequence[Place]) -> None:
+def _sweep(batches: Batches, places: Sequence[Place]) -> None:
     """Run every configuration, those of one program together, while others are compiled."""
+    trials = batches.trials
     names = trials.builds.space.compiled_names
     asked = []
     for run, space in places:
         every = sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names])
-        trials.expect(run, every)
+        batches.expect(run, every)
         asked += [(run, one) for one in every]
     for run, configuration in asked:
         trials.timed(run, configuration)
 
 
-def _search(trials: TrialRuns, places: Sequence[Place], asked: Search) -> None:
+def _search(batches: Batches, places: Sequence[Place], asked: Search) -> None:
     """Search at each size, from what was best at the one before."""
+    trials = batches.trials
     began, found = time.monotonic(), list[Configuration]()
     for index, (run, space) in enumerate(places):
         own = trials.own_values(run)
         start = {**own, **asked.start} if not found else {**own, **found[-1]}
         spent = time.monotonic() - began
         allowance = asked.budget.at(space.size, spent, len(places) - index)
-        best = _searched(trials, (run, space), allowance, asked.technique, start)
+        best = _searched(batches, (run, space), allowance, asked.technique, start)
         if best is not None:
             found.append(best)
     if trials.builds.space.compiled_names:
@@ -323,27 +329,27 @@ def _search(trials: TrialRuns, places: Sequence[Place], asked: Search) -> None:
 
 
 def _searched(
-    trials: TrialRuns,
+    batches: Batches,
     place: Place,
     allowance: Allowance,
     technique: Technique,
     start: Configuration,
 ) -> Configuration | None:
     """The best configuration at one size; None where none ends well."""
-    run, space = place
+    trials, (run, space) = batches.trials, place
 
     def timed(configuration: Configuration) -> Timed:
         ended = trials.timed(run, configuration, is_search=True)
         return Timed(ended.milliseconds(trials.program.tunables), ended.has_run)
 
-    tries = Tries(space, timed, allowance, lambda some: trials.expect(run, some, is_search=True))
+    tries = Tries(space, timed, allowance, lambda some: batches.expect(run, some, is_search=True))
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
     trials.forget()
     return tries.best
 
 
-def report(trials: TrialRuns) -> list[HostMeasurement]:
-    """What was measured; warns of what failed.
+def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
+    """What was measured, and how much more of what was compared nowhere; warns of what failed.
 
     Raises:
         CutuneError: CT422 when nothing ended well.
@@ -351,7 +357,10 @@ def report(trials: TrialRuns) -> list[HostMeasurement]:
     # What was timed again counts as it ended last.
     last = {(id(one.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]
-    measured = [m for one in last.values() if one not in failed for m in one.ended.measured]
+    right = trusted((_key(one), one.ended) for one in last.values())
+    passed = [one for one in last.values() if one.ended.status is Status.OK]
+    counted = [one for one in passed if one.ended.is_compared or _key(one) in right]
+    measured = [m for one in counted for m in one.ended.measured]
     if failed and not measured:
         reason = _why(failed[0])
         raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
@@ -360,7 +369,11 @@ def report(trials: TrialRuns) -> list[HostMeasurement]:
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
         reason = "no region was reached and timed"
         raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
-    return measured
+    return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
+
+
+def _key(one: Tried) -> tuple[object, ...]:
+    return tuple(sorted((name, str(value)) for name, value in one.configuration.items()))
 
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:

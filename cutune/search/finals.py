@@ -1,9 +1,13 @@
-"""The fastest once more, in turn: one time may have been luck. Takes trials, gives ties."""
+"""The fastest once more, in turn: one time may have been luck. Takes trials, gives ties.
+
+What was measured in a process with others is compared here for the first time; where it turns out
+to be wrong, or to fail, the next fastest takes its place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 
@@ -20,27 +24,21 @@ def finals(trials: TrialRuns, runs: Sequence[Run]) -> list[str]:
     """Time the fastest at each size again; says which of them cannot be told apart."""
     if trials.how.on != GPU:
         return []
-    fastest = [_fastest(trials, run) for run in runs]
-    again = [
-        trials.crew.submit(partial(_in_turn, trials, run, own), dict[str, list[Ended]])
-        for run, own in zip(runs, fastest, strict=True)
-    ]
-    found = [
-        _settled(trials, run, own, measured.result())
-        for run, own, measured in zip(runs, fastest, again, strict=True)
-    ]
-    return [tie for tie in found if tie is not None]
-
-
-def _fastest(trials: TrialRuns, run: Run) -> Sequence[Tried]:
-    """Those that are timed again; none where there is nothing to compare."""
-    known: dict[tuple[object, ...], Tried] = {}
-    for one in trials.tried:
-        if one.run is run and one.ended.times and all(map(trials.is_allowed, one.ended.measured)):
-            ran = trials.what_ran(run, one.configuration, one.ended.code or one.trial.id)
-            known.setdefault(ran, one)
-    fastest = sorted(known.values(), key=lambda one: median(one.ended.times))[:FINALISTS]
-    return fastest if len(fastest) > 1 else []
+    found = [_Finals(trials, run) for run in runs]
+    left = found
+    while left:
+        asked = [(one, one.next()) for one in left]
+        again = [
+            trials.crew.submit(partial(_in_turn, trials, one.run, own), dict[str, list[Ended]])
+            for one, own in asked
+        ]
+        left = [
+            one
+            for (one, own), measured in zip(asked, again, strict=True)
+            if one.settle(own, measured.result())
+        ]
+    ties = [one.tie() for one in found]
+    return [tie for tie in ties if tie is not None]
 
 
 def _in_turn(trials: TrialRuns, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
@@ -49,34 +47,79 @@ def _in_turn(trials: TrialRuns, run: Run, fastest: Sequence[Tried]) -> dict[str,
     again: dict[str, list[Ended]] = {one.trial.id: [] for one in open_ones}
     for _ in range(trials.how.repetitions):
         for one in open_ones:
-            again[one.trial.id].append(trials.measured(run, one.configuration, 1))
+            own = again[one.trial.id]
+            if one.ended.is_compared or all(ended.status is Status.OK for ended in own):
+                own.append(trials.measured(run, one.configuration, 1))
     return again
 
 
-def _settled(
-    trials: TrialRuns, run: Run, fastest: Sequence[Tried], again: Mapping[str, Sequence[Ended]]
-) -> str | None:
-    """Keep what finalists took in turn; tell those that are alike."""
-    found = []
-    for one in fastest:
-        own, final = again.get(one.trial.id, []), one.ended
-        wrong = next((ended for ended in own if ended.status is Status.WRONG), None)
-        if wrong is not None:
-            trials.trials.end(one.trial, wrong)
-            trials.tried.append(replace(one, ended=wrong))
-            continue
-        if own and all(ended.status is Status.OK for ended in own):
-            times = tuple(time for ended in own for time in ended.times)
-            measured = tuple(merged([ended.measured for ended in own]))
-            final = replace(final, times=times, measured=measured, is_final=True)
-            trials.trials.end(one.trial, final)
-        found.append((one.configuration, final))
-    best = min((final for _, final in found), key=lambda final: median(final.times), default=None)
-    if best is None:
-        return None
-    alike = [c for c, final in found if min(final.times) <= max(best.times)]
-    if len(alike) < 2:
-        return None
-    sizes = ", ".join(f"{name} = {run.values[name]}" for name in trials.vary)
-    text = "; ".join(map(named, alike))
-    return f"{sizes}: {text}" if sizes else text
+@dataclass
+class _Finals:
+    """Those of one size.
+
+    Attributes:
+        passed: finalists, and how they ended.
+    """
+
+    trials: TrialRuns
+    run: Run
+    passed: list[tuple[Tried, Ended]] = field(default_factory=list)
+
+    def next(self) -> Sequence[Tried]:
+        """The fastest for the places that are left; none where there is nothing to compare."""
+        trials = self.trials
+        known: dict[tuple[object, ...], Tried] = {}
+        for one in trials.tried:
+            is_allowed = all(map(trials.is_allowed, one.ended.measured))
+            if one.run is self.run and one.ended.times and is_allowed:
+                known.setdefault(self._what_ran(one), one)
+        for one, _ in self.passed:
+            known.pop(self._what_ran(one), None)
+        ranked = sorted(known.values(), key=lambda one: median(one.ended.times))
+        fastest = ranked[: FINALISTS - len(self.passed)]
+        is_settled = len(fastest) == 1 and not self.passed and fastest[0].ended.is_compared
+        return [] if is_settled else fastest
+
+    def _what_ran(self, one: Tried) -> tuple[object, ...]:
+        code = one.ended.code or one.trial.id
+        return self.trials.what_ran(self.run, one.configuration, code)
+
+    def settle(self, fastest: Sequence[Tried], again: Mapping[str, Sequence[Ended]]) -> bool:
+        """Keep what finalists took in turn; are there places to be taken by others?"""
+        is_open = False
+        for one in fastest:
+            own, final = again.get(one.trial.id, []), one.ended
+            failed = next((ended for ended in own if _counts_against(one, ended)), None)
+            if failed is not None:
+                self.trials.correct(one, failed)
+                is_open = is_open or not one.ended.is_compared
+                continue
+            if own and all(ended.status is Status.OK for ended in own):
+                times = tuple(time for ended in own for time in ended.times)
+                measured = tuple(merged([ended.measured for ended in own]))
+                final = replace(
+                    final, times=times, measured=measured, is_final=True, is_compared=True
+                )
+                self.trials.correct(one, final)
+            self.passed.append((one, final))
+        return is_open
+
+    def tie(self) -> str | None:
+        """Those that cannot be told apart from the fastest."""
+        found = [(one.configuration, final) for one, final in self.passed]
+        best = min((f for _, f in found), key=lambda final: median(final.times), default=None)
+        if best is None:
+            return None
+        alike = [c for c, final in found if min(final.times) <= max(best.times)]
+        if len(alike) < 2:
+            return None
+        run, vary = self.run, self.trials.vary
+        sizes = ", ".join(f"{name} = {run.values[name]}" for name in vary)
+        text = "; ".join(map(named, alike))
+        return f"{sizes}: {text}" if sizes else text
+
+
+def _counts_against(one: Tried, ended: Ended) -> bool:
+    """Is its result wrong; or does it fail alone, which has only run with others?"""
+    is_wrong = ended.status is Status.WRONG
+    return is_wrong or (not one.ended.is_compared and ended.status is not Status.OK)

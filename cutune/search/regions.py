@@ -1,7 +1,8 @@
 """Timed regions. Runs an instrumented program, gives times by tunables and data, and tables.
 
 The program is run once per configuration and repetition: its host tunables are set by the
-environment, and it writes a line per region (`cutune_tunables.h`).
+environment, and it writes a line per region (`cutune_tunables.h`). Where all regions may repeat, it
+is run once for many.
 """
 
 from __future__ import annotations
@@ -78,6 +79,30 @@ class Ran:
 
 
 @dataclass(frozen=True)
+class RanInTurn:
+    """A run with several settings that ended well.
+
+    Attributes:
+        measured: per setting; None where that is not what the program ran with.
+        output: what it wrote.
+    """
+
+    measured: Sequence[tuple[HostMeasurement, ...] | None]
+    output: bytes
+
+
+@dataclass(frozen=True)
+class FailedInTurn:
+    """A run with several settings that failed.
+
+    Attributes:
+        turn: the place of the setting that was at work, as far as the lines of regions tell.
+    """
+
+    turn: int
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a run gave no times.
 
@@ -121,8 +146,7 @@ def measure(
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
     """
-    setting = ",".join(f"{name}={value}" for name, value in values.items())
-    settings = {**environment, "CUTUNE_SET": setting}
+    settings = {**environment, "CUTUNE_SET": setting_text(values)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
     failure = _failure(run, outcome.ended, seconds)
     if failure is not None:
@@ -132,6 +156,64 @@ def measure(
     own = {n: one["original"] for line in lines for n, one in line["tunables"].items()}
     measured = tuple(_measurements(origin, lines))
     return Ran(measured, outcome.ended.output, own, outcome.seconds, error)
+
+
+def setting_text(values: Settings) -> str:
+    """As the environment has it: `m=64,R=2`."""
+    return ",".join(f"{name}={value}" for name, value in values.items())
+
+
+def measure_in_turn(
+    run: Run,
+    turns: Sequence[Settings],
+    origin: Origin,
+    environment: Mapping[str, str],
+    seconds: float,
+    performed: Callable[[Task], Outcome],
+    folder: Path | None = None,
+) -> RanInTurn | FailedInTurn:
+    """Run the program once, and its regions once per setting.
+
+    Raises:
+        CutuneError: CT424, as `measure`.
+    """
+    first, *others = map(setting_text, turns)
+    settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
+    outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
+    lines = list(_whole_lines(outcome.log))
+    broken = next((line["turn"] for line in lines if "error" in line), None)
+    if broken is not None:
+        return FailedInTurn(broken)
+    if _failure(run, outcome.ended, seconds) is not None:
+        # Behind the last setting comes the first, with which the program goes on.
+        return FailedInTurn((lines[-1]["turn"] + 1) % len(turns) if lines else 0)
+    by_turn: dict[int, list[Mapping[str, Any]]] = {}
+    for line in lines:
+        by_turn.setdefault(line["turn"], []).append(line)
+    # Each setting has come by the same regions, as often.
+    passed = [line["region"] for line in by_turn.get(0, ())]
+    measured: list[tuple[HostMeasurement, ...] | None] = []
+    for turn, asked in enumerate(turns):
+        own = by_turn.get(turn, ())
+        is_whole = [line["region"] for line in own] == passed and bool(passed)
+        counts = is_whole and all(_is_as_asked(line, asked) for line in own)
+        measured.append(tuple(_measurements(origin, own)) if counts else None)
+    return RanInTurn(measured, outcome.ended.output)
+
+
+def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
+    """A program that was ended may have been writing."""
+    for text in log.splitlines(keepends=True):
+        if text.endswith("\n"):
+            line = json.loads(text)
+            # Of a program that knows no turns there is one.
+            yield {"turn": 0, "region": 1, **line}
+
+
+def _is_as_asked(line: Mapping[str, Any], asked: Settings) -> bool:
+    """Did the tunables of a line have the values of a setting?"""
+    tunables = line["tunables"]
+    return all(tunables[name]["value"] == asked[name] for name in asked if name in tunables)
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:

@@ -104,6 +104,8 @@ class TrialRuns:
     _least: dict[int, float] = field(default_factory=dict)
     #: What was asked for ahead of its turn, by trial.
     _ahead: dict[str, Future[Ended]] = field(default_factory=dict)
+    #: How often everything ahead was forgotten.
+    forgotten: int = 0
     #: What is done once, by what it is: others wait for it.
     _locks: dict[object, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -115,8 +117,14 @@ class TrialRuns:
             is_search: is only the best wanted? Then what is far from it is run once.
         """
         self.progress()
-        trial = self._trial(run, configuration)
-        ended = self._ended(run, configuration, is_search).result()
+        trial = self.trial(run, configuration)
+        try:
+            ended = self._ended(run, configuration, is_search).result()
+        except StoppedError:
+            if self.crew.is_ending:
+                raise
+            # It was in a process that did not tell, and nobody had asked for it then.
+            ended = self._ended(run, configuration, is_search).result()
         self._ahead.pop(trial.id, None)
         self.tried.append(Tried(run, configuration, trial, ended))
         return ended
@@ -129,13 +137,41 @@ class TrialRuns:
         self.builds.prepare(
             one
             for one in some
-            if self._refused(one) is None and self._known(self._trial(run, one)) is None
+            if self._refused(one) is None and self.known(self.trial(run, one)) is None
         )
         for one in some:
             self._ended(run, one, is_search)
 
+    def is_new(self, run: Run, configuration: Configuration) -> bool:
+        """Has it neither been tried nor asked for, and may it be compiled?"""
+        trial = self.trial(run, configuration)
+        is_open = trial.id not in self._ahead or _is_dropped(self._ahead[trial.id])
+        return is_open and self.known(trial) is None and self._refused(configuration) is None
+
+    def foresee(self, trial: Trial) -> Future[Ended]:
+        """Take how a trial ends from elsewhere: whoever calls this gives it."""
+        self._ahead[trial.id] = Future()
+        return self._ahead[trial.id]
+
+    def try_alone(
+        self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
+    ) -> Future[Ended]:
+        """Have a worker try it, in processes of its own."""
+        tried = partial(self._tried, run, configuration, trial, is_search)
+        return self.crew.submit(tried, partial(self._lost, trial))
+
+    def correct(self, one: Tried, ended: Ended) -> None:
+        """Keep how a trial ended when it was measured again."""
+        self.trials.end(one.trial, ended)
+        same = one.trial.id, id(one.run)
+        self.tried = [
+            replace(tried, ended=ended) if (tried.trial.id, id(tried.run)) == same else tried
+            for tried in self.tried
+        ]
+
     def forget(self) -> None:
         """What was expected and has not begun will not be asked for."""
+        self.forgotten += 1
         self.crew.forget()
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
 
@@ -144,23 +180,22 @@ class TrialRuns:
         return self.crew.submit(lambda: self.own_result(run), self._lost_own).result().values
 
     def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[Ended]:
-        trial = self._trial(run, configuration)
-        if trial.id not in self._ahead:
-            known = self._known(trial)
+        trial = self.trial(run, configuration)
+        if trial.id not in self._ahead or _is_dropped(self._ahead[trial.id]):
+            known = self.known(trial)
             if known is not None:
-                self._note(run, configuration, known)
-                self._ahead[trial.id] = Future()
-                self._ahead[trial.id].set_result(known)
+                self.note(run, configuration, known)
+                self.foresee(trial).set_result(known)
             else:
-                tried = partial(self._tried, run, configuration, trial, is_search)
-                self._ahead[trial.id] = self.crew.submit(tried, partial(self._lost, trial))
+                tried = self.try_alone(run, configuration, trial, is_search)
+                self._ahead[trial.id] = tried
         return self._ahead[trial.id]
 
     def _tried(
         self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
     ) -> Ended:
         """Try it, on a worker. Where that is lost, the trial has a beginning and no end."""
-        known = self._known(trial)
+        known = self.known(trial)
         if known is not None:
             return known
         refused = self._refused(configuration)
@@ -185,18 +220,19 @@ class TrialRuns:
         """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
-        with self._once(ran):
-            ended = self._same(run, configuration)
+        with self.lock_of(ran):
+            ended = self.by_code(run, configuration)
             ended = ended or self.measured(run, configuration, self.how.repetitions, is_search)
-            self._note(run, configuration, ended)
+            self.note(run, configuration, ended)
             return ended
 
-    def _once(self, what: object) -> Lock:
+    def lock_of(self, what: object) -> Lock:
         """The lock of something that one thread does, and others wait for."""
         with self._lock:
             return self._locks.setdefault(what, Lock())
 
-    def _note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
+    def note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
+        """Remember what ran, and the least time."""
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         found = ended.milliseconds(self.program.tunables)
         if found is not None:
@@ -212,11 +248,11 @@ class TrialRuns:
     ) -> Ended:
         """Build and run it, on the worker of this thread."""
         space, built = self.builds.space, self.builds.of(configuration)
-        failure = self._not_run(configuration, built)
+        failure = self.not_run(configuration, built)
         if failure is not None:
             return failure
         host = space.values(configuration, Setting.HOST)
-        own, seconds = self.own_result(run), self._seconds(run)
+        own, seconds = self.own_result(run), self.seconds(run)
         measured: list[list[HostMeasurement]] = []
         times: list[float] = []
         for _ in range(repetitions if self.how.on == GPU else 1):
@@ -225,7 +261,7 @@ class TrialRuns:
                 return _failed(found, built.code)
             if own.is_failure(found.error):
                 return _failed(Failure(f"a launch fails: {found.error}"), built.code)
-            completed = [self._completed(one, run, configuration) for one in found.measured]
+            completed = [self.completed(one, run, configuration) for one in found.measured]
             if all(map(self.is_allowed, completed)):
                 reason = own.difference(found.output, {**space.own, **configuration})
                 if reason:
@@ -239,7 +275,7 @@ class TrialRuns:
 
     def own_result(self, run: Run) -> OwnResult:
         """What the program does in its own configuration at a size; run when first asked for."""
-        with self._once(id(run)):
+        with self.lock_of(id(run)):
             if id(run) not in self._own:
                 space = self.builds.space
                 own = {name: space.own[name] for name in space.settings if name in space.own}
@@ -281,9 +317,7 @@ class TrialRuns:
         host: Mapping[str, Value],
         seconds: float,
     ) -> Ran | Failure:
-        space = self.builds.space
-        holes = {n: shown(v) for n, v in space.values(configuration, Setting.RUN).items()}
-        own = replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
+        own = self.started(run, configuration, built)
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
         asked = (own, values, self.trials.origin, *how)
@@ -293,7 +327,13 @@ class TrialRuns:
         was_killed = isinstance(found, Failure) and found.was_killed
         return once(*asked) if was_killed else found
 
-    def _seconds(self, run: Run) -> float:
+    def started(self, run: Run, configuration: Configuration, built: Built) -> Run:
+        """The run of a program with the values of a configuration in its command line."""
+        values = self.builds.space.values(configuration, Setting.RUN)
+        holes = {name: shown(value) for name, value in values.items()}
+        return replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
+
+    def seconds(self, run: Run) -> float:
         """How long a run may take at a size."""
         own = self.own_result(run).ran
         if self.how.seconds is not None or isinstance(own, Failure):
@@ -305,7 +345,7 @@ class TrialRuns:
         reason = self.limits.refusal(self._written(configuration), {})
         return Ended(Status.LIMITS, reason) if reason else None
 
-    def _not_run(self, configuration: Configuration, built: Built) -> Ended | None:
+    def not_run(self, configuration: Configuration, built: Built) -> Ended | None:
         """Why a program is not run."""
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
@@ -317,11 +357,13 @@ class TrialRuns:
         """The values of what is named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
 
-    def _known(self, trial: Trial) -> Ended | None:
+    def known(self, trial: Trial) -> Ended | None:
+        """How it ended before, as far as that counts by the present rules."""
         known = self.trials.known(trial)
         return None if known is None or self._is_judged_otherwise(known) else known
 
-    def _trial(self, run: Run, configuration: Configuration) -> Trial:
+    def trial(self, run: Run, configuration: Configuration) -> Trial:
+        """What trying a configuration at a size is called."""
         sizes = {name: run.values[name] for name in self.vary}
         return Trial(self.trials.origin, self._circumstances(run), sizes, configuration)
 
@@ -334,16 +376,16 @@ class TrialRuns:
         words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
         return shlex.join([*self.builds.circumstances, *words, "--", *run.words])
 
-    def _same(self, run: Run, configuration: Configuration) -> Ended | None:
+    def by_code(self, run: Run, configuration: Configuration) -> Ended | None:
         """How a program of the same code ended with the same values; None where none ran."""
         built = self.builds.of(configuration)
         same = self.same.get(self.what_ran(run, configuration, built.code))
         if not built.code or same is None or same.status is Status.LIMITS:
             return None
-        repeated = tuple(self._completed(one, run, configuration) for one in same.measured)
+        repeated = tuple(self.completed(one, run, configuration) for one in same.measured)
         return replace(same, measured=repeated, is_copied=True)
 
-    def _completed(
+    def completed(
         self, one: HostMeasurement, run: Run, configuration: Configuration
     ) -> HostMeasurement:
         """With the parameters of which the program itself knows nothing."""
@@ -358,6 +400,11 @@ class TrialRuns:
 def integers(sizes: Mapping[str, str]) -> dict[str, int]:
     """The sizes of a run that are integers."""
     return {n: int(v) for n, v in sizes.items() if v.isascii() and v.removeprefix("-").isdigit()}
+
+
+def _is_dropped(ahead: Future[Ended]) -> bool:
+    """Was it forgotten before it was tried?"""
+    return ahead.done() and isinstance(ahead.exception(), StoppedError)
 
 
 def _failed(found: Failure, code: str) -> Ended:

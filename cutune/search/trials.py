@@ -2,13 +2,15 @@
 
 A line when a trial begins and one when it ends, or when cutune itself is stopped in it. What has
 ended is not run again; what began twice without either takes the machine with it, and is left out.
+Several may share a process: a line when it begins, and one when it is over. Where that is missing,
+nobody knows which of them took the machine with it, and each gets a process of its own.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -95,6 +97,7 @@ class Trial:
             "copied": ended.is_copied,
             "rules": ended.rules,
             "seconds": ended.seconds,
+            "compared": ended.is_compared,
             "times": list(ended.times),
             "measured": [one.to_json() for one in ended.measured],
         }
@@ -112,6 +115,7 @@ class Ended:
         is_copied: did another trial of the same code end so, in place of it?
         rules: by which its result is wrong.
         seconds: that it took, waiting for its program included.
+        is_compared: has its result been compared? It cannot be where trials share a process.
     """
 
     status: Status
@@ -123,6 +127,7 @@ class Ended:
     is_copied: bool = False
     rules: str = ""
     seconds: float = 0.0
+    is_compared: bool = True
 
     @property
     def has_run(self) -> bool:
@@ -158,6 +163,8 @@ class Trials:
     warn: Warn
     _ended: dict[str, Ended] = field(default_factory=dict)
     _begun: Counter[str] = field(default_factory=Counter)
+    #: Trials that share a process, by its name.
+    _sharing: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def load(self) -> Trials:
         """What the file has of this version.
@@ -171,6 +178,10 @@ class Trials:
                     self._begun[entry["trial"]] += 1
                 elif entry["event"] == "stop":
                     self._begun[entry["trial"]] -= 1
+                elif entry["event"] == "share":
+                    self._sharing[entry["trial"]] = entry["trials"]
+                elif entry["event"] == "part":
+                    self._sharing.pop(entry["trial"], None)
                 else:
                     self._ended[entry["trial"]] = _ended(entry, self.origin)
         return self
@@ -210,13 +221,54 @@ class Trials:
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 
+    def may_share(self, trial: Trial) -> bool:
+        """Is it unknown to have been in a process that took the machine with it?"""
+        return not any(trial.id in some for some in self._sharing.values())
+
+    def share(self, trials: Sequence[Trial]) -> str:
+        """Say that a process of several begins; gives its name.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        names = [trial.id for trial in trials]
+        shared = sha256("".join(names).encode()).hexdigest()[:16]
+        self._sharing[shared] = names
+        self._append({**self._process("share", shared), "trials": names})
+        return shared
+
+    def part(self, shared: str) -> None:
+        """Say that a process of several is over, however it ended.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        self._sharing.pop(shared)
+        self._append(self._process("part", shared))
+
+    def _process(self, event: str, shared: str) -> dict[str, Any]:
+        origin = asdict(self.origin)
+        return {"schema": SCHEMA, "event": event, "trial": shared, "origin": origin}
+
     def _append(self, entry: Mapping[str, Any]) -> None:
         if self.path is not None:
             append_lines(self.path, [dict(entry)])
 
 
+Key = tuple[object, ...]
+
+
+def trusted(ended: Iterable[tuple[Key, Ended]]) -> set[Key]:
+    """The configurations that were compared at a size at least, and never wrong."""
+    read = list(ended)
+    right = {key for key, one in read if one.is_compared and one.status is Status.OK}
+    return right - {key for key, one in read if one.status is Status.WRONG}
+
+
 def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[HostMeasurement]:
     """Everything that trials of one version of a program have measured.
+
+    Of what was not compared only configurations count that were right elsewhere (`trusted`).
 
     Raises:
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
@@ -224,13 +276,24 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     entries = [*_entries(path, origin, warn, command)]
     # What was timed again counts as it was timed last.
     ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
-    how = {e["trial"]: e["how"] for e in entries if e["event"] == "begin"}
+    begun = {e["trial"]: e for e in entries if e["event"] == "begin"}
+    how = {trial: e["how"] for trial, e in begun.items()}
     made = {trial for trial, one in how.items() if one.startswith(STATE)}
     # Of a project other sources count as well, as they are now.
     state = f"{STATE}{Project.here(path.parent).state} " if made else ""
     current = {trial for trial in made if how[trial].startswith(state)}
     counted = current & ended.keys() or ended.keys() - made
-    return [one for trial, end in ended.items() if trial in counted for one in end.measured]
+    keys = {
+        trial: (one["how"], *sorted(one["configuration"].items())) for trial, one in begun.items()
+    }
+    kept = {trial: end for trial, end in ended.items() if trial in counted}
+    right = trusted((keys.get(trial, (trial,)), end) for trial, end in kept.items())
+    return [
+        one
+        for trial, end in kept.items()
+        if end.is_compared or keys.get(trial) in right
+        for one in end.measured
+    ]
 
 
 @dataclass(frozen=True)
@@ -279,6 +342,15 @@ class _Begun:
 
 
 @dataclass(frozen=True)
+class _Shared:
+    """The line of a process of several trials that begins or is over."""
+
+    event: Annotated[str, one_of("share", "part")]
+    trial: Symbol
+    trials: tuple[Symbol, ...] = ()
+
+
+@dataclass(frozen=True)
 class _AtEnd:
     """The line of one that has ended."""
 
@@ -292,6 +364,7 @@ class _AtEnd:
     copied: bool = False
     rules: str = ""
     seconds: Quantity = 0.0
+    compared: bool = True
 
 
 def _entries(
@@ -303,6 +376,8 @@ def _entries(
         # Entries of both kinds are looked at whole, so that a torn one counts as such.
         if entry["event"] == "end":
             _ended(entry, origin)
+        elif entry["event"] in ("share", "part"):
+            typed(_Shared, entry)
         else:
             typed(_Begun, entry)
         return entry if entry["origin"] == wanted and entry["trial"] else None
@@ -316,5 +391,5 @@ def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
     read = typed(_AtEnd, {**entry, "measured": measured})
     return Ended(
         *(Status(read.status), read.reason, read.measured, read.times, read.code),
-        *(read.final, read.copied, read.rules, read.seconds),
+        *(read.final, read.copied, read.rules, read.seconds, read.compared),
     )

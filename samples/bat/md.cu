@@ -261,7 +261,7 @@ int main(int argc, char **argv) {
 
     Clock clock;
     CHECK(clock.start());
-#pragma cutune region begin
+#pragma cutune region begin repeat
     if (compute_forces(positions, neighbours.data, counts.data, device_forces.data, n, BLOCK_SIZE,
                        repetitions))
         return 1;

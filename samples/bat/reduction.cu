@@ -43,7 +43,8 @@ typedef double Real;
 typedef float Real;
 #endif
 
-constexpr int WARP = 32;
+// A grid has at most so many blocks: there is room for all that are tried in one process.
+constexpr int WARP = 32, MOST_BLOCKS = 1024;
 
 #if TEXTURE_MEMORY
 typedef cudaTextureObject_t Elements;
@@ -143,12 +144,12 @@ struct Device {
         cudaStreamDestroy(stream);
     }
 
-    int prepare(const Real *part, int grid) {
+    int prepare(const Real *part) {
         CHECK(cudaSetDevice(number));
         CHECK(cudaStreamCreate(&stream));
         CHECK(cudaEventCreateWithFlags(&is_done, cudaEventDisableTiming));
         CHECK(data.copy_from(part, count));
-        CHECK(sums.allocate(grid));
+        CHECK(sums.allocate(MOST_BLOCKS));
 #if TEXTURE_MEMORY
         cudaResourceDesc resource = {};
         resource.resType = cudaResourceTypeLinear;
@@ -226,19 +227,19 @@ int main(int argc, char **argv) {
                   end = (int)((long long)n * (g + 1) / gpus);
         devices[g].number = g;
         devices[g].count = end - first;
-        if (devices[g].prepare(elements.data() + first, GRID_SIZE)) return 1;
+        if (devices[g].prepare(elements.data() + first)) return 1;
     }
     CHECK(cudaSetDevice(0));
     DeviceArray<Real> gathered;
-    CHECK(gathered.allocate((size_t)gpus * GRID_SIZE));
-    std::vector<Real> sums((size_t)gpus * GRID_SIZE);
+    CHECK(gathered.allocate((size_t)gpus * MOST_BLOCKS));
+    std::vector<Real> sums((size_t)gpus * MOST_BLOCKS);
     Real total = 0;
     // What is loaded late is not part of the work.
     if (sum_all(devices, BLOCK_SIZE, GRID_SIZE, gathered.data, sums.data(), &total)) return 1;
 
     Clock clock;
     CHECK(clock.start());
-#pragma cutune region begin
+#pragma cutune region begin repeat
     for (int k = 0; k < repetitions; ++k)
         if (sum_all(devices, BLOCK_SIZE, GRID_SIZE, gathered.data, sums.data(), &total)) return 1;
 #pragma cutune region end

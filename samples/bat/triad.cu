@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
 
     Clock clock;
     CHECK(clock.start());
-#pragma cutune region begin
+#pragma cutune region begin repeat
     for (int k = 0; k < repetitions; ++k)
         if (stream_triad(arrays.a, arrays.b, arrays.c, arrays.device.data, s, n, BLOCK_SIZE,
                          arrays.streams))

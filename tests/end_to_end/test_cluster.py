@@ -82,7 +82,8 @@ def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
     searches = Searches(tmp_path, 8, PAUSE)
     searches.prepare()
     text = (tmp_path / "timed").read_text()
-    deadly = "if mode == 1 and block == 64:\n    os.kill(os.getppid(), 9)\n    time.sleep(60)\n"
+    killed = ("os.kill(os.getppid(), 9)", "time.sleep(60)")
+    deadly = "\n        ".join(["if mode == 1 and block == 64:", *killed]) + "\n    "
     (tmp_path / "timed").write_text(text.replace("own = {", f"{deadly}own = {{", 1))
     every = ("--gpus", "0,1", "--tune", "step=0", "--tune", "mode=0,1")
     killing = Searches(tmp_path, 8, PAUSE, every, "101")

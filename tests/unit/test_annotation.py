@@ -33,6 +33,7 @@ def read(text: str) -> Annotation:
         ("cutune ignore", IgnoreAnnotation()),
         ("cutune ignore // why", IgnoreAnnotation()),
         ("cutune region begin", RegionAnnotation(True)),
+        ("cutune region begin repeat // so often", RegionAnnotation(True, True)),
         ("cutune region end", RegionAnnotation(False)),
         ("cutune kernel k", KernelAnnotation("k")),
         ("cutune kernel k data(n, p.m)", KernelAnnotation("k", ("n", "p.m"))),

@@ -8,7 +8,7 @@ from math import inf
 from rich.console import Console
 from rich.table import Table
 
-from cutune.search.compare import Comparison
+from cutune.contest.compare import Comparison
 from cutune.search.regions import Settings
 from cutune.search.techniques.replay import MOST, quartiles
 from cutune.tunables.clones.sets import SetChoice

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from cutune.cli.report.console import aligned, with_remarks
 from cutune.core.codes import Code
+from cutune.core.source import Span
 from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -24,7 +25,7 @@ from cutune.frontend.program import (
     Program,
     Verdict,
 )
-from cutune.frontend.tunable import HostTunable
+from cutune.frontend.tunable import HostTunable, Placed, Region
 from cutune.space.parameter import listed
 from cutune.toolchain.demangle import brief
 
@@ -43,6 +44,7 @@ def to_json(programs: Iterable[Program]) -> Json:
         "launches": [_launch_json(p, site) for p in read for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
         "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],
+        "regions": [_region_json(region) for p in read for region in p.regions],
     }
 
 
@@ -91,6 +93,14 @@ def _tunable_json(tunable: HostTunable) -> Json:
         "choices": list(tunable.choices),
         "data": list(tunable.data),
         "given": list(tunable.given),
+    }
+
+
+def _region_json(region: Region) -> Json:
+    return {
+        "file": region.source.path,
+        "line": region.source.location(region.begin.start).line,
+        "may_repeat": region.may_repeat,
     }
 
 
@@ -177,6 +187,13 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
                 )
         for host in program.tunables:
             console.print(_tunable_line(program, host), markup=False, highlight=False)
+        for region in program.regions:
+            if region.may_repeat:
+                console.print(
+                    f"region ({_place(program, region, region.begin)}): may repeat",
+                    markup=False,
+                    highlight=False,
+                )
         if rows or program.tunables:
             console.print()
     launches = [site for program in read for site in program.launches]
@@ -205,10 +222,16 @@ def is_confirmed(program: Program) -> bool:
 
 
 def _tunable_line(program: Program, tunable: HostTunable) -> str:
-    line = tunable.source.location(tunable.value.start).line
-    place = f"line {line}" if tunable.source is program.source else f"{tunable.source.path}:{line}"
+    place = _place(program, tunable, tunable.value)
     known = ", ".join((*tunable.data, *tunable.given))
     return f"tunable {tunable.name} ({place}): {listed(tunable.choices)}; by {known}"
+
+
+def _place(program: Program, placed: Placed, span: Span) -> str:
+    """A line of the program, or of a header."""
+    line = placed.source.location(span.start).line
+    is_own = placed.source is program.source
+    return f"line {line}" if is_own else f"{placed.source.path}:{line}"
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")

@@ -18,6 +18,7 @@ from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
 from cutune.cluster.executor_options import NAMES as OF_WORKERS
+from cutune.contest.compare import Comparison, compare, compared
 from cutune.contest.counted import COUNTED, UNIT, counted
 from cutune.contest.examples import Ran, examples_in, run_examples
 from cutune.contest.live import contest
@@ -32,7 +33,6 @@ from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.interchange.convert import read_results
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
-from cutune.search.compare import Comparison, compare, compared
 from cutune.search.own_results import rules_of
 from cutune.search.techniques.budget import Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
 from cutune.frontend.parameters.constants import constants, is_before_constants
+from cutune.frontend.parameters.repeating import assigned_names
 from cutune.frontend.syntax.annotation import (
     AnnotationError,
     RegionAnnotation,
@@ -63,7 +64,7 @@ def tunables_of(files: Sequence[Syntax]) -> Tunables:
 def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tunables:
     found, regions = [*earlier.tunables], [*earlier.regions]
     compiled, complaints = [*earlier.constants], [*earlier.diagnostics]
-    begins: list[Pragma] = []
+    begins: list[tuple[Pragma, bool]] = []
     reader = _PragmaReader(syntax)
     for pragma in syntax.pragmas:
         try:
@@ -78,16 +79,21 @@ def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tu
             elif isinstance(said, RegionAnnotation):
                 reader.check_statement_place(pragma)
                 if said.is_begin:
-                    begins.append(pragma)
-                else:
-                    regions.append(reader.region(begins, pragma, len(regions) + 1))
+                    begins.append((pragma, said.is_repeated))
+                    continue
+                begin, is_repeated = reader.begin_of(begins, pragma)
+                # It is timed in any case, also where it cannot repeat.
+                region = reader.region(begin, pragma, len(regions) + 1)
+                regions.append(region)
+                if is_repeated:
+                    regions[-1] = reader.repeated(region, begin, pragma, found)
         except AnnotationError:
             continue  # reported where annotations of kernels are read
         except CutuneError as error:
             complaints.append(error.diagnostic)
     complaints += (
         Diagnostic.at(Code.UNPAIRED_REGION, syntax.source, begin.token.span, other="end")
-        for begin in begins
+        for begin, _ in begins
     )
     return Tunables(tuple(found), tuple(compiled), tuple(regions), tuple(complaints))
 
@@ -141,14 +147,27 @@ class _PragmaReader:
             if name in known:
                 raise self._error(Code.TUNED_TWICE, pragma, name=name)
 
-    def region(self, begins: list[Pragma], end: Pragma, number: int) -> Region:
-        """The region that a pragma ends; takes its beginning off the list."""
+    def begin_of(self, begins: list[tuple[Pragma, bool]], end: Pragma) -> tuple[Pragma, bool]:
+        """Where the region began that a pragma ends, and may it repeat; off the list."""
         if not begins:
             raise self._error(Code.UNPAIRED_REGION, end, other="begin")
-        begin = begins.pop()
+        begin, is_repeated = begins.pop()
         if begins or self._block(begin) != self._block(end):
             raise self._error(Code.REGION_ACROSS_BLOCKS, end)
+        return begin, is_repeated
+
+    def region(self, begin: Pragma, end: Pragma, number: int) -> Region:
+        """What stands between two pragmas."""
         return Region(number, self.syntax.source, begin.token.span, end.token.span)
+
+    def repeated(
+        self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
+    ) -> Region:
+        """The same region, which may run again."""
+        function = self._function(begin)
+        assert function is not None  # a statement may stand there
+        names = assigned_names(self.syntax, function, begin, end, earlier)
+        return replace(region, may_repeat=True, assigned=names)
 
     def check_statement_place(self, pragma: Pragma) -> None:
         """A statement must be allowed where the pragma stands."""

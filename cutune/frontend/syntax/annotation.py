@@ -5,7 +5,7 @@
     #pragma cutune kernel softmax data(n) block(x: 64..1024) grid(keep)
     #pragma cutune tune(m: 4, 8, 16) data(N)
     #pragma cutune tune(STORE: cached, streamed, WPT: 1..10) where(WPT < 4 || STORE == cached)
-    #pragma cutune region begin
+    #pragma cutune region begin repeat
     #pragma cutune ignore
     #pragma kernel_info_size_param_idx_gemm = 2
 
@@ -73,9 +73,13 @@ class TuneAnnotation:
 
 @dataclass(frozen=True)
 class RegionAnnotation:
-    """Begin or end of what is timed for a host integer."""
+    """Begin or end of what is timed for a host integer.
+
+    `is_repeated`: it may be run again with other values of the parameters.
+    """
 
     is_begin: bool
+    is_repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def _annotation(tree: Expression, text: str) -> Annotation:
             said = _inner_text(text, where) if where is not None else None
             return TuneAnnotation(choices, tuple(names), said)
         case "region":
-            return RegionAnnotation(tree.children[0] == "begin")
+            return RegionAnnotation(tree.children[0] == "begin", len(tree.children) > 1)
         case "size_index":
             name, value = map(str, tree.children)
             return SizeIndexAnnotation(name.removeprefix("kernel_info_size_param_idx_"), int(value))

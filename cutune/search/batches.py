@@ -1,0 +1,284 @@
+"""Several configurations in one process, where all regions of a program may repeat.
+
+Takes configurations that will be asked for, gives trials. This is only ever a faster way to the
+same times: what does not come out of a process that ends well, with the values that were asked for,
+is tried alone. What each of them computes cannot be told apart, so that it is not compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+
+from cutune.cluster.workers import StoppedError, WorkerLostError
+from cutune.collect.run import Run
+from cutune.core.diagnostics import CutuneError
+from cutune.search.builds import Built
+from cutune.search.own_results import OwnResult
+from cutune.search.program_space import COMPILED, Setting
+from cutune.search.regions import (
+    FailedInTurn,
+    Failure,
+    RanInTurn,
+    Settings,
+    measure_in_turn,
+    merged,
+    setting_text,
+)
+from cutune.search.trial_runs import GPU, TrialRuns
+from cutune.search.trials import Ended, Status, Trial, plain
+from cutune.space.space import Configuration
+
+#: Of one process: settings, and bytes of the variable that holds them with all repetitions. Linux
+#: allows twice as many.
+MOST_SETTINGS, MOST_BYTES = 256, 1 << 16
+#: Several workers do not share fewer: the start of a process takes longest.
+LEAST_SHARE = 4
+#: Seconds of one process that the program's own configuration would spend in its regions. Where
+#: few settings fit, the start of a process does not matter.
+MOST_SECONDS = 10.0
+#: So many times longer may it take.
+TIMES_SLOWER = 3.0
+#: So many processes with other results, and there are no further at that size.
+MOST_IN_VAIN = 4
+#: Processes that fail: so many, and one more for each so many settings, and there are no further.
+FAILURES, SETTINGS_PER_FAILURE = 2, 4
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A configuration that shares a process, and what waits for it."""
+
+    configuration: Configuration
+    trial: Trial
+    ended: Future[Ended]
+
+
+@dataclass
+class _Batch:
+    """Configurations of one program at one size.
+
+    Attributes:
+        is_begun: its worker is lost if it is begun again.
+        forgotten: how often all that is ahead had been forgotten.
+    """
+
+    run: Run
+    members: Sequence[_Member]
+    is_search: bool
+    forgotten: int
+    is_begun: bool = False
+
+
+@dataclass
+class Batches:
+    """Trials that share processes where that is of use.
+
+    Attributes:
+        in_vain: by size, processes in turn that ended well, and from which nothing came.
+    """
+
+    trials: TrialRuns
+    in_vain: dict[int, int] = field(default_factory=dict)
+
+    def expect(
+        self, run: Run, configurations: Iterable[Configuration], is_search: bool = False
+    ) -> None:
+        """Compile and run what will be asked for, as far as workers are idle."""
+        some, trials = list(configurations), self.trials
+        if self._is_of_use(run):
+            new = [one for one in some if trials.is_new(run, one)]
+            trials.builds.prepare(new)
+            for members in self._divided(new):
+                self._submit(run, members, is_search)
+        trials.expect(run, some, is_search)
+
+    def _is_of_use(self, run: Run) -> bool:
+        how, regions = self.trials.how, self.trials.program.regions
+        is_timed = how.on == GPU and how.once is None
+        return is_timed and not self._is_useless(run) and all(r.may_repeat for r in regions)
+
+    def _is_useless(self, run: Run) -> bool:
+        """Does the region write something, or has a value been fixed before it, elsewhere?"""
+        return self.in_vain.get(id(run), 0) >= MOST_IN_VAIN
+
+    @property
+    def _rounds(self) -> int:
+        """Of all settings; in the first one, clocks rise and kernels run for the first time."""
+        return self.trials.how.repetitions + 1
+
+    def _divided(self, some: Sequence[Configuration]) -> Iterator[Sequence[Configuration]]:
+        """Those that can share a process, shared among workers."""
+        space, groups = self.trials.builds.space, dict[object, list[Configuration]]()
+        for one in some:
+            started = space.values(one, *COMPILED, Setting.RUN)
+            groups.setdefault(tuple(started.items()), []).append(one)
+        for group in groups.values():
+            share = max(LEAST_SHARE, _upwards(len(group), self.trials.crew.workers.size))
+            longest = max(len(setting_text(self._host(one))) for one in group) + 1
+            most = min(share, MOST_SETTINGS, MOST_BYTES // (longest * self._rounds))
+            # Pieces of nearly the same size: none is left alone.
+            size = _upwards(len(group), _upwards(len(group), max(1, most)))
+            pieces = (group[i : i + size] for i in range(0, len(group), size))
+            yield from (piece for piece in pieces if len(piece) > 1)
+
+    def _host(self, configuration: Configuration) -> Settings:
+        values = self.trials.builds.space.values(configuration, Setting.HOST)
+        return {name: plain(value) for name, value in values.items()}
+
+    # ---- jobs
+
+    def _submit(self, run: Run, some: Sequence[Configuration], is_search: bool) -> None:
+        trials = self.trials
+        named = ((one, trials.trial(run, one)) for one in some)
+        members = [_Member(one, trial, trials.foresee(trial)) for one, trial in named]
+        batch = _Batch(run, members, is_search, trials.forgotten)
+        found = trials.crew.submit(partial(self._tried, batch), dict[str, Ended])
+        found.add_done_callback(partial(self._settle, batch))
+
+    def _settle(self, batch: _Batch, found: Future[Mapping[str, Ended]]) -> None:
+        """Tell who waits; what is not known is tried alone, unless nobody asks for it any more."""
+        error = found.exception()
+        for one in batch.members:
+            if error is not None:
+                one.ended.set_exception(error)
+            elif (ended := found.result().get(one.trial.id)) is not None:
+                one.ended.set_result(ended)
+            elif self.trials.forgotten != batch.forgotten:
+                one.ended.set_exception(StoppedError())
+            else:
+                own = batch.run, one.configuration, one.trial, batch.is_search
+                self.trials.try_alone(*own).add_done_callback(partial(_hand_on, one.ended))
+
+    def _tried(self, batch: _Batch) -> dict[str, Ended]:
+        """What is known of the members of a batch, on the worker of this thread."""
+        trials, run = self.trials, batch.run
+        if batch.is_begun or self._is_useless(run):
+            return {}
+        batch.is_begun = True
+        own, built = trials.own_result(run), trials.builds.of(batch.members[0].configuration)
+        if built.failure or isinstance(own.ran, Failure) or own.ran.error:
+            return {}
+        with ExitStack() as held:
+            free = [one for one in batch.members if self._is_free(run, one, built, held)]
+            if len(free) < 2:
+                return {}
+            shared = trials.trials.share([one.trial for one in free])
+            found: dict[str, Ended] = {}
+            try:
+                for one, ended in self._measured(run, free, built, own):
+                    trials.trials.begin(one.trial)
+                    trials.trials.end(one.trial, ended)
+                    trials.note(run, one.configuration, ended)
+                    found[one.trial.id] = ended
+            except WorkerLostError:
+                raise
+            except BaseException:
+                trials.trials.part(shared)
+                raise
+            trials.trials.part(shared)
+        return found
+
+    def _is_free(self, run: Run, one: _Member, built: Built, held: ExitStack) -> bool:
+        """Is it new, may it run, and is nothing of the same code being measured?"""
+        trials = self.trials
+        if (
+            trials.known(one.trial) is not None
+            or not trials.trials.may_share(one.trial)
+            or trials.not_run(one.configuration, built) is not None
+        ):
+            return False
+        code = built.code or str(built.path)
+        lock = trials.lock_of(trials.what_ran(run, one.configuration, code))
+        if not lock.acquire(blocking=False):
+            return False
+        held.callback(lock.release)
+        return trials.by_code(run, one.configuration) is None
+
+    # ---- processes
+
+    def _measured(
+        self, run: Run, free: Sequence[_Member], built: Built, own: OwnResult
+    ) -> Iterator[tuple[_Member, Ended]]:
+        """How trials ended that share processes. One that makes its process fail is left out, and
+        the others begin anew."""
+        left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
+        most = int(MOST_SECONDS / (self._rounds * max(_seconds_in_regions(own), 1e-9)))
+        while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
+            some, began = left[:most], time.monotonic()
+            found = self._in_turn(run, some, built, own)
+            if isinstance(found, FailedInTurn):
+                failures -= 1
+                del left[found.turn % len(some)]
+                continue
+            # The program has gone on with the first of them.
+            values = {**self.trials.builds.space.own, **some[0].configuration}
+            if own.difference(found.output, values):
+                self.in_vain[id(run)] = self.in_vain.get(id(run), 0) + 1
+                failures -= 1
+                del left[0]
+                continue
+            known = [
+                (one, ended)
+                for place, one in enumerate(some)
+                if (ended := self._ended(run, one, found, place, len(some), built)) is not None
+            ]
+            took = round((time.monotonic() - began) / len(some), 3)
+            yield from ((one, replace(ended, seconds=took)) for one, ended in known)
+            left = left[len(some) :]
+            # Values that are not what they should be are never.
+            self.in_vain[id(run)] = 0 if known else MOST_IN_VAIN
+
+    def _in_turn(
+        self, run: Run, some: Sequence[_Member], built: Built, own: OwnResult
+    ) -> RanInTurn | FailedInTurn:
+        """All settings in each round, and the first once more: its results are the last ones."""
+        trials = self.trials
+        settings = [self._host(one.configuration) for one in some]
+        turns = [*chain.from_iterable([settings] * self._rounds), settings[0]]
+        seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * _seconds_in_regions(own)
+        started = trials.started(run, some[0].configuration, built)
+        how = trials.environment, seconds, trials.crew.perform, built.folder
+        try:
+            return measure_in_turn(started, turns, trials.trials.origin, *how)
+        except CutuneError:  # Where a region cannot be timed, it is said of a trial.
+            return FailedInTurn(0)
+
+    def _ended(
+        self, run: Run, one: _Member, found: RanInTurn, place: int, count: int, built: Built
+    ) -> Ended | None:
+        """How a trial ended; None unless each of its repetitions counts."""
+        repeated = found.measured[place + count : count * self._rounds : count]
+        measured = [
+            [self.trials.completed(own, run, one.configuration) for own in same]
+            for same in repeated
+            if same is not None
+        ]
+        if len(measured) < len(repeated) or len({len(same) for same in measured}) > 1:
+            return None
+        times = tuple(sum(own.milliseconds or 0.0 for own in same) for same in measured)
+        median = tuple(merged(measured))
+        return Ended(Status.OK, "", median, times, built.code, is_compared=False)
+
+
+def _hand_on(waiting: Future[Ended], found: Future[Ended]) -> None:
+    error = found.exception()
+    if error is not None:
+        waiting.set_exception(error)
+    else:
+        waiting.set_result(found.result())
+
+
+def _upwards(count: int, size: int) -> int:
+    return -(-count // size)
+
+
+def _seconds_in_regions(own: OwnResult) -> float:
+    """How long the regions of the program take in its own configuration."""
+    measured = () if isinstance(own.ran, Failure) else own.ran.measured
+    return sum(one.milliseconds or 0.0 for one in measured) / 1000

@@ -1,0 +1,134 @@
+"""Settings that one process ran with in turn: which of its lines count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutune.cluster.task import Outcome, Task
+from cutune.collect.run import Run
+from cutune.core.processes import Ended
+from cutune.fit.measurement.measurement import Origin
+from cutune.search.regions import FailedInTurn, RanInTurn, measure_in_turn
+from cutune.search.trials import Ended as EndedTrial
+from cutune.search.trials import Status, Trial, Trials, read_measured
+from tests.unit.test_trials import ENDED, MEASURED, ORIGIN, silent, trials
+
+TURNS = [{"m": 4, "R": 0}, {"m": 8, "R": 0}, {"m": 16, "R": 1}]
+
+
+def line(turn: int, region: int = 1, m: int | None = None, **more: Any) -> str:
+    values = {**TURNS[turn], **({} if m is None else {"m": m})}
+    tunables = {
+        name: {"value": value, "original": 0, "ambiguous": False, "data": {"n": 7}}
+        for name, value in values.items()
+    }
+    whole = {"region": region, "turn": turn, "device": "a GPU", "milliseconds": 1.0 + turn}
+    return json.dumps({**whole, "tunables": tunables, **more}) + "\n"
+
+
+def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
+    asked: list[Task] = []
+
+    def performed(task: Task) -> Outcome:
+        asked.append(task)
+        return Outcome(Ended(status, b"done\n"), log, 1.0)
+
+    run = Run(("./program",), {}, statuses=frozenset({0}))
+    found = measure_in_turn(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)
+    (task,) = asked
+    assert task.environment == {
+        "A": "b",
+        "CUTUNE_SET": "m=4,R=0",
+        "CUTUNE_REPEAT": "m=8,R=0;m=16,R=1",
+    }
+    return found
+
+
+def times_in(log: str) -> list[float | None]:
+    found = found_in(log)
+    assert isinstance(found, RanInTurn) and found.output == b"done\n"
+    return [
+        None if one is None else sum(m.milliseconds or 0 for m in one) for one in found.measured
+    ]
+
+
+def test_times_of_each_setting_are_added() -> None:
+    visits = "".join(line(turn, region) for region in (1, 1, 2) for turn in range(3))
+    assert times_in(visits) == [3, 6, 9]
+
+
+@pytest.mark.parametrize(
+    ("log", "times"),
+    [
+        ("", [None] * 3),
+        (line(0) + line(1), [1, 2, None]),
+        # Left in the middle: the second region was not reached with the third setting.
+        (line(0) + line(1) + line(2) + line(0, 2) + line(1, 2), [2, 4, None]),
+        # A value that was fixed before.
+        (line(0) + line(1, m=4) + line(2), [1, None, 3]),
+        # More often than with the first.
+        (line(0) + line(1) + line(1) + line(2), [1, None, 3]),
+    ],
+)
+def test_what_is_not_whole_or_not_as_asked_does_not_count(
+    log: str, times: list[float | None]
+) -> None:
+    assert times_in(log) == times
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "turn"),
+    [
+        ("", 1, 0),
+        (line(0) + line(1), -6, 2),
+        (line(0) + line(1)[:-9], -6, 1),
+        (line(0) + line(1) + line(2), 1, 0),
+        (line(0) + line(1) + line(2) + line(0, 2), 1, 1),
+        (line(0) + line(1, error="too many resources") + line(2), 0, 1),
+    ],
+)
+def test_what_was_at_work_when_it_failed(log: str, status: int, turn: int) -> None:
+    assert found_in(log, status) == FailedInTurn(turn)
+
+
+def test_one_that_hangs() -> None:
+    assert found_in(line(0), None) == FailedInTurn(1)
+
+
+def trial(size: str, block: int) -> Trial:
+    return Trial(ORIGIN, "sm_90", {"n": size}, {"block": block})
+
+
+def test_only_what_was_right_somewhere_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "trials.jsonl"
+    kept = trials(path)
+    shared = EndedTrial(Status.OK, "", (MEASURED,), (1.5,), is_compared=False)
+    for one, ended in (
+        (trial("1", 32), ENDED),
+        (trial("2", 32), shared),
+        (trial("2", 64), shared),
+        (trial("1", 96), ENDED),
+        (trial("2", 96), shared),
+        (trial("3", 96), EndedTrial(Status.WRONG, "another number")),
+    ):
+        kept.begin(one)
+        kept.end(one, ended)
+    assert trials(path).known(trial("2", 64)) == shared
+    # Both of 32, and of 96 the one that was compared.
+    assert len(read_measured(path, ORIGIN, "collect", silent)) == 3
+
+
+def test_what_shares_a_process_that_never_ends_gets_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "trials.jsonl"
+    one, other, third = trial("1", 32), trial("1", 64), trial("1", 96)
+    first = trials(path)
+    shared = first.share([one, other])
+    assert not first.may_share(one) and first.may_share(third)
+    again: Trials = trials(path)
+    assert not again.may_share(other) and again.may_share(third) and again.known(one) is None
+    first.part(shared)
+    assert first.may_share(one) and trials(path).may_share(other)
