@@ -28,6 +28,11 @@ H200 = DeviceProfile.named("h200")
 #: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
 #: besides that of the device that is tuned for. Variants would be compiled and counted as well.
 STANDARD = "-std=c++14"
+#: Left out of CUDA's headers is what hardly any program of the tests needs.
+SHORT = (
+    STANDARD,
+    *("-isystem", str(Path(__file__).parent / "headers"), "-Xcompiler", "-include,left_out.h"),
+)
 #: The same for sessions.
 QUICK_FLAGS = (STANDARD, "-arch=compute_80")
 ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
