@@ -20,8 +20,9 @@ from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from tests.end_to_end.tuning import STANDARD, build_flags
+from tests.end_to_end.tuning import build_flags
 from tests.hardware_counters import memory_ratios, ratio
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
