@@ -17,7 +17,7 @@ os.environ["CUTUNE_DEVICE"] = "h200"
 from cutune.core.diagnostics import CutuneError
 from cutune.start import collect_seldom
 from cutune.toolchain.nvcc import find_nvcc
-from tests.short_headers import as_users_do, with_short_headers
+from tests.short_headers import as_users_do, with_all_headers, with_short_headers
 
 # As the command does, whose verbs run in this process.
 collect_seldom()
@@ -80,6 +80,13 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def short_headers() -> Iterator[None]:
     """Programs are compiled with the headers that they need."""
     with with_short_headers():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_headers() -> Iterator[None]:
+    """Mathematics is there without being included."""
+    with with_all_headers():
         yield
 
 

@@ -28,6 +28,13 @@ def with_short_headers() -> Iterator[None]:
 
 
 @contextmanager
+def with_all_headers() -> Iterator[None]:
+    """The same with mathematics everywhere, for programs that rely on it."""
+    with patch.dict(os.environ, {_VARIABLE: STANDARD}):
+        yield
+
+
+@contextmanager
 def as_users_do() -> Iterator[None]:
     """With the standard of C++ that nvcc has by itself, and all headers."""
     with patch.dict(os.environ):
