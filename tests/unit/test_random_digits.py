@@ -19,7 +19,7 @@ from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import value_of
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 
 SIZES = ("n", "w", "h", "c", "d")
 TYPES = ("int", "unsigned", "long long", "size_t")
