@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, STANDARD
+from tests.end_to_end.tuning import QUICK
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
