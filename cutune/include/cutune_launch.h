@@ -297,9 +297,15 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
            32 % before.x == 0;
 }
 
+// May each thread come into any warp? Arguments that a graph gets later are not known.
+static inline bool cutune_is_free(const cutune_site &site, const cutune_request &request) {
+    return site.is_free == nullptr ||
+           (!request.is_captured && site.is_free(request.arguments, request.integers,
+                                                 request.extent, request.allocations));
+}
+
 // Where a block is proven to share its row among its threads: has this one no thread in another
-// dimension, and are arguments such that no two elements of the row meet? Arguments
-// that a graph gets later are not known.
+// dimension, and are arguments such that no two elements of the row meet?
 static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
                                       dim3 block) {
     bool is_row = false;
@@ -309,9 +315,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
         for (int other = 0; other < 3; ++other)
             if (other != d && cutune_along(other, block) != 1) return false;
     }
-    if (!is_row || site.is_free == nullptr) return true;
-    return !request.is_captured &&
-           site.is_free(request.arguments, request.integers, request.extent, request.allocations);
+    return !is_row || cutune_is_free(site, request);
 }
 
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
@@ -319,19 +323,19 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 // several times.
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     if (request.is_captured && site.edits_graphs) return false;
-    if (!cutune_shares_rows(site, request, request.block)) return false;
-    if (site.must_be_free && site.is_free != nullptr &&
-        (request.is_captured || !site.is_free(request.arguments, request.integers, request.extent,
-                                              request.allocations)))
+    if (!cutune_shares_rows(site, request, request.block) ||
+        (site.must_be_free && !cutune_is_free(site, request)))
         return false;
     for (int d = 0; d < 3; ++d) {
         const unsigned blocks = cutune_along(d, request.grid);
         const unsigned threads = cutune_along(d, request.block);
         const long long space = cutune_product(blocks, threads);
-        if (space == 0 || space > cutune_most_ids) return false;
-        if (blocks > cutune_most_blocks[d] || threads > (d == 2 ? 64u : 1024u)) return false;
-        if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
-        if (site.needs_warps && (site.single_thread >> d & 1u) != 0 && threads != 1) return false;
+        if (space == 0 || space > cutune_most_ids || blocks > cutune_most_blocks[d] ||
+            threads > (d == 2 ? 64u : 1024u))
+            return false;
+        if (((site.indexed >> d & 1u) == 0 && space != 1) ||
+            (site.needs_warps && (site.single_thread >> d & 1u) != 0 && threads != 1))
+            return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
            request.smem <= request.limits.shared;
@@ -341,14 +345,10 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
 static inline bool cutune_needs_warps(const cutune_site &site, const cutune_request &request) {
     if (site.needs_warps) return true;
     for (int d = 0; d < 3; ++d)
-        if (cutune_along(d, request.block) != 1 && (site.single_thread >> d & 1u) != 0) return true;
-    if (site.is_free == nullptr) return false;
-    // Arguments that a graph gets later are not known.
-    if (request.is_captured) return true;
-    for (int d = 0; d < 3; ++d)
-        if (site.rule[d] == cutune_kept) return true;
-    return !site.is_free(request.arguments, request.integers, request.extent,
-                         request.allocations);
+        if ((cutune_along(d, request.block) != 1 && (site.single_thread >> d & 1u) != 0) ||
+            (site.rule[d] == cutune_kept && site.is_free != nullptr))
+            return true;
+    return !cutune_is_free(site, request);
 }
 
 // Grid and shared memory for another block. False when that block may not be used; then nothing is

@@ -8,12 +8,14 @@ struct __half2;
 struct __nv_bfloat16;
 struct __nv_bfloat162;
 
-// A number for the size of a class, such as float3; 0 where it is only declared, or T is no class.
-template <class T, bool IsClass = std::is_class<T>::value, class = void>
-struct cutune_class_code : std::integral_constant<cutune_word, 0> {};
+// A number for the size of a class, such as float3; 0 for other types, and where it is only declared.
+template <class T, class = void>
+struct cutune_class : std::integral_constant<cutune_word, 0> {};
 template <class T>
-struct cutune_class_code<T, true, decltype(void(sizeof(T)))>
-    : std::integral_constant<cutune_word, 1024 * sizeof(T) + 8 * alignof(T)> {};
+struct cutune_class<T, decltype(void(sizeof(T)))>
+    : std::integral_constant<cutune_word, std::is_class<T>::value
+                                              ? 1024 * sizeof(T) + 8 * alignof(T)
+                                              : 0> {};
 
 // A number for a type; 0 for those that are not told apart.
 template <class T>
@@ -21,7 +23,7 @@ struct cutune_type_code
     : std::integral_constant<cutune_word, std::is_arithmetic<T>::value
                                               ? 4 + 2 * std::is_floating_point<T>::value +
                                                     std::is_signed<T>::value
-                                              : cutune_class_code<T>::value> {};
+                                              : cutune_class<T>::value> {};
 template <class T, bool IsNumber = std::is_arithmetic<T>::value>
 struct cutune_type_size : std::integral_constant<cutune_word, cutune_type_code<T>::value> {};
 template <class T>

@@ -172,7 +172,7 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "__shared__ int s[64], u[64]; ID K { s[j] = 0; u[j] = 0; } WAIT"
         " if (i < n) atomicAdd((m ? s : u) + i % 64u, 1);"
         " WAIT if (i < n) atomicAdd(c, s[i % 64u]);",
-        "a place in shared memory that is not known",
+        "shared memory that nothing is stored in",
     ),
     "by_pointer_of_both": (
         "__shared__ int s[64]; ID K s[j] = 0; WAIT"
