@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import cutune
-from tests.short_headers import STANDARD
+from tests.end_to_end.tuning import STANDARD, cutune
 
 pytestmark = pytest.mark.nvcc
 HEADER = """\

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from tests.end_to_end.tuning import build_flags, compiled, cutune, run, tune
-from tests.short_headers import STANDARD
+from tests.end_to_end.tuning import STANDARD, build_flags, compiled, cutune, run, tune
 
 pytestmark = pytest.mark.nvcc
 

@@ -11,8 +11,7 @@ import pytest
 
 from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
 
-#: Their grids are made by the `min` that CUDA has for the host.
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
+pytestmark = pytest.mark.nvcc
 
 #: `softmax` is right for powers of two. `tiles` splits rows of the grid among threads in y.
 PROGRAM = """

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK
-from tests.short_headers import STANDARD
+from tests.end_to_end.tuning import QUICK, STANDARD
 
 pytestmark = pytest.mark.nvcc
 

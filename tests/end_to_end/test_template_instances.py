@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.fit.models_file import read_models
-from tests.end_to_end.tuning import ARCHITECTURE, QUICK, cutune
-from tests.short_headers import STANDARD
+from tests.end_to_end.tuning import ARCHITECTURE, QUICK, STANDARD, cutune
 
 pytestmark = pytest.mark.nvcc
 

@@ -9,8 +9,16 @@ import pytest
 
 from cutune.emulator.launch_log import read_launches
 from tests.end_to_end.aliasing import KINDS, PROGRAM, with_variant
-from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, cutune, run, select
-from tests.short_headers import STANDARD
+from tests.end_to_end.tuning import (
+    QUICK_FLAGS,
+    SAMPLES,
+    STANDARD,
+    Tuned,
+    compiled,
+    cutune,
+    run,
+    select,
+)
 
 pytestmark = pytest.mark.nvcc
 

@@ -21,12 +21,14 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.unchanged.keeper import Keeper
-from tests.short_headers import STANDARD, as_users_do
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
-#: For sessions: the emulated device's code is all that has to be compiled besides that of the
-#: device that is tuned for. Variants would be compiled and counted as well.
+#: Options for programs of which nothing is asked about the standard of C++ or the architecture:
+#: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
+#: besides that of the device that is tuned for. Variants would be compiled and counted as well.
+STANDARD = "-std=c++14"
+#: The same for sessions.
 QUICK_FLAGS = (STANDARD, "-arch=compute_80")
 ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
 QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
@@ -116,6 +118,14 @@ def tune_sample(name: str, workspace: Path) -> Path:
         with as_users_do():
             return tune(source, workspace, options=())
     return tune(source, workspace, options=QUICK if name in ALIKE else QUICK[:2])
+
+
+@contextmanager
+def as_users_do() -> Iterator[None]:
+    """With the standard of C++ that nvcc has by itself; other tests have one with short headers."""
+    with patch.dict(os.environ):
+        os.environ.pop("NVCC_PREPEND_FLAGS", None)
+        yield
 
 
 def select(kernel: str, workspace: Path, *sizes: str) -> dict[str, Any]:

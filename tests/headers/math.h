@@ -1,3 +1,0 @@
-#include_next <math.h>
-
-#include "cuda_math.h"
