@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import emit_selection
 from cutune.fit.models_file import read_models
+from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
@@ -263,11 +265,13 @@ def test_no_file_gets_text_into_a_program_or_makes_it_undefined(tmp_path: Path) 
     run_all(found, tmp_path)
 
 
-PROGRAM = Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
+@cache
+def program() -> Program:
+    return Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
 
 
 def emit_choices(document: ChoicesDocument) -> str:
     fixed = "".join(f"#define {name} {value}\n" for name, value in document.fixed.items())
     host = emit_host(document.choices(), {}, {}).text + fixed
     blocks = document.launches.classifiers() if document.launches is not None else []
-    return host + emit_selection([], [H200], measured=block_deciders(PROGRAM, blocks)).text
+    return host + emit_selection([], [H200], measured=block_deciders(program(), blocks)).text

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from cutune.emulator.ptx.parse import parse
@@ -30,10 +32,10 @@ Numbers = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Value:
-    """C text, and what it is worth for an id and sizes."""
+    """C text, and what it is worth for an id, or an array of them, and sizes."""
 
     text: str
-    of: Callable[[int, Numbers], int]
+    of: Callable[[Any, Numbers], Any]
 
 
 def product(names: tuple[str, ...], factor: int = 1) -> Value:
@@ -141,8 +143,8 @@ def test_places_that_are_proven_are_those_of_one_thread(seed: int, tmp_path: Pat
             sizes = {name: draw.choice((1, 2, 3, 4, 5, 6, 9, 40)) for name in SIZES}
             count = limit.of(0, sizes)
             if count < 5000 and holds(proof, sizes, count):
-                places = [place.of(i, sizes) for i in range(count)]
-                assert len({*places}) == count, (texts[index], sizes, proof.spreads)
+                places = np.broadcast_to(place.of(np.arange(count), sizes), (count,))
+                assert np.unique(places).size == count, (texts[index], sizes, proof.spreads)
     assert proven >= LEAST_PROVEN
 
 
