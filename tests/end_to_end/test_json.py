@@ -115,7 +115,7 @@ def test_tune_fit_and_select(folder: Path) -> None:
 
 
 def test_nothing_tuned_is_a_document_too(folder: Path) -> None:
-    (folder / "refused.cu").write_text(PROGRAM.replace("int i =", "__syncthreads(); int i ="))
+    (folder / "refused.cu").write_text(PROGRAM.replace("int i =", "a[threadIdx.x] = n; int i ="))
     text = (folder / "refused.cu").read_text().replace("#pragma cutune", "// ")
     (folder / "refused.cu").write_text(text)
     words = ("tune", "refused.cu", *RUN, *QUICK, "--workspace", "of refused", "--json", "-q")

@@ -23,10 +23,10 @@ __global__ void scale(int n, float *a) {
 }
 int main(int argc, char **argv) {
     int n = atoi(argv[1]);
+    READ;
     float *a;
     cudaMalloc(&a, n * sizeof(float));
     cudaMemset(a, 0, n * sizeof(float));
-    READ;
     scale<<<(n + 255) / 256, 256>>>(n, a);
     printf("%d\\n", cudaDeviceSynchronize());
 }
