@@ -7,7 +7,7 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -226,14 +226,8 @@ class _EntryProver:
             else EntryDimension(d in named, others if d in named else None)
             for d in _DIMENSIONS
         ]
-        return EntryProof(
-            self.function.name,
-            self.sizes,
-            (dimensions[0], dimensions[1], dimensions[2]),
-            pointers=tuple(sorted(meeting.pointers)),
-            spreads=_sorted(meeting),
-            max_threads=self._max_threads(),
-            roles=roles(graph, walk, self.recorder.accesses, []),
+        return replace(
+            self._proven(graph, walk, dimensions, meeting, []),
             uses_shared=any(access.space == "shared" for access in self.recorder.accesses),
         )
 
@@ -264,17 +258,8 @@ class _EntryProver:
         meeting.spreads |= found.conditions.spreads
         by_id = EntryDimension(True, None, tuple(bounds), is_stride)
         dimensions = [by_id if d == dimension else EntryDimension(False) for d in _DIMENSIONS]
-        return EntryProof(
-            self.function.name,
-            self.sizes,
-            (dimensions[0], dimensions[1], dimensions[2]),
-            pointers=tuple(sorted(meeting.pointers)),
-            spreads=_sorted(meeting),
-            max_threads=self._max_threads(),
-            roles=roles(graph, walk, self.recorder.accesses, bounds),
-            uses_shared=True,
-            must_hold=True,
-        )
+        proven = self._proven(graph, walk, dimensions, meeting, bounds)
+        return replace(proven, uses_shared=True, must_hold=True)
 
     def _strides(self, walk: Walk) -> frozenset[str]:
         """Dimensions whose number of threads is used."""
@@ -330,19 +315,31 @@ class _EntryProver:
             )
             for d in _DIMENSIONS
         ]
+        bounds = [bound for each in found.values() for bound in each]
+        return replace(
+            self._proven(graph, walk, dimensions, meeting, bounds),
+            needs_warps=meeting.keep_warps or uses_lanes,
+            single_thread=tuple(sorted(single_thread)),
+        )
+
+    def _proven(
+        self,
+        graph: Graph,
+        walk: Walk,
+        dimensions: Sequence[EntryDimension],
+        meeting: Meetings,
+        bounds: Sequence[IdBound],
+    ) -> EntryProof:
+        """What is said of every entry that is proven."""
+        x, y, z = dimensions
         return EntryProof(
             self.function.name,
             self.sizes,
-            (dimensions[0], dimensions[1], dimensions[2]),
-            None,
-            meeting.keep_warps or uses_lanes,
-            tuple(sorted(meeting.pointers)),
-            _sorted(meeting),
-            self._max_threads(),
-            roles(
-                graph, walk, self.recorder.accesses, [b for each in found.values() for b in each]
-            ),
-            single_thread=tuple(sorted(single_thread)),
+            (x, y, z),
+            pointers=tuple(sorted(meeting.pointers)),
+            spreads=_sorted(meeting),
+            max_threads=self._max_threads(),
+            roles=roles(graph, walk, self.recorder.accesses, bounds),
         )
 
     def _keep_others(self, indexed: set[str], graph: Graph) -> None:
