@@ -120,7 +120,7 @@ def _searched(
         timed,
         budget.at(space.size, 0.0, 1),
         lambda some: trials.expect(run, some),
-        lambda: spent,
+        clock=lambda: spent,
     )
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()

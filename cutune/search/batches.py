@@ -8,7 +8,7 @@ is tried alone. What each of them computes cannot be told apart, so that it is n
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -30,6 +30,7 @@ from cutune.search.regions import (
     merged,
     setting_text,
 )
+from cutune.search.techniques.tries import Company
 from cutune.search.trial_runs import GPU, TrialRuns
 from cutune.search.trials import Ended, Status, Trial, plain
 from cutune.space.space import Configuration
@@ -42,6 +43,8 @@ LEAST_SHARE = 4
 #: Seconds of one process that the program's own configuration would spend in its regions. Where
 #: few settings fit, the start of a process does not matter.
 MOST_SECONDS = 10.0
+#: Seconds until a process measures anything: 0.4 on an H100, where CUDA starts.
+START_SECONDS = 0.4
 #: So many times longer may it take.
 TIMES_SLOWER = 3.0
 #: So many processes with other results, and there are no further at that size.
@@ -98,6 +101,19 @@ class Batches:
                 self._submit(run, members, is_search)
         trials.expect(run, some, is_search)
 
+    def company(self, run: Run) -> Company | None:
+        """Which configurations share a process, and how many as cheaply as one; None: none do."""
+        if not self._is_of_use(run):
+            return None
+        once = self._rounds * _seconds_in_regions(self.trials.own_result(run))
+        most = max(1, min(MOST_SETTINGS, int(START_SECONDS / max(once, 1e-9))))
+        return Company(most, self.trials.crew.workers.size, self._process)
+
+    def _process(self, configuration: Configuration) -> Hashable:
+        """What a process cannot change once it has started."""
+        values = self.trials.builds.space.values(configuration, *COMPILED, Setting.RUN)
+        return tuple(values.items())
+
     def _is_of_use(self, run: Run) -> bool:
         how, regions = self.trials.how, self.trials.program.regions
         is_timed = how.on == GPU and how.once is None
@@ -114,10 +130,9 @@ class Batches:
 
     def _divided(self, some: Sequence[Configuration]) -> Iterator[Sequence[Configuration]]:
         """Those that can share a process, shared among workers."""
-        space, groups = self.trials.builds.space, dict[object, list[Configuration]]()
+        groups = dict[Hashable, list[Configuration]]()
         for one in some:
-            started = space.values(one, *COMPILED, Setting.RUN)
-            groups.setdefault(tuple(started.items()), []).append(one)
+            groups.setdefault(self._process(one), []).append(one)
         for group in groups.values():
             share = max(LEAST_SHARE, _upwards(len(group), self.trials.crew.workers.size))
             longest = max(len(setting_text(self._host(one))) for one in group) + 1

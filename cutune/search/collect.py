@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -342,7 +342,10 @@ def _searched(
         ended = trials.timed(run, configuration, is_search=True)
         return Timed(ended.milliseconds(trials.program.tunables), ended.has_run)
 
-    tries = Tries(space, timed, allowance, lambda some: batches.expect(run, some, is_search=True))
+    def expected(some: Iterable[Configuration]) -> None:
+        batches.expect(run, some, is_search=True)
+
+    tries = Tries(space, timed, allowance, expected, batches.company(run))
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
     trials.forget()
     return tries.best

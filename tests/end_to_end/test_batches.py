@@ -156,6 +156,18 @@ def test_the_fastest_are_compared_until_enough_are_right(
     assert "block = 192" in capsys.readouterr().out
 
 
+def test_a_search_starts_few_processes(program: Path) -> None:
+    """64 of 512, of which the longest is fastest: after nine, sixteen times four."""
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    program.write_text(PROGRAM.replace("32, 64, 96, 128, 160, 192, 2048", "1..512"))
+    assert main([*sweep, "--search", "64", *RUN]) == 0
+    found = ended(program)
+    assert 64 <= len(found) <= 66 and max(block for _, block in found) > 400
+    # The own one twice, five finalists, and what is compared of them.
+    assert sum(len(settings) > 2 for settings in processes(program)) <= 16
+    assert len(processes(program)) <= 40
+
+
 def test_without_repeat_nothing_is_shared(program: Path) -> None:
     program.write_text(PROGRAM.replace(" repeat", ""))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0,3"]

@@ -32,7 +32,8 @@ ANYWHERE = 16
 #: Candidates that differ from a fast place on two axes, where no single one makes it faster: as few
 #: as a long axis has neighbours, up to twice.
 CHANGED_TWICE = 8
-#: Places that are tried together, so that some workers are busy; one by one is little better.
+#: Places that are tried together, so that some workers are busy; one by one is little better. Where
+#: one process measures many, these are more.
 TRIED_TOGETHER = 4
 #: Rounds without anything new until the rest is left to chance.
 FRUITLESS = 64
@@ -73,7 +74,7 @@ class _Search:
         if not places:
             return []
         order = np.argsort(self.prediction.least(places), kind="stable")
-        return [places[index] for index in order[:TRIED_TOGETHER]]
+        return self.tries.together([places[index] for index in order], TRIED_TOGETHER)
 
     def _candidates(self) -> list[Rows]:
         """New places. Those drawn at random are first, for where nothing is known of any."""

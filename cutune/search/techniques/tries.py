@@ -7,7 +7,7 @@ what is known is not measured again. When no more may be measured, asking ends t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, log
@@ -24,6 +24,8 @@ MOST_TRIED = 20
 FAILED = 2.0
 #: No time is shorter, milliseconds.
 LEAST = 1e-6
+#: A search that tries many places together chooses at least so often: what it finds guides it.
+ROUNDS = 16
 
 
 class SearchEnd(Exception):
@@ -43,6 +45,21 @@ class Timed:
     is_measured: bool = True
 
 
+@dataclass(frozen=True)
+class Company:
+    """Configurations that one process measures in turn.
+
+    Attributes:
+        most: so many of them take little longer than one, whose process must start.
+        processes: so many run at once.
+        shared: what is the same of configurations that can share a process.
+    """
+
+    most: int
+    processes: int
+    shared: Callable[[Configuration], Hashable]
+
+
 def _ignore(configurations: Iterable[Configuration]) -> None:
     pass
 
@@ -54,6 +71,7 @@ class Tries:
     Attributes:
         timed: measures.
         expected: is told what will be asked for soon.
+        company: None: each has a process of its own.
         known: times of places; None: it failed.
     """
 
@@ -61,6 +79,7 @@ class Tries:
     timed: Callable[[Configuration], Timed]
     allowance: Allowance
     expected: Callable[[Iterable[Configuration]], None] = _ignore
+    company: Company | None = None
     clock: Callable[[], float] = time.monotonic
     known: dict[Rows, float | None] = field(default_factory=dict)
     _measured: int = 0
@@ -103,6 +122,27 @@ class Tries:
         new = (rows for rows in places if rows not in self.known)
         some = islice(new, self.allowance.most - self._measured)
         self.expected([self.space.of_rows(rows) for rows in some])
+
+    def together(self, ranked: Sequence[Rows], least: int) -> list[Rows]:
+        """Which places to try now, of those that are ranked: the first ones, and whatever else is
+        measured with them in little more time.
+
+        Args:
+            least: so many, if there are, and more where they share processes.
+        """
+        company = self.company
+        if company is None:
+            return list(ranked[:least])
+        most = min(company.most, max(least, self.allowance.most // ROUNDS))
+        sharing: dict[Hashable, list[Rows]] = {}
+        for rows in ranked:
+            sharing.setdefault(company.shared(self.space.of_rows(rows)), []).append(rows)
+        chosen: list[Rows] = []
+        for number, some in enumerate(sharing.values()):
+            if number >= company.processes and len(chosen) >= least:
+                break
+            chosen += some[:most]
+        return chosen
 
     @property
     def is_over(self) -> bool:
