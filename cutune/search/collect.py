@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 
 from cutune.analysis.session import Session
@@ -321,11 +320,12 @@ def _search(batches: Batches, places: Sequence[Place], asked: Search) -> None:
             found.append(best)
     if trials.builds.space.compiled_names:
         # What is compiled in has one value for all sizes: the best of each are compared at all.
-        crossed = [(run, best) for (run, space), best in product(places, found) if best in space]
-        for run, best in crossed:
-            trials.expect(run, [best])
-        for run, best in crossed:
-            trials.timed(run, best)
+        crossed = [(run, [best for best in found if best in space]) for run, space in places]
+        for run, some in crossed:
+            batches.expect(run, some)
+        for run, some in crossed:
+            for best in some:
+                trials.timed(run, best)
 
 
 def _searched(
