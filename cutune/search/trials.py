@@ -163,8 +163,9 @@ class Trials:
     warn: Warn
     _ended: dict[str, Ended] = field(default_factory=dict)
     _begun: Counter[str] = field(default_factory=Counter)
-    #: Trials that share a process, by its name.
+    #: Trials that share a process, by its name; and in how many each of them is.
     _sharing: dict[str, Sequence[str]] = field(default_factory=dict)
+    _shared: Counter[str] = field(default_factory=Counter)
 
     def load(self) -> Trials:
         """What the file has of this version.
@@ -179,9 +180,9 @@ class Trials:
                 elif entry["event"] == "stop":
                     self._begun[entry["trial"]] -= 1
                 elif entry["event"] == "share":
-                    self._sharing[entry["trial"]] = entry["trials"]
+                    self._share(entry["trial"], entry["trials"])
                 elif entry["event"] == "part":
-                    self._sharing.pop(entry["trial"], None)
+                    self._part(entry["trial"])
                 else:
                     self._ended[entry["trial"]] = _ended(entry, self.origin)
         return self
@@ -223,7 +224,7 @@ class Trials:
 
     def may_share(self, trial: Trial) -> bool:
         """Is it unknown to have been in a process that took the machine with it?"""
-        return not any(trial.id in some for some in self._sharing.values())
+        return not self._shared[trial.id]
 
     def share(self, trials: Sequence[Trial]) -> str:
         """Say that a process of several begins; gives its name.
@@ -233,7 +234,7 @@ class Trials:
         """
         names = [trial.id for trial in trials]
         shared = sha256("".join(names).encode()).hexdigest()[:16]
-        self._sharing[shared] = names
+        self._share(shared, names)
         self._append({**self._process("share", shared), "trials": names})
         return shared
 
@@ -243,8 +244,15 @@ class Trials:
         Raises:
             CutuneError: CT002.
         """
-        self._sharing.pop(shared)
+        self._part(shared)
         self._append(self._process("part", shared))
+
+    def _share(self, shared: str, names: Sequence[str]) -> None:
+        self._sharing[shared] = names
+        self._shared.update(names)
+
+    def _part(self, shared: str) -> None:
+        self._shared.subtract(self._sharing.pop(shared, ()))
 
     def _process(self, event: str, shared: str) -> dict[str, Any]:
         origin = asdict(self.origin)

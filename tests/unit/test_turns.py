@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,28 @@ def test_only_what_was_right_somewhere_is_read(tmp_path: Path) -> None:
     assert trials(path).known(trial("2", 64)) == shared
     # Both of 32, and of 96 the one that was compared.
     assert len(read_measured(path, ORIGIN, "collect", silent)) == 3
+
+
+def test_workers_ask_while_others_begin() -> None:
+    """One worker asks for all of its trials while another begins and ends processes."""
+    own = [trial("1", block) for block in range(256)]
+    kept, before = Trials(None, ORIGIN, silent), sys.getswitchinterval()
+
+    def begin_and_end() -> None:
+        for number in range(400):
+            others = [trial(str(number), block) for block in (32, 64)]
+            kept.part(kept.share(others)) if number % 2 else kept.share(others)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            beside = pool.submit(begin_and_end)
+            while not beside.done():
+                assert all(map(kept.may_share, own))
+            beside.result()
+    finally:
+        sys.setswitchinterval(before)
+    assert not kept.may_share(trial("398", 32)) and kept.may_share(trial("399", 32))
 
 
 def test_what_shares_a_process_that_never_ends_gets_its_own(tmp_path: Path) -> None:
