@@ -18,6 +18,7 @@ from cutune.fit.measurement.size_relations import (
     extents_at,
     only_at,
     small_bounds,
+    usually_held,
     with_bounds_fixed,
     with_constants_fixed,
     with_extents_covered,
@@ -102,6 +103,15 @@ def test_what_bounds_a_small_loop_is_told_from_sizes() -> None:
     assert small_bounds(replace(RADIUS, bounds=())) == {}
     large = replace(RADIUS, recorded=(*RADIUS.recorded, ((64, 40), (64, 1, 1))))
     assert small_bounds(large) == {}
+
+
+def test_a_table_of_sizes_holds_what_is_no_size() -> None:
+    """A radius, and what no launch has varied; but not all of what a program ran with once."""
+    assert usually_held(RADIUS) == {"r": 6}
+    assert usually_held(HALO) == {"pad": 2}
+    assert usually_held(replace(HALO, recorded=HALO.recorded[:1])) == {}
+    large = tuple(((nx, ny, 32), threads) for (nx, ny, _), threads in HALO.recorded)
+    assert usually_held(replace(HALO, recorded=large)) == {}
 
 
 def test_a_radius_is_held_at_its_largest_value_and_the_model_holds_for_no_other() -> None:

@@ -15,7 +15,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import configuration_text, shape
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.size_relations import small_bounds
+from cutune.fit.measurement.size_relations import usually_held
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
@@ -226,8 +226,8 @@ def choice_table(
     Of a kernel whose thread space has to be named, how to ask for it.
 
     Args:
-        sizes: what all data parameters are set to, but for those that bound small loops; by default
-            sizes that keep a GPU busy.
+        sizes: what all data parameters are set to, but for those that are `usually_held`; by
+            default sizes that keep a GPU busy.
     """
     cells: list[list[str]] = []
     questions: list[str] = []
@@ -255,11 +255,11 @@ def choice_table(
 
 
 def _size_text(model: FittedModel, size: int) -> str:
-    """What all sizes are, but for those that bound small loops."""
+    """What all sizes are, but for those that are held."""
     if not model.kernel.parameters:
         return "as run"
-    bounds = (f"{name} = {value}" for name, value in small_bounds(model.kernel).items())
-    return ", ".join([str(size), *bounds])
+    held = (f"{name} = {value}" for name, value in usually_held(model.kernel).items())
+    return ", ".join([str(size), *held])
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class _Chosen:
 
 def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
     try:
-        configuration = chooser.choose(small_bounds(model.kernel), size)
+        configuration = chooser.choose(usually_held(model.kernel), size)
     except CutuneError:
         return None  # its thread space has to be named
     choice = configuration.chosen

@@ -82,21 +82,36 @@ def with_constants_fixed(
     """
     if kernel.asserted or all(measurement.working_threads for measurement in counted):
         return None
-    columns = _columns(kernel)
-    places = range(len(kernel.parameters))
-    varying = [place for place in places if len(set(columns[place])) > 1]
-    still = [p for p in places if p not in varying and 0 <= columns[p][0] < WARP]
-    if not varying or not still:
+    still = small_constants(kernel)
+    if not still:
         return None
-    left = [place for place in places if place not in still]
-    fixed = [(kernel.parameters[place], columns[place][0]) for place in still]
-    required = [(kernel.positions[place], columns[place][0]) for place in still]
+    places = {place: name for place, name in enumerate(kernel.parameters) if name in still}
+    left = [place for place in range(len(kernel.parameters)) if place not in places]
+    required = [(kernel.positions[place], still[name]) for place, name in places.items()]
     return replace(
         with_only(kernel, left),
-        fixed_arguments=(*kernel.fixed_arguments, *fixed),
+        fixed_arguments=(*kernel.fixed_arguments, *still.items()),
         required_arguments=(*kernel.required_arguments, *required),
-        required_names=(*kernel.required_names, *(name for name, _ in fixed)),
+        required_names=(*kernel.required_names, *still),
     )
+
+
+def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
+    """Small data parameters that all recorded launches have alike, while others vary."""
+    columns = dict(zip(kernel.parameters, _columns(kernel), strict=False))
+    still = {name: values[0] for name, values in columns.items() if len(set(values)) == 1}
+    if len(still) == len(columns):
+        return {}
+    return {name: value for name, value in still.items() if 0 <= value < WARP}
+
+
+def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
+    """Data parameters that stay what they are where all others are set to one size.
+
+    A table of an image with as many channels as pixels per row would say nothing.
+    """
+    positive = {name: value for name, value in small_constants(kernel).items() if value > 0}
+    return {**positive, **small_bounds(kernel)}
 
 
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:

@@ -13,6 +13,7 @@ from cutune.emit.model import emit_model
 from cutune.emit.tables import Tables
 from cutune.evaluation.evaluate import sizes_of
 from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.size_relations import usually_held
 from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.models.candidates import launchable
 from cutune.models.constants import REPORTED_BAND
@@ -125,7 +126,9 @@ def _asked(
         yield Asked(label, sizes_of(launch, model), launch.size, launch)
     for size in sizes or (() if len(timed) > FEW else usual_sizes(model)):
         if str(size) not in labels:
-            yield Asked(str(size), every=size)
+            held = usually_held(model.kernel)
+            words = (f"{name}={value}" for name, value in held.items())
+            yield Asked(", ".join([str(size), *words]), held, size)
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
