@@ -1,7 +1,8 @@
 """Values that are compiled in: one set for all sizes. Takes measurements, gives a `FixedChoice`.
 
 Constants, options of nvcc and words of the command line cannot follow the sizes of one program. The
-set is taken that loses least on the average over all sizes, host integers at their best.
+set is taken that loses least on the average over all sizes, host integers at their best; the
+program's own set, where that is hardly slower: who wrote it may have known of other sizes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from typing import Any
 from cutune.search.regions import HostMeasurement, Settings
 from cutune.tunables.neighbours.classifier import Regret, regret
 from cutune.tunables.neighbours.table import Point, TimeTable
+
+#: So much more may the program's own set lose, and stays. Two sweeps of one program differ by more:
+#: their medians by 1.0 to 5.0 % (docs/bat.md).
+HARDLY_SLOWER = 0.01
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ def fit_fixed(
 ) -> FixedChoice | None:
     """The best set of values of some parameters; None where nothing has a time.
 
-    A set that was measured at more sizes comes first, and only then the faster one.
+    A set that was measured at more sizes comes first, and only then the faster one; and the own
+    one before one that is hardly faster.
 
     Args:
         own: the program's own values, as far as they are known.
@@ -70,12 +76,25 @@ def fit_fixed(
     table = TimeTable(sizes, ("set",), _times(known, names, sizes, sets))
     losses = [regret(table, lambda _, n=number: (n,)) for number in range(len(sets))]  # type: ignore[misc]
     best = min(range(len(sets)), key=lambda n: _rank(losses[n]))
-    named = dict(zip(names, sets[best], strict=True))
     own_set = tuple(own.get(name, "") for name in names)
     if own_set not in sets:
-        return FixedChoice(named, sizes, losses[best])
-    own_named = dict(zip(names, own_set, strict=True))
-    return FixedChoice(named, sizes, losses[best], own_named, losses[sets.index(own_set)])
+        return FixedChoice(_named(names, sets[best]), sizes, losses[best])
+    own_lost = losses[sets.index(own_set)]
+    if _is_hardly_slower(own_lost, losses[best]):
+        best = sets.index(own_set)
+    chosen, own_named = _named(names, sets[best]), _named(names, own_set)
+    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+
+
+def _named(names: Sequence[str], values: Sequence[int | str]) -> Settings:
+    return dict(zip(names, values, strict=True))
+
+
+def _is_hardly_slower(own: Regret | None, best: Regret | None) -> bool:
+    """Was it measured at as many sizes, and does it lose about as little?"""
+    if own is None or best is None:
+        return False
+    return own.known == best.known and own.mean <= best.mean + HARDLY_SLOWER
 
 
 def _rank(lost: Regret | None) -> tuple[int, float]:

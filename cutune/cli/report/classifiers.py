@@ -82,6 +82,9 @@ def _print_evidence(model: ChoiceModel, choice: Choice) -> None:
     )
     print(f"  time lost at measured sizes: {_loss(model, evidence.at_measured)}")
     print(f"  time lost where the size was left out: {_loss(model, evidence.left_out)}")
+    if evidence.amid:
+        amid = ", ".join(map(str, evidence.amid))
+        print(f"  as much may be lost between; measure {model.sizes[0]} = {amid} too")
     if evidence.fixed is not None:
         loss = _loss(model, evidence.at_fixed)
         print(f"  time lost with {_named(model, evidence.fixed)} everywhere: {loss}")

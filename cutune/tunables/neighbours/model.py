@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
 from typing import Annotated, Any
 
 from cutune.core.typed import Count, Integer, MemberName, Meta, Quantity, require
@@ -48,6 +50,9 @@ class Evidence:
     left_out: Regret | None
     fixed: Configuration | None
     at_fixed: Regret | None
+    #: Sizes that should be measured, too: amid those between which the rule may lose more than the
+    #: limit, as far as is known of those that were left out.
+    amid: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,27 +118,39 @@ def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
     seen = observed(table)
     labels = {point: rule.choose(point) for point in table.points}
     fixed = best_fixed(table)
+    left_out = _left_out(table, limit)
+    inner = table.restricted(left_out)
     return Evidence(
         accuracy(leave_one_out(seen), seen),
         accuracy(leave_one_out(labels), labels),
         null_accuracy(labels),
         regret(table, rule.choose),
-        _left_out(table, limit),
+        regret(inner, left_out.__getitem__) if left_out else None,
         fixed,
         regret(table, lambda _: fixed) if fixed is not None else None,
+        _amid(table, left_out, limit),
     )
 
 
-def _left_out(table: TimeTable, limit: float) -> Regret | None:
-    """Evidence at each size from a rule that was made without it."""
-    inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
+def _left_out(table: TimeTable, limit: float) -> dict[Point, Configuration]:
+    """What each size gets by a rule that was made without it."""
     if len(table.points) < FEWEST_TO_LEAVE_OUT:
-        return None
-    chosen = {}
-    for point in inner:
-        rest = table.restricted(p for p in table.points if p != point)
-        chosen[point] = fit_rule(rest, limit).choose(point)
-    return regret(table.restricted(inner), chosen.__getitem__)
+        return {}
+    inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
+    rest = {p: table.restricted(other for other in table.points if other != p) for p in inner}
+    return {p: fit_rule(own, limit).choose(p) for p, own in rest.items()}
+
+
+def _amid(
+    table: TimeTable, left_out: Mapping[Point, Configuration], limit: float
+) -> tuple[int, ...]:
+    """The middle, by ratio, of both gaps beside each size that loses more than the limit."""
+    if len(table.sizes) != 1:
+        return ()
+    lossy = {p for p, chosen in left_out.items() if (table.regret(p, chosen) or 0.0) > limit}
+    gaps = (gap for gap in pairwise(table.points) if lossy.intersection(gap))
+    middles = (round(sqrt(low[0] * high[0])) for low, high in gaps)
+    return tuple(size for size in middles if (size,) not in table.times)
 
 
 def to_json(model: ChoiceModel) -> dict[str, Any]:
