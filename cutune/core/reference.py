@@ -138,7 +138,8 @@ MEANINGS: dict[Code, str] = {
     "pointers; pass members of structures as parameters. docs/variants.md says more.",
     Code.VARIANT_TEXT: "The copy of the kernel is made of its text. Write the kernel out instead "
     "of making it by a macro, and its pointers as `float *A`.",
-    Code.VARIANT_USELESS: "The compiler knows already what the variant would tell it.",
+    Code.VARIANT_USELESS: "The variant would gain nothing: the compiler knows already what "
+    "it would tell, or a thread would do the same work in the same order.",
     Code.VARIANT_HEADER: "A variant stands behind its kernel. A header in which no launch is tuned "
     "stays as it is, so that a tuned program is one file; in projects it need not.",
     Code.VARIANT_CALLEE: "The copy that is launched has to be that of the kernel which the "

@@ -97,12 +97,16 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
     axes = _guarded(kernel)
     if not axes:
-        raise Illegal(Code.VARIANT_USELESS, "no dimension that it would share has a guard bound")
+        raise Illegal(
+            Code.VARIANT_USELESS,
+            "no guard bounds a dimension in which a thread could do several ids",
+        )
     if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
-        raise Illegal(Code.VARIANT_USELESS, "it may update arrays in place, row by row")
+        raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
     if not proofs or not all(proof.is_straight for proof in proofs):
         raise Illegal(
-            Code.VARIANT_USELESS, "its threads loop or end early, so that ids follow each other"
+            Code.VARIANT_USELESS,
+            "its code loops or ends early, so that a thread does several ids one after the other",
         )
     return axes
 
