@@ -107,7 +107,7 @@ VERBS = (
 #: What a status means to a shell or to continuous integration.
 STATUSES = (
     (0, "done; what could not be tuned was said, and stays as it is"),
-    (1, "an error in what was given, nothing was tuned, or two programs differ"),
+    (1, "an error in what was given, nothing could be tuned, or two programs differ"),
     (2, "wrong usage: nothing was done"),
     (3, "a launch that `inspect --require` names cannot be tuned, or there is none"),
     (130, "interrupted"),
