@@ -61,3 +61,47 @@ def test_a_radius_is_known_at_one_value_and_counted_anew_at_another(tmp_path: Pa
     assert "as measured at r = 3 only" in said
     assert tuned(9)["instructions"] != first["instructions"]
     assert select("n=1000000")["measured_only_at"] == {"r": 9}
+
+
+PIXELS = """
+#include <cstdlib>
+__global__ void brighten(int n, %s const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int c = 0; c < 3; ++c) out[%s * i + c] = 2 * in[%s * i + c];
+}
+int main(int, char **argv) {
+    int n = atoi(argv[1]), channels = atoi(argv[2]);
+    float *in, *out;
+    cudaMalloc(&in, n * channels * sizeof(float));
+    cudaMalloc(&out, n * channels * sizeof(float));
+    cudaMemset(in, 0, n * channels * sizeof(float));
+    brighten<<<(n + 255) / 256, 256>>>(n, %s in, out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_small_stride_is_no_size_of_which_residues_tell(tmp_path: Path) -> None:
+    """Channels of a pixel: the model is that of the same kernel with a literal in their place."""
+
+    def predicted(folder: Path, *words: str) -> dict[str, object]:
+        folder.mkdir()
+        source = folder / "pixels.cu"
+        source.write_text(PIXELS % words)
+        run = ("--run", "./{program} {n} 4", "--vary", "n=512,1024,2048")
+        done = cutune("tune", source, *run, *QUICK, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        selected = cutune("select", "brighten", "n=1000000", "--json", cwd=folder)
+        return dict(json.loads(selected.stdout))
+
+    found = predicted(tmp_path / "argument", "int channels,", "channels", "channels", "channels,")
+    literal = predicted(tmp_path / "literal", "", "4", "4", "")
+    assert found["measured_only_at"] == {"channels": 4} and literal["measured_only_at"] == {}
+    assert times(found) == pytest.approx(times(literal), rel=0.03)
+
+
+def times(selected: dict[str, object]) -> dict[str, float]:
+    ranked = selected["ranked"]
+    assert isinstance(ranked, list) and len(ranked) > 5
+    return {str(one["block"]): one["predicted_ms"] for one in ranked}

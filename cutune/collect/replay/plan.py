@@ -241,6 +241,16 @@ def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[R
                 yield Replay(PROBE, sizes, block, every)
 
 
+def stride_launches(
+    kernel: MeasuredKernel, counts: CountFunctions, name: str, value: int
+) -> Iterator[Replay]:
+    """Two launches that differ in one size: this small value, and a large one of its residue."""
+    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    for own in (value, base + value):
+        sizes = {**sizes_at(kernel, counts, base), name: own}
+        yield Replay(PROBE, sizes, probe_blocks(kernel)[0], every)
+
+
 def feature_launches(
     kernel: MeasuredKernel,
     counts: CountFunctions,

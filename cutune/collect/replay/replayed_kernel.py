@@ -24,6 +24,7 @@ from cutune.collect.replay.plan import (
     striding_launches,
     training_launches,
 )
+from cutune.collect.replay.small_strides import small_strides
 from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
@@ -44,6 +45,7 @@ from cutune.fit.measurement.size_relations import (
     with_bounds_fixed,
     with_constants_fixed,
     with_extents_covered,
+    with_held,
     with_sizes_tied,
     with_strides,
 )
@@ -71,7 +73,8 @@ def counted_kernel(
     """Count full launches that were not counted before, and some that are held out.
 
     If the counts show that some parameters are not sizes, or follow from others, the kernel is
-    counted again without these: no functions give them, or not at the sizes that were held out.
+    counted again without these: no functions give them, or not at the sizes that were held out. So
+    it is without small strides.
     """
     found = _counted(subject, known, progress)
     held = with_constants_fixed(subject.kernel, _counts(found))
@@ -93,6 +96,8 @@ def counted_kernel(
     if checked is None:
         new = tuple(m for m in found.values() if m.key not in repeated)
         return CountedKernel(subject, new, None, NO_FUNCTION)
+    if checked.holds and (strides := small_strides(subject, checked.functions)):
+        return counted_kernel(replace(subject, kernel=with_held(kernel, strides)), known, progress)
     functions = replace(checked.functions, strides=_strides(subject))
     looked = _looked(subject, functions, repeated)
     new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)

@@ -83,16 +83,20 @@ def with_constants_fixed(
     if kernel.asserted or all(measurement.working_threads for measurement in counted):
         return None
     still = small_constants(kernel)
-    if not still:
-        return None
-    places = {place: name for place, name in enumerate(kernel.parameters) if name in still}
+    return with_held(kernel, still) if still else None
+
+
+def with_held(kernel: MeasuredKernel, held: Mapping[str, int]) -> MeasuredKernel:
+    """The kernel without some of its data parameters, of which it is known at these values only."""
+    places = [place for place, name in enumerate(kernel.parameters) if name in held]
     left = [place for place in range(len(kernel.parameters)) if place not in places]
-    required = [(kernel.positions[place], still[name]) for place, name in places.items()]
+    fixed = [(kernel.parameters[place], held[kernel.parameters[place]]) for place in places]
+    required = [(kernel.positions[p], v) for p, (_, v) in zip(places, fixed, strict=True)]
     return replace(
         with_only(kernel, left),
-        fixed_arguments=(*kernel.fixed_arguments, *still.items()),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed),
         required_arguments=(*kernel.required_arguments, *required),
-        required_names=(*kernel.required_names, *still),
+        required_names=(*kernel.required_names, *(name for name, _ in fixed)),
     )
 
 
@@ -140,16 +144,8 @@ def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
     values fail: their arrays have room for a small radius alone.
     """
     bounds = small_bounds(kernel)
-    left = [place for place, name in enumerate(kernel.parameters) if name not in bounds]
-    if not bounds or not left:
-        return None
-    held = [(kernel.positions[kernel.parameters.index(name)], v) for name, v in bounds.items()]
-    return replace(
-        with_only(kernel, left),
-        fixed_arguments=(*kernel.fixed_arguments, *bounds.items()),
-        required_arguments=(*kernel.required_arguments, *held),
-        required_names=(*kernel.required_names, *bounds),
-    )
+    is_one_left = len(bounds) < len(kernel.parameters)
+    return with_held(kernel, bounds) if bounds and is_one_left else None
 
 
 def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
