@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from cutune.analysis.known_code import KnownCode
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.progress import ANALYZING, Progress, during, silent
@@ -41,6 +42,7 @@ from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
 from cutune.toolchain.architectures import EMULATED, Begun, targets
+from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
 from cutune.toolchain.shell_words import quote_folder
@@ -74,8 +76,8 @@ class Session:
     begun: Begun | None = None
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
-    #: What sources are compiled to, as they were read last, by their paths and flags.
-    _compiled: dict[tuple[str, ...], Compilation] = field(default_factory=dict, compare=False)
+    #: What its sources are compiled to.
+    known_code: KnownCode = field(default_factory=KnownCode, compare=False)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -149,7 +151,7 @@ class Session:
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
         if compiling is not None:
-            self._compiled[os.path.realpath(path), *flags] = compiling
+            self.known_code.note(path, flags, compiling)
         folder, compile_unit = os.getcwd(), self.compiled_unit
         texts = syntax, expanded, headers, early
         read = ReadSource(
@@ -162,7 +164,7 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            self._compiled.pop((os.path.realpath(path), *flags), None)
+            self.known_code.forget(path, flags)
             return replace(read, nvcc=None, compilation=None).with_program()
 
     def _expanded(self, path: str) -> str:
@@ -179,8 +181,16 @@ class Session:
 
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
+        return self._compiled_unit(unit).results()
+
+    def _compiled_unit(self, unit: TranslationUnit) -> Compilation:
+        def ended(path: str, flags: Sequence[str]) -> Compilation:
+            found = self._compile(path, pool, flags)
+            found.results()
+            return found
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return self.with_written(unit, lambda p, flags: self._compile(p, pool, flags).results())
+            return self.with_written(unit, ended)
 
     def with_checked_variants(self, program: Program) -> Program:
         """The program without variants whose compiled code is not proven."""
@@ -197,9 +207,19 @@ class Session:
             def launches(unit: TranslationUnit) -> tuple[HostLaunch, ...]:
                 return self.with_written(unit, lambda p, flags: host_launches(self.nvcc, p, flags))
 
+            units: list[TranslationUnit] = []
+
+            def compiled(unit: TranslationUnit) -> list[str]:
+                units.append(unit)
+                found = self._compiled_unit(unit)
+                if len(units) == 1:  # Of all variants: others are compiled where it fails.
+                    flags = self.compile_flags(program.source.path)
+                    self.known_code.note_varied(named, flags, found)
+                return found.results()
+
             named = with_kernels_by_arguments(program, launches)
             self.report(without_choice(named))
-            found = checked(named, self.compiled_unit)
+            found = checked(named, compiled)
             names = {k.name: [v.name for v in k.variants] for k in found.kernels}
             known = (program, with_only(found, names))
             self._checked[id(program)] = known
@@ -217,9 +237,9 @@ class Session:
         if (
             self.begun is not None
             and self.begun.is_of(path, flags)
-            and {*known} == {*self.begun.texts}
+            and {*known} == {*self.begun.codes}
         ):
-            return Compilation(self.begun.texts)
+            return Compilation(self.begun.codes)
         return compilation(self.nvcc, path, flags, known, pool)
 
     def _headers(
@@ -246,16 +266,15 @@ class Session:
     def static_counters(self, path: str, architecture: str) -> dict[str, StaticCounters]:
         """Registers and shared memory by mangled kernel name; CT701 where nvcc fails."""
         flags = self.compile_flags(path)
-        compiled = self._compiled.get((os.path.realpath(path), *flags))
-        number = self.nvcc.architecture(architecture).removeprefix("sm_")
-        text = compiled.texts.get(number) if compiled is not None else None
-        ptx = text.result() if text is not None else None
+        compiled = self.known_code.original(path, flags)
+        known = self.nvcc.architecture(architecture)
+        ptx = compiled.ptx(known) if compiled is not None else None
         return self.nvcc.static_counters(path, flags, architecture, ptx)
 
     def with_unmodelled(self, program: Program) -> Program:
         """The same, with those of its kernels of which no model can be made."""
         path = program.source.path
-        compiled = self._compiled.get((os.path.realpath(path), *self.compile_flags(path)))
+        compiled = self.known_code.original(path, self.compile_flags(path))
         names = dict.fromkeys(site.kernel for site in program.tunable_launches)
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
         if compiled is None or not kernels:
@@ -309,7 +328,7 @@ class Session:
         places = self._instrumented_folders(programs, folder)
         units = [self.write_instrumented(program, place) for program, place in places]
         binary = self._instrumented_binary(programs, units, folder)
-        return self.build_units(units, binary, folder, target)
+        return self.build_units(units, binary, folder, target, self.codes_of(programs))
 
     def instrumented(
         self, programs: Sequence[Program], folder: Path
@@ -338,27 +357,43 @@ class Session:
             return [(programs[0], folder)]
         return [(one, folder / f"source-{number}") for number, one in enumerate(programs, 1)]
 
+    def codes_of(self, programs: Iterable[Program]) -> list[BuiltCode | None]:
+        """What programs are made of besides the host's code, with hooks, where it is known."""
+        known = [
+            self.known_code.with_hooks(one, self.compile_flags(one.source.path)) for one in programs
+        ]
+        return [found.built() if found is not None else None for found in known]
+
     def build_units(
         self,
         units: Sequence[tuple[Path, Sequence[str]]],
         binary: Path,
         folder: Path,
         target: Sequence[str] | None = None,
+        codes: Sequence[BuiltCode | None] = (),
     ) -> Path:
-        """Compile sources, each with its flags, and link them; object files go into a folder."""
+        """Compile sources, each with its flags, and link them; object files go into a folder.
+
+        `codes`: what is known of their device code; it is used where `target` is None.
+        """
+        codes = [*codes, *[None] * len(units)][: len(units)]
         if len(units) == 1:
-            return self.build(*units[0], binary, target)
+            return self.build(*units[0], binary, target, codes[0])
 
         def compiled(number: int) -> Path:
             text, flags = units[number]
             place = folder / f"source-{number + 1}" / f"{text.stem}.o"
             make_folder(place.parent)
-            return self.build(text, [*flags, "-c"], place, target)
+            return self.build(text, [*flags, "-c"], place, target, codes[number])
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, range(len(units))))
-        linked = [*self.flags, *self._target(target), *map(str, objects)]
-        self.nvcc.check([*linked, "-o", str(binary)])
+        words = [*self.flags, *self._target(target), *map(str, objects), "-o", str(binary)]
+        linked = self.nvcc.run(words)
+        if linked.returncode != 0 and any(codes):
+            # Of a kernel that is not in the code that was known the linker tells.
+            return self.build_units(units, binary, folder, target)
+        self.nvcc.checked(words, linked)
         return binary
 
     def write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
@@ -389,10 +424,23 @@ class Session:
         return flags
 
     def build(
-        self, source: Path, flags: Sequence[str], binary: Path, target: Sequence[str] | None = None
+        self,
+        source: Path,
+        flags: Sequence[str],
+        binary: Path,
+        target: Sequence[str] | None = None,
+        code: BuiltCode | None = None,
     ) -> Path:
-        """Compile a program for the emulated device, or for what the options `target` say."""
+        """Compile a program for the emulated device, or for what the options `target` say.
+
+        `code`: what is known of its device code; it is used where `target` is None.
+        """
         options = [*flags, *self.build_options(flags, target)]
+        if target is None and code is not None:
+            from cutune.toolchain.host_build import built
+
+            if built(self.nvcc, options, source, flags, binary, code):
+                return binary
         self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
         return binary
 

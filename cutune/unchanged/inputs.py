@@ -181,7 +181,16 @@ def _device_passes(question: Question) -> Iterator[Callable[[], str]]:
     for source in question.sources:
         flags = question.flags_of(source)
         for architecture in targets(flags, question.architectures, nvcc):
-            yield partial(nvcc.preprocess_device, source, flags, architecture)
+            yield partial(_device_pass, question, source, flags, architecture)
+
+
+def _device_pass(question: Question, source: str, flags: Sequence[str], architecture: str) -> str:
+    begun = question.begun
+    if begun is not None and begun.is_of(source, flags):
+        text = begun.device_pass(architecture)
+        if text is not None:
+            return text
+    return question.nvcc.preprocess_device(source, flags, architecture)
 
 
 def _python() -> str:
