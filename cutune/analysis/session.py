@@ -15,9 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cutune.analysis.known_code import KnownCode
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.progress import ANALYZING, Progress, during, silent
 from cutune.core.reading import read_source
 from cutune.core.source import Source
@@ -34,18 +33,21 @@ from cutune.frontend.syntax.headers import (
 )
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
-from cutune.passes import PASSES, InstrumentLaunches
+from cutune.passes import InstrumentLaunches
 from cutune.proof.compiled import Compilation, compilation
+from cutune.proof.known_code import KnownCode
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
-from cutune.toolchain.architectures import EMULATED, Begun, targets
-from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
 from cutune.toolchain.shell_words import quote_folder
+from cutune.toolchain.steps.architectures import EMULATED, Begun, targets
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.dry_run import first_error
+from cutune.toolchain.steps.host_build import built
 
 if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
@@ -271,25 +273,6 @@ class Session:
         ptx = compiled.ptx(known) if compiled is not None else None
         return self.nvcc.static_counters(path, flags, architecture, ptx)
 
-    def with_unmodelled(self, program: Program) -> Program:
-        """The same, with those of its kernels of which no model can be made."""
-        path = program.source.path
-        compiled = self.known_code.original(path, self.compile_flags(path))
-        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
-        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
-        if compiled is None or not kernels:
-            return program
-        from cutune.proof.countable import uncountable
-
-        entries = {entry for kernel in kernels for entry in kernel.entries}
-        reasons = uncountable(compiled.results()[0], entries)
-        found = tuple(
-            (kernel.name, reasons[kernel.entries[0]])
-            for kernel in kernels
-            if kernel.entries and all(entry in reasons for entry in kernel.entries)
-        )
-        return replace(program, unmodelled=found)
-
     def with_flags(self, flags: Sequence[str]) -> Session:
         """The same with further flags."""
         return replace(self, flags=(*self.flags, *flags))
@@ -328,7 +311,9 @@ class Session:
         places = self._instrumented_folders(programs, folder)
         units = [self.write_instrumented(program, place) for program, place in places]
         binary = self._instrumented_binary(programs, units, folder)
-        return self.build_units(units, binary, folder, target, self.codes_of(programs))
+        flags = [self.compile_flags(one.source.path) for one in programs]
+        codes = list(map(self.known_code.built, programs, flags))
+        return self.build_units(units, binary, folder, target, codes)
 
     def instrumented(
         self, programs: Sequence[Program], folder: Path
@@ -357,13 +342,6 @@ class Session:
             return [(programs[0], folder)]
         return [(one, folder / f"source-{number}") for number, one in enumerate(programs, 1)]
 
-    def codes_of(self, programs: Iterable[Program]) -> list[BuiltCode | None]:
-        """What programs are made of besides the host's code, with hooks, where it is known."""
-        known = [
-            self.known_code.with_hooks(one, self.compile_flags(one.source.path)) for one in programs
-        ]
-        return [found.built() if found is not None else None for found in known]
-
     def build_units(
         self,
         units: Sequence[tuple[Path, Sequence[str]]],
@@ -374,24 +352,24 @@ class Session:
     ) -> Path:
         """Compile sources, each with its flags, and link them; object files go into a folder.
 
-        `codes`: what is known of their device code; it is used where `target` is None.
+        `codes`: what is known of the device code of each, for the emulated device.
         """
-        codes = [*codes, *[None] * len(units)][: len(units)]
+        known = codes if target is None and codes else [None] * len(units)
         if len(units) == 1:
-            return self.build(*units[0], binary, target, codes[0])
+            return self.build(*units[0], binary, target, known[0])
 
         def compiled(number: int) -> Path:
             text, flags = units[number]
             place = folder / f"source-{number + 1}" / f"{text.stem}.o"
             make_folder(place.parent)
-            return self.build(text, [*flags, "-c"], place, target, codes[number])
+            return self.build(text, [*flags, "-c"], place, target, known[number])
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, range(len(units))))
         words = [*self.flags, *self._target(target), *map(str, objects), "-o", str(binary)]
         linked = self.nvcc.run(words)
-        if linked.returncode != 0 and any(codes):
-            # Of a kernel that is not in the code that was known the linker tells.
+        if linked.returncode != 0 and any(known):
+            # It is the linker that misses a kernel which is not in the code that was known.
             return self.build_units(units, binary, folder, target)
         self.nvcc.checked(words, linked)
         return binary
@@ -433,15 +411,11 @@ class Session:
     ) -> Path:
         """Compile a program for the emulated device, or for what the options `target` say.
 
-        `code`: what is known of its device code; it is used where `target` is None.
+        `code`: what is known of its device code, for the emulated device.
         """
         options = [*flags, *self.build_options(flags, target)]
-        if target is None and code is not None:
-            from cutune.toolchain.host_build import built
-
-            if built(self.nvcc, options, source, flags, binary, code):
-                return binary
-        self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
+        if code is None or not built(self.nvcc, options, source, flags, binary, code):
+            self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
         return binary
 
     def build_options(self, flags: Sequence[str], target: Sequence[str] | None = None) -> list[str]:
@@ -474,25 +448,3 @@ class Session:
         words = [*flags, *unless_asked("-O2", flags), *self.nvcc.source_words(path, flags)]
         self.nvcc.check([*words, "-o", str(binary)])
         return binary
-
-
-def first_error(message: str) -> str:
-    """The first line of nvcc's output with an error."""
-    said = [line.strip() for line in message.splitlines()]
-    return next((line for line in said[1:] if "error" in line), said[0])
-
-
-def passes_named(names: str) -> tuple[Pass, ...]:
-    """Passes by their names, separated by commas, in running order and with their defaults.
-
-    Raises:
-        CutuneError: CT304 for a name that no pass has.
-    """
-    wanted = names.split(",")
-    known = {step.name: step for step in PASSES}
-    for name in wanted:
-        if name not in known:
-            raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=known_names(name, known))
-            )
-    return tuple(step() for name, step in known.items() if name in wanted)

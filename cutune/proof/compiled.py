@@ -17,11 +17,11 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.architectures import EMULATED, code_for
-from cutune.toolchain.built_code import BuiltCode
-from cutune.toolchain.device_code import DeviceCode
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.architectures import EMULATED, code_for
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.device_code import DeviceCode
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]

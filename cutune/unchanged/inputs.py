@@ -20,10 +20,10 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
-from cutune.toolchain.architectures import Begun, targets
 from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.shell_words import quote_folder
+from cutune.toolchain.steps.architectures import Begun, targets
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
 

@@ -140,3 +140,9 @@ def first_line(said: str) -> str:
     return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
         iter(lines), ""
     )
+
+
+def first_error(message: str) -> str:
+    """The first line of nvcc's output with an error."""
+    said = [line.strip() for line in message.splitlines()]
+    return next((line for line in said[1:] if "error" in line), said[0])

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.toolchain.dry_run import value
 from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.steps.dry_run import value
 
 #: Makes cicc write where lines come from.
 LINES = "-generate-line-info"

@@ -22,10 +22,12 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
-from cutune.toolchain import built_code
-from cutune.toolchain.built_code import NAMING, BuiltCode
 from cutune.toolchain.cache import cache_folder
-from cutune.toolchain.dry_run import (
+from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.nvcc import Nvcc, ptx_flags
+from cutune.toolchain.steps import built_code
+from cutune.toolchain.steps.built_code import NAMING, BuiltCode
+from cutune.toolchain.steps.dry_run import (
     commands,
     ended,
     front_end_failed,
@@ -34,8 +36,6 @@ from cutune.toolchain.dry_run import (
     value,
     with_source,
 )
-from cutune.toolchain.line_markers import BEGIN
-from cutune.toolchain.nvcc import Nvcc, ptx_flags
 
 #: The oldest texts go where all of them are larger.
 MOST_BYTES = 64 << 20

@@ -14,8 +14,9 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import run_folder, temporary_folder
-from cutune.toolchain.built_code import BuiltCode, options_of
-from cutune.toolchain.dry_run import (
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.built_code import BuiltCode, options_of
+from cutune.toolchain.steps.dry_run import (
     commands,
     front_end_failed,
     is_cicc,
@@ -24,7 +25,6 @@ from cutune.toolchain.dry_run import (
     value,
     with_source,
 )
-from cutune.toolchain.nvcc import Nvcc
 
 #: Options by which nvcc writes further files, or reads options or what was compiled before.
 _OF_FILES = re.compile(

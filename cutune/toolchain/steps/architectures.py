@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from cutune.toolchain.device_code import DeviceCode, compiled
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.device_code import DeviceCode, compiled
 
 #: What the emulated device runs, whatever GPU is modelled.
 EMULATED = "sm_80"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutune.frontend.program import Program
 from cutune.proof.compiled import Compilation
+from cutune.toolchain.steps.built_code import BuiltCode
 
 Names = frozenset[tuple[str, str]]
 """Variants, each with the name of its kernel."""
@@ -53,6 +54,29 @@ class KnownCode:
             return self.original(path, flags)
         names, found = self._varied.get(_key(path, flags), (None, None))
         return found if names == wanted else None
+
+    def built(self, program: Program, flags: Sequence[str]) -> BuiltCode | None:
+        """What it is made of besides the host's code, with hooks; None where that is not known."""
+        found = self.with_hooks(program, flags)
+        return found.built() if found is not None else None
+
+    def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
+        """The same, with those of its kernels of which no model can be made."""
+        compiled = self.original(program.source.path, flags)
+        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
+        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
+        if compiled is None or not kernels:
+            return program
+        from cutune.proof.countable import uncountable  # noqa: PLC0415 : others start without
+
+        entries = {entry for kernel in kernels for entry in kernel.entries}
+        reasons = uncountable(compiled.results()[0], entries)
+        found = tuple(
+            (kernel.name, reasons[kernel.entries[0]])
+            for kernel in kernels
+            if kernel.entries and all(entry in reasons for entry in kernel.entries)
+        )
+        return replace(program, unmodelled=found)
 
 
 def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:
