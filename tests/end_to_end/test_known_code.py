@@ -32,7 +32,10 @@ SOURCE = """\
 #include "kernels.h"
 __constant__ float offset = 3.0f;
 __device__ float further[2] = {1.0f, 2.0f};
-__global__ void fill(int n, float *a) {
+namespace {
+int points() { return 1000; }
+}
+static __global__ void fill(int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = offset + further[i % 2];
 }
@@ -41,7 +44,7 @@ template <typename T> __global__ void mix(int n, const T *a, T *b) {
     if (i < n) b[i] = 2 * b[i] + a[i] + a[i / 2];
 }
 int main() {
-    const int n = 1000;
+    const int n = points();
     float *a, *b, sum = 0, *values = new float[n];
     cudaMalloc(&a, n * sizeof(float));
     cudaMalloc(&b, n * sizeof(float));

@@ -114,14 +114,14 @@ def without_lines(ptx: str) -> str | None:
 # ---- as text that is the same wherever the source lies
 
 
-def places(text: str) -> dict[str, int]:
-    """The files of a preprocessed text, numbered."""
-    return {name: at for at, name in enumerate(dict.fromkeys(m[2] for m in _NAME.finditer(text)))}
+def without_places(text: str) -> tuple[str, dict[str, int]]:
+    """A preprocessed text that names numbers instead of files, and the numbers of these."""
+    numbers: dict[str, int] = {}
 
+    def numbered(marker: re.Match[str]) -> str:
+        return f'#{marker[1]}"{numbers.setdefault(marker[2], len(numbers))}"'
 
-def without_places(text: str, numbers: Mapping[str, int]) -> str:
-    """A text, or a stub, that names numbers instead of files."""
-    return _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', text)
+    return _NAME.sub(numbered, text), numbers
 
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
@@ -130,8 +130,8 @@ def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
     if any(m[2] not in known for m in _FILE.finditer(code.ptx)):
         return None
     ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
-    entry = {"ptx": ptx, "stub": without_places(code.stub, numbers), "options": code.options}
-    return json.dumps(entry)
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
+    return json.dumps({"ptx": ptx, "stub": stub, "options": code.options})
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:

@@ -191,13 +191,12 @@ class _Kept:
         self._text, self._compiler, self._folder = text, compiler, folder
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return built_code.places(self._text)
+    def _numbered(self) -> tuple[str, dict[str, int]]:
+        return built_code.without_places(self._text)
 
-    @cached_property
+    @property
     def _built(self) -> Path:
-        lined = built_code.without_places(self._text, self._numbers)
-        return self._folder / f"{_key(self._compiler, lined)}.json"
+        return self._folder / f"{_key(self._compiler, self._numbered[0])}.json"
 
     def ptx(self) -> str | None:
         return _read(self._plain)
@@ -208,10 +207,10 @@ class _Kept:
 
     def built(self) -> BuiltCode | None:
         found = None if self._asks else _read(self._built)
-        return built_code.from_text(found, self._numbers) if found is not None else None
+        return built_code.from_text(found, self._numbered[1]) if found is not None else None
 
     def keep_built(self, built: BuiltCode | None) -> None:
-        text = built_code.to_text(built, self._numbers) if built and not self._asks else None
+        text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
         if text is not None:
             _keep(self._built, text)
 
