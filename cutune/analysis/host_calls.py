@@ -19,11 +19,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.toolchain.cudafe import host_assembly
-from cutune.toolchain.dry_run import front_end_failed
 from cutune.toolchain.entry_names import entry_name
 from cutune.toolchain.line_markers import unescaped
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.cudafe import host_assembly
+from cutune.toolchain.steps.dry_run import front_end_failed
 
 _PUSH = "(__cudaPushCallConfiguration("
 _MARK = "cutune_launched_"

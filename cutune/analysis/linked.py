@@ -23,9 +23,9 @@ from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
 from cutune.proof.compiled import Compilation, Compile
-from cutune.toolchain.dry_run import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.dry_run import front_end_failed
 from cutune.variants.registry import with_written_variants, without_variants
 
 

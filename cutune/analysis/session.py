@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.progress import ANALYZING, Progress, during, silent
 from cutune.core.reading import read_source
 from cutune.core.source import Source
@@ -33,17 +33,21 @@ from cutune.frontend.syntax.headers import (
 )
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
-from cutune.passes import PASSES, InstrumentLaunches
+from cutune.passes import InstrumentLaunches
 from cutune.proof.compiled import Compilation, compilation
+from cutune.proof.known_code import KnownCode
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
-from cutune.toolchain.architectures import EMULATED, Begun, targets
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
 from cutune.toolchain.shell_words import quote_folder
+from cutune.toolchain.steps.architectures import EMULATED, Begun, targets
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.dry_run import first_error
+from cutune.toolchain.steps.host_build import built
 
 if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
@@ -74,8 +78,8 @@ class Session:
     begun: Begun | None = None
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
-    #: What sources are compiled to, as they were read last, by their paths and flags.
-    _compiled: dict[tuple[str, ...], Compilation] = field(default_factory=dict, compare=False)
+    #: What its sources are compiled to.
+    known_code: KnownCode = field(default_factory=KnownCode, compare=False)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -149,7 +153,7 @@ class Session:
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
         if compiling is not None:
-            self._compiled[os.path.realpath(path), *flags] = compiling
+            self.known_code.note(path, flags, compiling)
         folder, compile_unit = os.getcwd(), self.compiled_unit
         texts = syntax, expanded, headers, early
         read = ReadSource(
@@ -162,7 +166,7 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            self._compiled.pop((os.path.realpath(path), *flags), None)
+            self.known_code.forget(path, flags)
             return replace(read, nvcc=None, compilation=None).with_program()
 
     def _expanded(self, path: str) -> str:
@@ -179,8 +183,16 @@ class Session:
 
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
+        return self._compiled_unit(unit).results()
+
+    def _compiled_unit(self, unit: TranslationUnit) -> Compilation:
+        def ended(path: str, flags: Sequence[str]) -> Compilation:
+            found = self._compile(path, pool, flags)
+            found.results()
+            return found
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return self.with_written(unit, lambda p, flags: self._compile(p, pool, flags).results())
+            return self.with_written(unit, ended)
 
     def with_checked_variants(self, program: Program) -> Program:
         """The program without variants whose compiled code is not proven."""
@@ -197,9 +209,19 @@ class Session:
             def launches(unit: TranslationUnit) -> tuple[HostLaunch, ...]:
                 return self.with_written(unit, lambda p, flags: host_launches(self.nvcc, p, flags))
 
+            units: list[TranslationUnit] = []
+
+            def compiled(unit: TranslationUnit) -> list[str]:
+                units.append(unit)
+                found = self._compiled_unit(unit)
+                if len(units) == 1:  # Of all variants: others are compiled where it fails.
+                    flags = self.compile_flags(program.source.path)
+                    self.known_code.note_varied(named, flags, found)
+                return found.results()
+
             named = with_kernels_by_arguments(program, launches)
             self.report(without_choice(named))
-            found = checked(named, self.compiled_unit)
+            found = checked(named, compiled)
             names = {k.name: [v.name for v in k.variants] for k in found.kernels}
             known = (program, with_only(found, names))
             self._checked[id(program)] = known
@@ -217,9 +239,9 @@ class Session:
         if (
             self.begun is not None
             and self.begun.is_of(path, flags)
-            and {*known} == {*self.begun.texts}
+            and {*known} == {*self.begun.codes}
         ):
-            return Compilation(self.begun.texts)
+            return Compilation(self.begun.codes)
         return compilation(self.nvcc, path, flags, known, pool)
 
     def _headers(
@@ -246,30 +268,10 @@ class Session:
     def static_counters(self, path: str, architecture: str) -> dict[str, StaticCounters]:
         """Registers and shared memory by mangled kernel name; CT701 where nvcc fails."""
         flags = self.compile_flags(path)
-        compiled = self._compiled.get((os.path.realpath(path), *flags))
-        number = self.nvcc.architecture(architecture).removeprefix("sm_")
-        text = compiled.texts.get(number) if compiled is not None else None
-        ptx = text.result() if text is not None else None
+        compiled = self.known_code.original(path, flags)
+        known = self.nvcc.architecture(architecture)
+        ptx = compiled.ptx(known) if compiled is not None else None
         return self.nvcc.static_counters(path, flags, architecture, ptx)
-
-    def with_unmodelled(self, program: Program) -> Program:
-        """The same, with those of its kernels of which no model can be made."""
-        path = program.source.path
-        compiled = self._compiled.get((os.path.realpath(path), *self.compile_flags(path)))
-        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
-        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
-        if compiled is None or not kernels:
-            return program
-        from cutune.proof.countable import uncountable
-
-        entries = {entry for kernel in kernels for entry in kernel.entries}
-        reasons = uncountable(compiled.results()[0], entries)
-        found = tuple(
-            (kernel.name, reasons[kernel.entries[0]])
-            for kernel in kernels
-            if kernel.entries and all(entry in reasons for entry in kernel.entries)
-        )
-        return replace(program, unmodelled=found)
 
     def with_flags(self, flags: Sequence[str]) -> Session:
         """The same with further flags."""
@@ -309,7 +311,9 @@ class Session:
         places = self._instrumented_folders(programs, folder)
         units = [self.write_instrumented(program, place) for program, place in places]
         binary = self._instrumented_binary(programs, units, folder)
-        return self.build_units(units, binary, folder, target)
+        flags = [self.compile_flags(one.source.path) for one in programs]
+        codes = list(map(self.known_code.built, programs, flags))
+        return self.build_units(units, binary, folder, target, codes)
 
     def instrumented(
         self, programs: Sequence[Program], folder: Path
@@ -344,21 +348,30 @@ class Session:
         binary: Path,
         folder: Path,
         target: Sequence[str] | None = None,
+        codes: Sequence[BuiltCode | None] = (),
     ) -> Path:
-        """Compile sources, each with its flags, and link them; object files go into a folder."""
+        """Compile sources, each with its flags, and link them; object files go into a folder.
+
+        `codes`: what is known of the device code of each, for the emulated device.
+        """
+        known = codes if target is None and codes else [None] * len(units)
         if len(units) == 1:
-            return self.build(*units[0], binary, target)
+            return self.build(*units[0], binary, target, known[0])
 
         def compiled(number: int) -> Path:
             text, flags = units[number]
             place = folder / f"source-{number + 1}" / f"{text.stem}.o"
             make_folder(place.parent)
-            return self.build(text, [*flags, "-c"], place, target)
+            return self.build(text, [*flags, "-c"], place, target, known[number])
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, range(len(units))))
-        linked = [*self.flags, *self._target(target), *map(str, objects)]
-        self.nvcc.check([*linked, "-o", str(binary)])
+        words = [*self.flags, *self._target(target), *map(str, objects), "-o", str(binary)]
+        linked = self.nvcc.run(words)
+        if linked.returncode != 0 and any(known):
+            # It is the linker that misses a kernel which is not in the code that was known.
+            return self.build_units(units, binary, folder, target)
+        self.nvcc.checked(words, linked)
         return binary
 
     def write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
@@ -389,11 +402,20 @@ class Session:
         return flags
 
     def build(
-        self, source: Path, flags: Sequence[str], binary: Path, target: Sequence[str] | None = None
+        self,
+        source: Path,
+        flags: Sequence[str],
+        binary: Path,
+        target: Sequence[str] | None = None,
+        code: BuiltCode | None = None,
     ) -> Path:
-        """Compile a program for the emulated device, or for what the options `target` say."""
+        """Compile a program for the emulated device, or for what the options `target` say.
+
+        `code`: what is known of its device code, for the emulated device.
+        """
         options = [*flags, *self.build_options(flags, target)]
-        self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
+        if code is None or not built(self.nvcc, options, source, flags, binary, code):
+            self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
         return binary
 
     def build_options(self, flags: Sequence[str], target: Sequence[str] | None = None) -> list[str]:
@@ -426,25 +448,3 @@ class Session:
         words = [*flags, *unless_asked("-O2", flags), *self.nvcc.source_words(path, flags)]
         self.nvcc.check([*words, "-o", str(binary)])
         return binary
-
-
-def first_error(message: str) -> str:
-    """The first line of nvcc's output with an error."""
-    said = [line.strip() for line in message.splitlines()]
-    return next((line for line in said[1:] if "error" in line), said[0])
-
-
-def passes_named(names: str) -> tuple[Pass, ...]:
-    """Passes by their names, separated by commas, in running order and with their defaults.
-
-    Raises:
-        CutuneError: CT304 for a name that no pass has.
-    """
-    wanted = names.split(",")
-    known = {step.name: step for step in PASSES}
-    for name in wanted:
-        if name not in known:
-            raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=known_names(name, known))
-            )
-    return tuple(step() for name, step in known.items() if name in wanted)

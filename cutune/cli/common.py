@@ -90,7 +90,7 @@ def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
     """Where the program will run, the emulated device included."""
-    from cutune.toolchain.architectures import EMULATED
+    from cutune.toolchain.steps.architectures import EMULATED
 
     named = getattr(options, "device", None)
     devices = devices_of(options) if named else []

@@ -83,7 +83,9 @@ def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Pr
     session.progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
     for own, program in zip(sessions, found, strict=True):
         try:
-            programs += map(own.with_unmodelled, own.reported([program]))
+            flags = own.compile_flags(program.source.path)
+            for reported in own.reported([program]):
+                programs.append(own.known_code.with_unmodelled(reported, flags))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
@@ -161,7 +163,7 @@ def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
 
 def instrument(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
-    from cutune.analysis.session import passes_named
+    from cutune.passes import passes_named
     from cutune.rewrite.output import Target, needs_folder
     from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 

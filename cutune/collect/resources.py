@@ -31,11 +31,14 @@ def resources_of(session: Session, program: Program, device: DeviceProfile) -> R
     path = program.source.path
     if not any(variants_at(program, site) for site in program.tunable_launches):
         return session.static_counters(path, device.architecture)
+    known = session.known_code.with_hooks(program, session.compile_flags(path))
+    number = session.nvcc.architecture(device.architecture)
+    ptx = known.ptx(number) if known is not None else None
     # Its launches name all variants, so that those of templates are instantiated, too.
     with temporary_folder() as folder:
         source, flags = session.write_instrumented(program, Path(folder))
         flags = [*flags, f"-I{INCLUDE_DIRECTORY}"]
-        return session.nvcc.static_counters(source, flags, device.architecture)
+        return session.nvcc.static_counters(source, flags, device.architecture, ptx)
 
 
 def or_none(session: Session, program: Program, ask: Callable[[], Resources]) -> Resources:

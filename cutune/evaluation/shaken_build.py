@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cutune.analysis.session import Session, first_error
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
@@ -18,6 +18,8 @@ from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.rewrite.output import ShadowTree, Target
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.dry_run import first_error
 
 #: The seed if the environment has none.
 FIRST_SEED = 1
@@ -54,10 +56,13 @@ def build_both(
         for number, program in enumerate(numbered, 1)
     ]
     unchanged = [_unit(session, program) for program in programs]
+    known = [_code(session, *unit) for unit in unchanged] if target is None else []
     with ThreadPoolExecutor(2) as pool:
         first, second = (
-            pool.submit(session.build_units, units, place / name, place, target)
-            for units, place in zip((unchanged, changed), places.values(), strict=True)
+            pool.submit(session.build_units, units, place / name, place, target, codes)
+            for units, place, codes in zip(
+                (unchanged, changed), places.values(), (known, ()), strict=True
+            )
         )
         original = first.result()
         try:
@@ -69,6 +74,12 @@ def build_both(
 def _unit(session: Session, program: Program) -> Unit:
     path = program.source.path
     return Path(path), session.compile_flags(path)
+
+
+def _code(session: Session, path: Path, flags: Sequence[str]) -> BuiltCode | None:
+    """What its analysis has compiled it to."""
+    known = session.known_code.original(str(path), flags)
+    return known.built() if known is not None else None
 
 
 def _shaken_unit(session: Session, program: Program, folder: Path, write: Writer) -> Unit:

@@ -36,10 +36,10 @@ from cutune.nvcc.settings import (
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
-from cutune.toolchain.architectures import EMULATED as EMULATED_ARCHITECTURE
-from cutune.toolchain.architectures import Begun
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.steps.architectures import EMULATED as EMULATED_ARCHITECTURE
+from cutune.toolchain.steps.architectures import Begun
 from cutune.unchanged.inputs import Question
 from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.rewritten import KeptRewriting, rewriting_for

@@ -17,9 +17,11 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.device_code import ptx
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.architectures import EMULATED, code_for
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.device_code import DeviceCode
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
@@ -52,7 +54,7 @@ class Compiled:
 class Compilation:
     """nvcc at work, one run for each architecture."""
 
-    texts: Mapping[str, Future[str]]
+    codes: Mapping[str, Future[DeviceCode]]
     #: Earlier proofs: a source may be analyzed again, with copies or other sources.
     _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
@@ -74,7 +76,25 @@ class Compilation:
         Raises:
             CutuneError: CT701 with what nvcc said.
         """
-        return [future.result() for future in self.texts.values()]
+        return [future.result().ptx for future in self.codes.values()]
+
+    def ptx(self, architecture: str) -> str | None:
+        """The PTX for `sm_90`, for instance, if it is compiled for that.
+
+        Raises:
+            CutuneError: CT701 with what nvcc said.
+        """
+        code = self._code(architecture)
+        return code.ptx if code is not None else None
+
+    def built(self) -> BuiltCode | None:
+        """What a program on the emulated device is made of, where that is known."""
+        code = self._code(EMULATED)
+        return code.built if code is not None else None
+
+    def _code(self, architecture: str) -> DeviceCode | None:
+        found = self.codes.get(architecture.removeprefix("sm_"))
+        return found.result() if found is not None else None
 
 
 def compilation(
@@ -85,7 +105,7 @@ def compilation(
     pool: ThreadPoolExecutor,
 ) -> Compilation:
     """Begin to compile a source."""
-    return Compilation({a: pool.submit(ptx, nvcc, path, flags, a) for a in architectures})
+    return Compilation({a: pool.submit(code_for, a, nvcc, path, flags) for a in architectures})
 
 
 def compiled_changes(

@@ -29,7 +29,7 @@ from cutune.page.facts.sources import program_facts
 from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
 from cutune.rewrite.output import Target
 from cutune.stages import stages
-from cutune.toolchain.architectures import EMULATED
+from cutune.toolchain.steps.architectures import EMULATED
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"

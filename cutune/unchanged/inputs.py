@@ -20,10 +20,10 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
-from cutune.toolchain.architectures import Begun, targets
 from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.shell_words import quote_folder
+from cutune.toolchain.steps.architectures import Begun, targets
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
 
@@ -181,7 +181,16 @@ def _device_passes(question: Question) -> Iterator[Callable[[], str]]:
     for source in question.sources:
         flags = question.flags_of(source)
         for architecture in targets(flags, question.architectures, nvcc):
-            yield partial(nvcc.preprocess_device, source, flags, architecture)
+            yield partial(_device_pass, question, source, flags, architecture)
+
+
+def _device_pass(question: Question, source: str, flags: Sequence[str], architecture: str) -> str:
+    begun = question.begun
+    if begun is not None and begun.is_of(source, flags):
+        text = begun.device_pass(architecture)
+        if text is not None:
+            return text
+    return question.nvcc.preprocess_device(source, flags, architecture)
 
 
 def _python() -> str:

@@ -38,8 +38,8 @@ from cutune.fit.measurement.sweep import (
     write_sweep,
 )
 from cutune.frontend.program import Program
-from cutune.toolchain.architectures import EMULATED
 from cutune.toolchain.ptxas import by_kernel
+from cutune.toolchain.steps.architectures import EMULATED
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent

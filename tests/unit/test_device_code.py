@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.toolchain import device_code, dry_run
 from cutune.toolchain.cache import cache_folder
-from cutune.toolchain.device_code import ptx, read_steps
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from cutune.toolchain.steps import device_code, dry_run
+from cutune.toolchain.steps.device_code import ptx, read_steps
 
 SAID = """\
 #$ CICC_PATH=/cuda/nvvm/bin

@@ -26,9 +26,9 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import CompiledCode, Program, Verdict
 from cutune.frontend.syntax.parse import parse
-from cutune.toolchain.cudafe import read_steps
 from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.toolchain.steps.cudafe import read_steps
 
 CUDAFE = """\
 # 4 "/a/app.cu"

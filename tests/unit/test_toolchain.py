@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import first_error
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import locate
@@ -24,6 +23,7 @@ from cutune.toolchain.nvcc import (
     unless_asked,
     without_target_flags,
 )
+from cutune.toolchain.steps.dry_run import first_error
 
 FAKE = """#!/bin/sh
 case "$*" in

@@ -459,7 +459,8 @@ def test_where_nvcc_is_at_work_the_same_is_found(
     assert question.begun is not None and question.name == asked.question.name
     question.begun.wait()
     with monkeypatch.context() as patch:
-        patch.setattr(Nvcc, "preprocess", None)  # What is begun is not done again.
+        for name in ("preprocess", "preprocess_device"):  # What is begun is not done again.
+            patch.setattr(Nvcc, name, None)
         found = inputs_of(question)
     assert found == inputs_of(asked.question)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from cutune.analysis.session import Session, first_error
+from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module, PtxError, Variable
@@ -23,8 +23,9 @@ from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.proof.same_code import code_of
 from cutune.rewrite.copied import Copies, dispatcher
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.toolchain.cudafe import host_assembly
 from cutune.toolchain.demangle import demangled
+from cutune.toolchain.steps.cudafe import host_assembly
+from cutune.toolchain.steps.dry_run import first_error
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 from cutune.tunables.clones.depending import Dependent, OneValue, Versions
 from cutune.tunables.clones.host_code import functions_of

@@ -18,6 +18,8 @@ from cutune.toolchain.nvcc import Nvcc, run_step
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
 _VARIABLE = re.compile(r"(PATH|LD_LIBRARY_PATH|CICC_PATH|NVVMIR_LIBRARY_DIR)=(.*)")
+#: Variables, and what is removed if it is there.
+_NO_STEP = re.compile(r"\w+=|rm |\s*$")
 #: nvcc has only the name of a file that is not there.
 _REAL_PATH = "--orig_src_path_name"
 #: Pieces of a word: plain, with a backslash, in double or single quotes.
@@ -37,6 +39,23 @@ def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
     """The steps as nvcc would hand them to a shell, and the variables that it would set."""
     lines = _SAID.findall(said)
     return lines, {v[1]: v[2] for line in lines if (v := _VARIABLE.fullmatch(line))}
+
+
+def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """The words of the steps, but for files that are removed, and the variables.
+
+    Raises:
+        CutuneError: CT703 where a shell would do more than to run them.
+    """
+    lines, variables = read_dry_run(said)
+    place = variables.get("CICC_PATH", "")
+    steps = [line for line in lines if not _NO_STEP.match(line)]
+    return [words(line.replace("$CICC_PATH", place)) for line in steps], variables
+
+
+def is_cicc(step: Sequence[str]) -> bool:
+    """Is it the compiler for devices?"""
+    return os.path.basename(step[0]) == "cicc"
 
 
 def front_end_failed(reason: str) -> CutuneError:
@@ -121,3 +140,9 @@ def first_line(said: str) -> str:
     return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
         iter(lines), ""
     )
+
+
+def first_error(message: str) -> str:
+    """The first line of nvcc's output with an error."""
+    said = [line.strip() for line in message.splitlines()]
+    return next((line for line in said[1:] if "error" in line), said[0])

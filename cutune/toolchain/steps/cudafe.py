@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.core.temporary import temporary_folder
-from cutune.toolchain.dry_run import (
+from cutune.toolchain.nvcc import Nvcc, without_output_flags
+from cutune.toolchain.steps.dry_run import (
     first_line,
     front_end_failed,
     read_dry_run,
@@ -24,7 +25,6 @@ from cutune.toolchain.dry_run import (
     with_source,
     words,
 )
-from cutune.toolchain.nvcc import Nvcc, without_output_flags
 
 #: Options that keep each call as written, and ask for the assembly alone.
 _AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")

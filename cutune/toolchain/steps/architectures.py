@@ -6,12 +6,13 @@ Loads little, so that nvcc may be at work while what reads its output is loaded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
-from cutune.toolchain.device_code import ptx
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.device_code import DeviceCode, compiled
 
 #: What the emulated device runs, whatever GPU is modelled.
 EMULATED = "sm_80"
@@ -31,14 +32,29 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
     return tuple(dict.fromkeys((*named, *known)))
 
 
+def code_for(
+    architecture: str,
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str],
+    tell: Callable[[str], None] = lambda text: None,
+) -> DeviceCode:
+    """As `compiled`: what the emulated device runs is for programs, too."""
+    return compiled(nvcc, path, flags, architecture, f"sm_{architecture}" == EMULATED, tell)
+
+
 @dataclass(frozen=True)
 class Begun:
-    """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures."""
+    """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
+
+    `passes`: what the preprocessor has written for these, once it has.
+    """
 
     path: str
     flags: tuple[str, ...]
     expanded: Future[str]
-    texts: Mapping[str, Future[str]]
+    codes: Mapping[str, Future[DeviceCode]]
+    passes: Mapping[str, Future[str]]
 
     @staticmethod
     def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
@@ -46,9 +62,15 @@ class Begun:
         known = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(known))
         expanded = pool.submit(nvcc.preprocess, path, flags)
-        texts = {one: pool.submit(ptx, nvcc, path, flags, one) for one in known}
+        passes: dict[str, Future[str]] = {one: Future() for one in known}
+        codes = {
+            one: pool.submit(code_for, one, nvcc, path, flags, told.set_result)
+            for one, told in passes.items()
+        }
+        for one, code in codes.items():
+            code.add_done_callback(partial(_end, passes[one]))
         pool.shutdown(wait=False)
-        return Begun(path, tuple(flags), expanded, texts)
+        return Begun(path, tuple(flags), expanded, codes, passes)
 
     def is_of(self, path: str, flags: Sequence[str]) -> bool:
         """Is it what somebody wants now?"""
@@ -56,5 +78,17 @@ class Begun:
 
     def wait(self) -> None:
         """Until all of it has ended, well or not."""
-        for future in (self.expanded, *self.texts.values()):
-            future.exception()
+        self.expanded.exception()
+        for code in self.codes.values():
+            code.exception()
+
+    def device_pass(self, architecture: str) -> str | None:
+        """What the preprocessor writes for an architecture; None where it was not told."""
+        known = self.passes.get(architecture)
+        return None if known is None or known.exception() is not None else known.result()
+
+
+def _end(told: Future[str], code: Future[DeviceCode]) -> None:
+    """Who waits for what was not told need not wait any more."""
+    if not told.done():
+        told.set_exception(LookupError())

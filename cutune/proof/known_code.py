@@ -1,0 +1,87 @@
+"""What sources were compiled to while they were analyzed. Takes compilations, gives device code.
+
+Hooks at launches are code of the host: a program with hooks has the kernels of the program that was
+analyzed, or of the one in which its variants were checked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cutune.frontend.program import Program
+from cutune.proof.compiled import Compilation
+from cutune.toolchain.steps.built_code import BuiltCode
+
+Names = frozenset[tuple[str, str]]
+"""Variants, each with the name of its kernel."""
+
+
+@dataclass(frozen=True)
+class KnownCode:
+    """What sources are compiled to, as they were read last, by their paths and flags."""
+
+    _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)
+    _varied: dict[tuple[str, ...], tuple[Names, Compilation]] = field(default_factory=dict)
+
+    def note(self, path: str, flags: Sequence[str], compilation: Compilation) -> None:
+        """A source was compiled as it is."""
+        self._originals[_key(path, flags)] = compilation
+
+    def forget(self, path: str, flags: Sequence[str]) -> None:
+        """It does not compile."""
+        self._originals.pop(_key(path, flags), None)
+
+    def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
+        """A program was compiled with all its variants."""
+        self._varied[_key(program.source.path, flags)] = _variants(program), compilation
+
+    def original(self, path: str, flags: Sequence[str]) -> Compilation | None:
+        """Of a source as it is."""
+        return self._originals.get(_key(path, flags))
+
+    def with_hooks(self, program: Program, flags: Sequence[str]) -> Compilation | None:
+        """Of a program with hooks; None where none of those known has its kernels, and no others.
+
+        Copies of kernels are compiled nowhere else, nor is what a launch of another source's
+        kernel needs.
+        """
+        path, wanted = program.source.path, _variants(program)
+        if program.borrowed or any(kernel.copy is not None for kernel in program.kernels):
+            return None
+        if not program.has_checked_variants or not wanted:
+            return self.original(path, flags)
+        names, found = self._varied.get(_key(path, flags), (None, None))
+        return found if names == wanted else None
+
+    def built(self, program: Program, flags: Sequence[str]) -> BuiltCode | None:
+        """What it is made of besides the host's code, with hooks; None where that is not known."""
+        found = self.with_hooks(program, flags)
+        return found.built() if found is not None else None
+
+    def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
+        """The same, with those of its kernels of which no model can be made."""
+        compiled = self.original(program.source.path, flags)
+        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
+        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
+        if compiled is None or not kernels:
+            return program
+        from cutune.proof.countable import uncountable  # noqa: PLC0415 : others start without
+
+        entries = {entry for kernel in kernels for entry in kernel.entries}
+        reasons = uncountable(compiled.results()[0], entries)
+        found = tuple(
+            (kernel.name, reasons[kernel.entries[0]])
+            for kernel in kernels
+            if kernel.entries and all(entry in reasons for entry in kernel.entries)
+        )
+        return replace(program, unmodelled=found)
+
+
+def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:
+    return (os.path.realpath(path), *flags)
+
+
+def _variants(program: Program) -> Names:
+    return frozenset((k.name, one.name) for k in program.kernels for one in k.variants)

@@ -1,0 +1,1 @@
+"""nvcc's steps, run one by one: what it makes of a source, in parts."""

@@ -1,0 +1,152 @@
+"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode`, and text of it.
+
+A program holds PTX with the lines of its sources, and a stub: C++ through which the host launches
+kernels. cicc writes both together; without the lines it is the PTX that it writes without them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.steps.dry_run import value
+
+#: Makes cicc write where lines come from.
+LINES = "-generate-line-info"
+#: Options of cicc that name files. What these are called is in no code but that of a place.
+NAMING = frozenset(
+    [
+        *("--orig_src_file_name", "--orig_src_path_name", "--include_file_name"),
+        *("--module_id_file_name", "-o"),
+    ]
+)
+#: Names that are made of a source's path: of unnamed namespaces, for example.
+OF_A_MODULE = re.compile(r"_GLOBAL__N_|_NV_ANON_NAMESPACE|(?<!COMPILER_)INTERNAL_|__nv_static_")
+#: What cicc writes for the host, behind these options.
+_OUTPUTS = {
+    "--gen_c_file_name": "built.c",
+    "--stub_file_name": "built.stub.c",
+    "--gen_device_file_name": "built.gpu",
+}
+_STUB = "--stub_file_name"
+#: Code that is linked with that of other sources; names tell sources apart.
+_TO_LINK = "--device-c"
+#: Lines, files, ends of functions, and how functions that were put into others are called.
+_OF_LINES = re.compile(
+    r"^[ \t]*\.(?:loc|file)[ \t].*\n|^\$L__func_end\d+:\n"
+    r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
+    re.MULTILINE,
+)
+_LEFT_OVER = re.compile(r"^[ \t]*\.section\b|\$L__(?:info|func)_", re.MULTILINE)
+#: What functions are called may be made of a source's path, and nobody asks.
+_FUNCTION_NAMES = re.compile(
+    r"(?<=, )function_name \$L__info_string\d+(?:\+\d+)?, "
+    r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
+    re.MULTILINE,
+)
+_FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ )"([^"\\]*)"', re.MULTILINE)
+_NAME = re.compile(BEGIN + r'((?:line)? \d+ )"((?:[^"\\\n]|\\.)*)"')
+_FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class BuiltCode:
+    """What a program is made of, besides the host's code.
+
+    Attributes:
+        ptx: with lines.
+        stub: what the host's code includes.
+        options: with which cicc has made it, but for names of files, sorted.
+    """
+
+    ptx: str
+    stub: str
+    options: tuple[str, ...]
+
+    def stub_including(self, fat_binary: str) -> str:
+        """The stub for a program whose PTX is in a file of another name."""
+        return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
+
+
+def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
+    """The options of cicc, which names no file in them; `text`: the file that it compiles."""
+    named = {compile_.index(option) + 1 for option in NAMING | {*_OUTPUTS} if option in compile_}
+    words = (word for at, word in enumerate(compile_[1:], 1) if at not in named and word != text)
+    return tuple(sorted({*words} - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
+
+
+def has_lines(compile_: Sequence[str]) -> bool:
+    """Does it write lines anyhow, or more than that?"""
+    return LINES in compile_ or "-g" in compile_
+
+
+def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
+    """The step that writes lines, and what the host needs, into a folder."""
+    at = compile_.index(text)
+    outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
+    return [*compile_[:at], LINES, *outputs, *compile_[at:]]
+
+
+def written(compile_: Sequence[str], text: str, ptx: str) -> BuiltCode | None:
+    """What that step has written; None where it is of one place alone."""
+    file = Path(value(compile_, _STUB))
+    stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
+    options = options_of(compile_, text)
+    is_of_a_place = any(map(OF_A_MODULE.search, (ptx, stub))) or _TO_LINK in options
+    if is_of_a_place or not _FAT_BINARY.search(stub):
+        return None
+    return BuiltCode(_FUNCTION_NAMES.sub("", ptx), stub, options)
+
+
+def without_lines(ptx: str) -> str | None:
+    """What cicc writes without lines; None where that is not known."""
+    found = _OF_LINES.sub("", ptx)
+    if found == ptx:
+        return ptx
+    return None if _LEFT_OVER.search(found) else found.rstrip("\n") + "\n\n"
+
+
+# ---- as text that is the same wherever the source lies
+
+
+def without_places(text: str) -> tuple[str, dict[str, int]]:
+    """A preprocessed text that names numbers instead of files, and the numbers of these."""
+    numbers: dict[str, int] = {}
+
+    def numbered(marker: re.Match[str]) -> str:
+        return f'#{marker[1]}"{numbers.setdefault(marker[2], len(numbers))}"'
+
+    return _NAME.sub(numbered, text), numbers
+
+
+def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
+    """Code with numbers of files; None where one of its files is not among these."""
+    known = {_absolute(name): number for name, number in numbers.items()}
+    if any(m[2] not in known for m in _FILE.finditer(code.ptx)):
+        return None
+    ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
+    return json.dumps({"ptx": ptx, "stub": stub, "options": code.options})
+
+
+def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
+    """The same, of the files of another place; None if that is no such text."""
+    names = {str(number): name for name, number in numbers.items()}
+    try:
+        entry = json.loads(text)
+        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', entry["ptx"])
+        # The stub's own lines have no file.
+        stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', entry["stub"])
+        return BuiltCode(ptx, stub, tuple(entry["options"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _absolute(name: str) -> str:
+    """The path as cicc writes it."""
+    return name if name.startswith("/") else f"{os.getcwd()}/{name}"

@@ -1,0 +1,278 @@
+"""Device code of a source. Takes nvcc, a source and its flags, gives it: made now, or kept.
+
+nvcc says by `--dryrun` what it would run: the preprocessor, then cicc. The former runs each time.
+What cicc has made of a text is kept in the user's cache, and given again for the same text and
+options, wherever the source lies: what one verb has compiled the next one need not. Code with lines
+is kept besides, for builds: a comment more makes another one of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
+from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.nvcc import Nvcc, ptx_flags
+from cutune.toolchain.steps import built_code
+from cutune.toolchain.steps.built_code import NAMING, BuiltCode
+from cutune.toolchain.steps.dry_run import (
+    commands,
+    ended,
+    front_end_failed,
+    is_cicc,
+    stand_in_for,
+    value,
+    with_source,
+)
+
+#: The oldest texts go where all of them are larger.
+MOST_BYTES = 64 << 20
+#: Where lines come from changes no code, unless it asks; of which kind their header is may.
+_ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
+_MARKER = re.compile(BEGIN + r' \d+ "(?:[^"\\]|\\.)*"')
+#: What a compiler says of a text that is none; of anything else that is wrong nvcc tells itself.
+_ERROR = re.compile(r": (?:fatal |catastrophic )?error:")
+#: Lines of sources, and names that are made of a source's path.
+_OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """What a source is compiled to. `built`: for programs, where it was asked for and is known."""
+
+    ptx: str
+    built: BuiltCode | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What nvcc runs for the PTX of a source; `variables`: what it sets for that."""
+
+    preprocess: tuple[str, ...]
+    compile: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def expanded(self) -> Path:
+        """What the preprocessor writes."""
+        return Path(value(self.preprocess, "-o"))
+
+
+def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
+    """As `Nvcc.ptx`.
+
+    Raises:
+        CutuneError: CT701 with nvcc's own messages.
+    """
+    return compiled(nvcc, path, flags, architecture).ptx
+
+
+def compiled(
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str] = (),
+    architecture: str = "80",
+    for_programs: bool = False,
+    tell: Callable[[str], None] = lambda text: None,
+) -> DeviceCode:
+    """The same, for programs, too; `tell` gets what the preprocessor has written, if it is known.
+
+    Raises:
+        CutuneError: CT701 with nvcc's own messages.
+    """
+    with temporary_folder() as name:
+        try:
+            folder, asked = Path(name), ptx_flags(flags, architecture)
+            return _Source(nvcc, path, flags, asked, folder).compiled(for_programs, tell)
+        except CutuneError as error:
+            if error.diagnostic.code is not Code.FRONT_END_FAILED:
+                raise
+    return DeviceCode(nvcc.ptx(path, flags, architecture))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source, the options with which nvcc would make PTX of it, and a folder to do it in."""
+
+    nvcc: Nvcc
+    path: str
+    flags: Sequence[str]
+    asked: Sequence[str]
+    folder: Path
+
+    def compiled(self, for_programs: bool, tell: Callable[[str], None]) -> DeviceCode:
+        output, stand_in = (
+            self.folder / "module.ptx",
+            stand_in_for(self.nvcc, self.path, self.flags),
+        )
+        files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
+        answer = self.nvcc.run([*self.asked, "--dryrun", *files, stand_in])
+        steps = read_steps(answer.stderr + answer.stdout)
+        environment = {**os.environ, **steps.variables}
+
+        def run(step: Sequence[str]) -> str:
+            done = ended(with_source(step, stand_in, self.path), environment)
+            if done.returncode > 0 and _ERROR.search(done.stderr):
+                # nvcc would run the same, end with its status, and say no more.
+                words = self.nvcc.source_words(self.path, self.flags)
+                self.nvcc.checked([*self.asked, *words, "-o", str(output)], done)
+            if done.returncode != 0:
+                raise front_end_failed(f"'{step[0]}' failed")
+            return output.read_text(encoding="latin-1") if output.exists() else ""
+
+        run(steps.preprocess)
+        text = steps.expanded.read_text(encoding="latin-1")
+        tell(text)
+        kept = _Kept(steps, text, environment)
+        if for_programs and not built_code.has_lines(steps.compile):
+            return self._for_programs(steps, text, kept, run)
+        found = kept.ptx()
+        if found is None:
+            found = run(steps.compile)
+            kept.keep(found)
+        return DeviceCode(found)
+
+    def _for_programs(
+        self, steps: Steps, text: str, kept: _Kept, run: Callable[[Sequence[str]], str]
+    ) -> DeviceCode:
+        """With lines; where the PTX is kept without, it is not compiled for their sake alone."""
+        built = kept.built()
+        plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
+        if plain is not None:
+            return DeviceCode(plain, built)
+        words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
+        lined = run(words)
+        plain = built_code.without_lines(lined)
+        if plain is None:
+            return DeviceCode(run(steps.compile))
+        kept.keep(plain)
+        built = built_code.written(words, str(steps.expanded), lined)
+        kept.keep_built(built)
+        return DeviceCode(plain, built)
+
+
+def read_steps(said: str) -> Steps:
+    """The steps among what `nvcc -ptx --dryrun` says.
+
+    Raises:
+        CutuneError: CT703 when they are not found, as for a source of the host alone.
+    """
+    lines, variables = commands(said)
+    preprocess = [line for line in lines if "-E" in line]
+    compile_ = [line for line in lines if is_cicc(line)]
+    if len(preprocess) != 1 or len(compile_) != 1:
+        raise front_end_failed("nvcc does not name the steps to PTX")
+    steps = Steps(preprocess[0], compile_[0], variables)
+    if str(steps.expanded) not in steps.compile:
+        raise front_end_failed("nvcc does not name the steps to PTX")
+    return steps
+
+
+class _Kept:
+    """What is kept for a text, options and a compiler."""
+
+    def __init__(self, steps: Steps, text: str, environment: Mapping[str, str]) -> None:
+        compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
+        self._asks = _ASKED.search(text) is not None
+        plain = text if self._asks else _MARKER.sub("#", text)
+        self._plain = folder / f"{_key(compiler, plain)}.ptx"
+        self._text, self._compiler, self._folder = text, compiler, folder
+
+    @cached_property
+    def _numbered(self) -> tuple[str, dict[str, int]]:
+        return built_code.without_places(self._text)
+
+    @property
+    def _built(self) -> Path:
+        return self._folder / f"{_key(self._compiler, self._numbered[0])}.json"
+
+    def ptx(self) -> str | None:
+        return _read(self._plain)
+
+    def keep(self, ptx: str) -> None:
+        if not _OF_A_PLACE.search(ptx):
+            _keep(self._plain, ptx)
+
+    def built(self) -> BuiltCode | None:
+        found = None if self._asks else _read(self._built)
+        return built_code.from_text(found, self._numbered[1]) if found is not None else None
+
+    def keep_built(self, built: BuiltCode | None) -> None:
+        text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
+        if text is not None:
+            _keep(self._built, text)
+
+
+def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
+    """The same for the same options and compiler."""
+    named = {steps.compile.index(option) + 1 for option in NAMING if option in steps.compile}
+    options = [
+        word
+        for at, word in enumerate(steps.compile[1:], 1)
+        if at not in named and word != str(steps.expanded)
+    ]
+    cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
+    library = environment.get("NVVMIR_LIBRARY_DIR")
+    files = [Path(cicc)] if cicc else []
+    files += sorted(Path(library).glob("*")) if library else []
+    return _key(*options, *map(_state, files))
+
+
+def _key(*parts: str) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape")
+        digest.update(b"%d\0" % len(data))
+        digest.update(data)
+    return digest.hexdigest()[:40]
+
+
+def _state(path: Path) -> str:
+    """What changes whenever a file is written or replaced."""
+    about = os.stat(path)
+    return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
+
+
+def _read(path: Path) -> str | None:
+    """What is kept there; it stays for longer."""
+    with suppress(OSError):
+        text = path.read_text(encoding="latin-1")
+        os.utime(path)
+        return text
+    return None
+
+
+def _keep(path: Path, text: str) -> None:
+    """Keep it, and the newest of the others. Where the cache cannot be written nothing is."""
+    with suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
+            file.write(text.encode("latin-1"))
+        os.replace(file.name, path)
+        left = MOST_BYTES
+        for one, size in _newest_first(path.parent):
+            left -= size
+            if left < 0:
+                one.unlink(missing_ok=True)
+
+
+def _newest_first(folder: Path) -> list[tuple[Path, int]]:
+    """All files, with their sizes."""
+    found = []
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            about = entry.stat()
+            found.append((about.st_mtime_ns, Path(entry.path), about.st_size))
+    return [(path, size) for _, path, size in sorted(found, reverse=True)]

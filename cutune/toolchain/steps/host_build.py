@@ -1,0 +1,110 @@
+"""Programs of which the device code is known. Takes nvcc and that code, gives a program or object.
+
+nvcc says by `--dryrun` what it would run. All of it is run here but the preprocessor for the device
+and cicc, whose results are there. Where nvcc would run anything else, it does so itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.built_code import BuiltCode, options_of
+from cutune.toolchain.steps.dry_run import (
+    commands,
+    front_end_failed,
+    is_cicc,
+    run,
+    stand_in_for,
+    value,
+    with_source,
+)
+
+#: Options by which nvcc writes further files, or reads options or what was compiled before.
+_OF_FILES = re.compile(
+    r"--?(?:keep|save-temps|dry-?run|time|clean|run|optf|options-file|fdevice-time-trace)\b"
+    r"|--?[a-z-]*pch|--?M|--generate-(?:\w+-)?dep|@"
+)
+_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+#: What nvcc runs besides cicc and the host's compiler.
+_PROGRAMS = frozenset(["cudafe++", "fatbinary", "nvlink"])
+
+
+def built(
+    nvcc: Nvcc,
+    options: Sequence[str],
+    source: Path,
+    flags: Sequence[str],
+    output: Path,
+    code: BuiltCode,
+) -> bool:
+    """Build a program, or what `options` say, of a source; False where nvcc has to do it.
+
+    Args:
+        flags: those among the options that are the program's own.
+    """
+    further = (word for name in _VARIABLES for word in os.environ.get(name, "").split())
+    if any(map(_OF_FILES.match, (*options, *further))):
+        return False
+    try:
+        with temporary_folder() as folder:
+            stand_in = stand_in_for(nvcc, str(source), flags)
+            keep = ["--dryrun", "--keep", "--keep-dir", folder]
+            answer = nvcc.run([*options, *keep, stand_in, "-o", str(output)])
+            steps, variables = _steps(answer.stderr + answer.stdout, str(output), code)
+            environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
+            for step in steps:
+                words = [_identified(word, stand_in, source) for word in step]
+                run(with_source(words, stand_in, str(source)), environment)
+    except CutuneError as error:
+        if error.diagnostic.code is not Code.FRONT_END_FAILED:
+            raise
+        return False
+    return True
+
+
+def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """The steps that are left when the code is there, which is written to where they read it.
+
+    Raises:
+        CutuneError: CT703 where the steps are not those of one source for the emulated device.
+    """
+    steps, variables = commands(said)
+    compiling = [step for step in steps if is_cicc(step)]
+    if len(compiling) != 1:
+        raise front_end_failed("nvcc does not compile for one device")
+    (cicc,) = compiling
+    preprocess = [step for step in steps if "-E" in step and value(step, "-o") in cicc]
+    others = [step for step in steps if step not in (cicc, *preprocess)]
+    is_known = (
+        len(preprocess) == 1
+        and options_of(cicc, value(preprocess[0], "-o")) == code.options
+        # Whoever names the module has to run.
+        and "--gen_module_id_file" not in cicc
+        and all(_is_of_the_host(step, preprocess[0][0], output) for step in others)
+        and others[-1:] == [step for step in others if value(step, "-o") == output]
+    )
+    if not is_known:
+        raise front_end_failed("nvcc compiles for the device in another way")
+    stub = code.stub_including(value(cicc, "--include_file_name"))
+    for path, text in ((value(cicc, "-o"), code.ptx), (value(cicc, "--stub_file_name"), stub)):
+        Path(path).write_text(text, encoding="latin-1")
+    return others, variables
+
+
+def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
+    """Does a step leave devices alone, or only pack what there is for them?"""
+    program = os.path.basename(step[0])
+    return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
+
+
+def _identified(word: str, stand_in: str, source: Path) -> str:
+    """An option with the name of the source, which a program keeps with its PTX."""
+    name = "--ident="
+    return word.replace(stand_in, str(source)) if word.startswith(name) else word

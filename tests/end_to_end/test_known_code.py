@@ -1,0 +1,207 @@
+"""Programs that are built of the code that their analysis has compiled: the same programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.collect.resources import resources_of
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps import dry_run, host_build
+from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.variants.registry import with_only
+
+pytestmark = pytest.mark.nvcc
+STANDARD = "-std=c++14"
+HEADER = """\
+#include <cstdio>
+template <typename T> __global__ void add(int n, const T *a, T *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) b[i] += a[i] * i;
+}
+"""
+SOURCE = """\
+#include "kernels.h"
+__constant__ float offset = 3.0f;
+__device__ float further[2] = {1.0f, 2.0f};
+namespace {
+int points() { return 1000; }
+}
+static __global__ void fill(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = offset + further[i % 2];
+}
+template <typename T> __global__ void mix(int n, const T *a, T *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) b[i] = 2 * b[i] + a[i] + a[i / 2];
+}
+int main() {
+    const int n = points();
+    float *a, *b, sum = 0, *values = new float[n];
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaMemset(b, 0, n * sizeof(float));
+    fill<<<(n + 127) / 128, 128>>>(n, a);
+    add<<<(n + 127) / 128, 128>>>(n, a, b);
+    add<float><<<(n + 127) / 128, 128>>>(n, a, b);
+    mix<<<(n + 127) / 128, 128>>>(n, a, b);
+    cudaMemcpy(values, b, n * sizeof(float), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i++) sum += values[i];
+    printf("%s %.1f\\n", cudaGetErrorString(cudaGetLastError()), sum);
+    return 0;
+}
+"""
+OTHER = """\
+#include "kernels.h"
+void other(int n, double *a, double *b) { add<<<n, 32>>>(n, a, b); }
+"""
+
+
+@pytest.fixture
+def run_programs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is run of nvcc's steps for a program."""
+    names: list[str] = []
+    run = dry_run.run
+
+    def noted(command: Sequence[str], environment: Mapping[str, str]) -> None:
+        names.append(os.path.basename(command[0]))
+        run(command, environment)
+
+    monkeypatch.setattr(host_build, "run", noted)
+    return names
+
+
+def written(folder: Path, text: str = SOURCE, name: str = "app.cu") -> str:
+    (folder / "kernels.h").write_text(HEADER)
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def output(program: Path) -> str:
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+
+def built(session: Session, paths: Sequence[str], folder: Path) -> str:
+    """What the instrumented program of these sources prints."""
+    loaded = session.load_all(paths, require_nvcc=True)
+    programs = [session.with_checked_variants(one) for one in loaded]
+    assert sum(len(one.tunable_launches) for one in programs) >= 3
+    return output(session.build_instrumented(programs, folder / "built"))
+
+
+def refuse_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("nvcc builds the program")
+
+    monkeypatch.setattr(Nvcc, "check", fails)
+
+
+@pytest.mark.parametrize("name", ["app.cu", "of a user's (1).cu", "app.inc"])
+@pytest.mark.parametrize("with_variants", [True, False])
+def test_one_source(
+    name: str,
+    with_variants: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run_programs: list[str],
+) -> None:
+    language = ("-x", "cu") if name.endswith(".inc") else ()
+    session = Session(flags=(STANDARD, *language), with_variants=with_variants)
+    path = written(tmp_path, name=name)
+    expected = output(session.build_emulated(path, tmp_path))
+    assert expected.startswith("no error")
+    refuse_nvcc(monkeypatch)
+    assert built(session, [path], tmp_path) == expected
+    assert "cudafe++" in run_programs and "cicc" not in run_programs
+
+
+def test_several_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
+) -> None:
+    session = Session(flags=(STANDARD,))
+    path, other = written(tmp_path), written(tmp_path, OTHER, "other.cu")
+    expected = output(session.build_emulated(path, tmp_path))
+    refuse_nvcc(monkeypatch)
+    assert built(session, [path, other], tmp_path) == expected
+    assert run_programs.count("cudafe++") == 2 and "nvlink" not in run_programs
+
+
+@pytest.mark.parametrize(
+    "flags", [("-rdc=true",), ("--keep",), ("-Xptxas", "-v", "-G"), ("-arch=sm_80",)]
+)
+def test_anything_unusual_is_built_by_nvcc(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(flags=(STANDARD, *flags))
+    assert built(session, [written(tmp_path)], tmp_path).startswith("no error")
+    assert run_programs == []
+
+
+def without_instance(code: BuiltCode) -> BuiltCode:
+    """The same as if a template were not instantiated."""
+    lines = [line for line in code.stub.splitlines(True) if "_wrapper__device_stub_add" not in line]
+    return replace(code, stub="".join(lines))
+
+
+@pytest.mark.parametrize("others", [[], [OTHER]])
+def test_where_the_code_lacks_a_kernel_nvcc_builds(
+    others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
+) -> None:
+    session = Session(flags=(STANDARD,))
+    paths = [written(tmp_path), *(written(tmp_path, text, "other.cu") for text in others)]
+    include = BuiltCode.stub_including
+    monkeypatch.setattr(
+        BuiltCode,
+        "stub_including",
+        lambda code, name: include(without_instance(code), name),
+    )
+    expected = output(session.build_emulated(paths[0], tmp_path))
+    assert built(session, paths, tmp_path) == expected
+    assert "cudafe++" in run_programs
+
+
+def test_what_does_not_compile_is_said_by_nvcc(tmp_path: Path) -> None:
+    session = Session(flags=(STANDARD,))
+    (program,) = session.load_all([written(tmp_path)], require_nvcc=True)
+    code = session.known_code.built(program, session.compile_flags(program.source.path))
+    assert code is not None
+    broken = Path(written(tmp_path, SOURCE.replace("return 0", "return nothing"), "broken.cu"))
+    with pytest.raises(CutuneError, match='identifier "nothing" is undefined') as caught:
+        session.build(broken, session.compile_flags(str(broken)), tmp_path / "broken", None, code)
+    assert caught.value.diagnostic.code.number == "CT701"
+
+
+def test_variants_are_compiled_once_for_their_registers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(flags=(STANDARD,), architectures=("sm_80", "sm_90"))
+    loaded, h200 = session.load(written(tmp_path), require_nvcc=True), DeviceProfile.named("h200")
+    program = session.with_checked_variants(loaded)
+    assert any(kernel.variants for kernel in program.kernels)
+    with monkeypatch.context() as patch:
+        patch.setattr(Nvcc, "check", None)
+        found = resources_of(session, program, h200)
+    fresh = Session(flags=(STANDARD,), architectures=("sm_80", "sm_90"))
+    assert found == resources_of(fresh, program, h200)
+
+
+def test_code_of_other_variants_is_not_taken(tmp_path: Path) -> None:
+    session = Session(flags=(STANDARD,))
+    program = session.with_checked_variants(session.load(written(tmp_path), require_nvcc=True))
+    flags, known = session.compile_flags(program.source.path), session.known_code
+    names = {kernel.name: [one.name for one in kernel.variants] for kernel in program.kernels}
+    assert len(names["mix"]) > 1
+    of_all, of_none = known.built(program, flags), known.built(with_only(program, {}), flags)
+    assert of_all is not None and "mix__" in of_all.stub
+    assert of_none is not None and "mix__" not in of_none.stub
+    assert known.built(with_only(program, {"mix": names["mix"][:1]}), flags) is None
+    assert known.built(program, [*flags, "-DX"]) is None
