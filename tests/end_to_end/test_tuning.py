@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import H200, QUICK, SAMPLES, Tuned, compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import (
+    H200,
+    QUICK,
+    SAMPLES,
+    Tuned,
+    as_sample_is,
+    compiled,
+    cutune,
+    run,
+    select,
+    tune,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -34,7 +45,8 @@ def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: 
     assert {f"cutune_select_{kernel}" for kernel in kernels} <= {
         *re.findall(r"\bcutune_select_\w+", source.read_text())
     }
-    binary = compiled(source, original, tmp_path / "tuned")
+    with as_sample_is(name):
+        binary = compiled(source, original, tmp_path / "tuned")
     for size in ("64", "200"):
         done = run(binary, size, CUTUNE="verbose")
         assert (done.returncode, "PASS" in done.stdout) == (0, True), done.stdout + done.stderr
@@ -235,6 +247,7 @@ def test_run_compiles_a_source_and_gives_its_status(tmp_path: Path) -> None:
     assert cutune("run", f"./{binary.name}", cwd=tmp_path).returncode == 41
 
 
+@pytest.mark.usefixtures("own_standard")
 def test_a_program_that_nobody_has_seen(tmp_path: Path) -> None:
     """Two kernels, a helper header, a 3-D thread space, a template, launches in odd places."""
     (tmp_path / "helper.h").write_text(

@@ -16,6 +16,8 @@ from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device_code import ptx, read_steps
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 SAID = """\
 #$ CICC_PATH=/cuda/nvvm/bin
 #$ NVVMIR_LIBRARY_DIR=/cuda/nvvm/libdevice

@@ -30,6 +30,8 @@ from cutune.toolchain.cudafe import read_steps
 from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 CUDAFE = """\
 # 4 "/a/app.cu"
 __attribute__((visibility("hidden"))) void k(int *a) ;
