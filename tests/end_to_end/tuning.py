@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, chdir, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 from unittest.mock import patch
 
@@ -21,6 +21,7 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.unchanged.keeper import Keeper
+from tests.loaded import run_loaded
 from tests.short_headers import STANDARD, as_users_do
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
@@ -67,10 +68,11 @@ def cutune(
 
 
 def _process(words: list[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cutune", *words]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
-    )
+    with TemporaryDirectory() as folder:
+        output, errors = Path(folder) / "output", Path(folder) / "errors"
+        status = run_loaded(words, cwd or Path.cwd(), output, errors, os.environ)
+        said = [path.read_text(encoding="utf-8", errors="replace") for path in (output, errors)]
+    return subprocess.CompletedProcess(["cutune", *words], status, *said)
 
 
 @contextmanager
