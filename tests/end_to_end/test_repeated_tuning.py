@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK
+from tests.end_to_end.tuning import QUICK, cutune
 from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
@@ -101,14 +102,8 @@ def compiled(folder: Path, *words: str, **variables: str) -> list[str]:
         script.write_text(ONE_OBJECT.format(log=log, nvcc=find_nvcc().path))
         script.chmod(0o755)
     options = ["-arch=compute_80", STANDARD, "-c", "app.cu", f"--cutune-nvcc={script}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "cutune", "nvcc", *options, *words],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with patch.dict(os.environ, variables):
+        done = cutune("nvcc", *options, *words, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     lines = log.read_text().splitlines()
     assert f"{folder}/.cutune/nvcc/" in lines[-1], "the rewritten source is compiled"
