@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from itertools import chain, groupby, islice
 
 import pytest
@@ -16,6 +17,7 @@ os.environ["CUTUNE_DEVICE"] = "h200"
 from cutune.core.diagnostics import CutuneError
 from cutune.start import collect_seldom
 from cutune.toolchain.nvcc import find_nvcc
+from tests.short_headers import as_users_do, with_all_headers, with_short_headers
 
 # As the command does, whose verbs run in this process.
 collect_seldom()
@@ -24,6 +26,12 @@ collect_seldom()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes what is found instead of comparing it; the diff is then read."""
     parser.addoption("--update-golden", action="store_true", help="rewrite expected outputs")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: a tenth of the time tests wait for what is to end."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -72,3 +80,24 @@ def _has_nvcc() -> bool:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Shall expected outputs be rewritten?"""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="module")
+def short_headers() -> Iterator[None]:
+    """Programs are compiled with the headers that they need."""
+    with with_short_headers():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_headers() -> Iterator[None]:
+    """Mathematics is there without being included."""
+    with with_all_headers():
+        yield
+
+
+@pytest.fixture
+def own_standard() -> Iterator[None]:
+    """The standard of C++ that nvcc has by itself, and all headers."""
+    with as_users_do():
+        yield

@@ -7,15 +7,16 @@ before a block says that its commands need what not every machine has.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.loaded import run_loaded
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -28,8 +29,6 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _SET = re.compile(r"[A-Z_]+=")
-#: What verbs load when they are needed: once for all commands.
-_PRELOADED = ("cutune.cli.tuning", "cutune.stages.stages", "cutune.python.calls", "tests.guide")
 
 
 @dataclass(frozen=True)
@@ -131,31 +130,11 @@ def _shell(line: str, folder: Path) -> tuple[int, str]:
 
 
 def _quickly(command: Command, folder: Path) -> tuple[int, str]:
-    """In a process that has loaded everything: most of a command's time is Python's start."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOADED))
-    printed = folder / ".printed"
-    # It has the variables of when it was started.
-    variables = dict(os.environ)
-    process = context.Process(target=_cutune, args=(command.line, folder, printed, variables))
-    process.start()
-    process.join()
-    return process.exitcode or 0, printed.read_text(encoding="utf-8")
-
-
-def _cutune(line: str, folder: Path, printed: Path, variables: Mapping[str, str]) -> None:
-    from cutune.cli.main import main  # noqa: PLC0415
-
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(variables)
-    words = shlex.split(line, comments=True)
+    words = shlex.split(command.line, comments=True)
+    variables = {**os.environ, "COLUMNS": "200"}
     while _SET.match(words[0]):
-        name, _, os.environ[name] = words.pop(0).partition("=")
-    os.environ["COLUMNS"] = "200"
-    output = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(output, stream)
-    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
-    sys.exit(main(words[1:]))
+        name, _, variables[name] = words.pop(0).partition("=")
+    printed = folder / ".printed"
+    printed.unlink(missing_ok=True)
+    status = run_loaded(words[1:], folder, printed, printed, variables)
+    return status, printed.read_text(encoding="utf-8")

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from cutune.core.workspace import locked
-from tests.end_to_end.tuning import STANDARD, Tuned, as_users_do, tune_sample
+from tests.end_to_end.tuning import Tuned, tune_sample
 
 
 @pytest.fixture(scope="module", autouse=True)
-def short_headers() -> Iterator[None]:
-    """The standard of C++ unless another one is asked for.
-
-    Most of what nvcc compiles are headers. Those of the standard that it has by itself are twice as
-    long.
-    """
-    with patch.dict(os.environ, NVCC_PREPEND_FLAGS=STANDARD):
-        yield
-
-
-@pytest.fixture
-def own_standard() -> Iterator[None]:
-    """That of nvcc itself."""
-    with as_users_do():
-        yield
+def quick_to_compile(short_headers: None) -> None:
+    """Most of what nvcc compiles in a small program are headers."""
 
 
 @pytest.fixture(scope="session")

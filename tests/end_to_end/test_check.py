@@ -15,7 +15,8 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import main_run, run_program
 from cutune.toolchain.nvcc import find_nvcc
 
-pytestmark = pytest.mark.nvcc
+#: Cooperative groups rely on mathematics.
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 PROGRAM = Path(__file__).parent / "programs" / "hazards.cu"
 KERNEL = re.compile(r"__global__ void (\w+)\(.*?^}", re.MULTILINE | re.DOTALL)

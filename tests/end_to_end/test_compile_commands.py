@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import host_compiler
-from tests.end_to_end.tuning import STANDARD, cutune
+from tests.end_to_end.tuning import cutune
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 PROGRAM = """\

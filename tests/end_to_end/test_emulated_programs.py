@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -20,8 +21,9 @@ from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from tests.end_to_end.tuning import STANDARD, build_flags
+from tests.end_to_end.tuning import build_flags
 from tests.hardware_counters import memory_ratios, ratio
+from tests.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
@@ -50,6 +52,8 @@ SINGLE = (
 
 #: What they include asks for C++17.
 MODERN = ("library_algorithms", "grid_barrier", "async_copies")
+#: What they include relies on mathematics.
+RELYING = (*MODERN, "matrices")
 
 Build = Callable[..., Path]
 
@@ -66,7 +70,9 @@ def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
     @cache
     def compiled(*sources: Path, flags: Sequence[str] = (STANDARD,)) -> Path:
         program = tmp_path_factory.mktemp("build") / sources[0].stem
-        nvcc.check([*map(str, sources), *build_flags(), *flags, "-o", str(program)])
+        headers = with_all_headers() if sources[0].stem in RELYING else nullcontext()
+        with headers:
+            nvcc.check([*map(str, sources), *build_flags(), *flags, "-o", str(program)])
         return program
 
     return compiled

@@ -51,6 +51,7 @@ def test_rows_bound_the_index_and_the_halo_is_no_size(tmp_path: Path) -> None:
 
 
 POOLING = r"""
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 __global__ void pool(int n, int side, const float *from, float *to) {

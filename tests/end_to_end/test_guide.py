@@ -12,7 +12,7 @@ import pytest
 
 from cutune.core.workspace import locked
 from tests import guide
-from tests.end_to_end.tuning import as_users_do
+from tests.short_headers import as_users_do
 
 pytestmark = pytest.mark.nvcc
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
 
-pytestmark = pytest.mark.nvcc
+#: Their grids are made by the `min` that CUDA has for the host.
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 #: `softmax` is right for powers of two. `tiles` splits rows of the grid among threads in y.
 PROGRAM = """

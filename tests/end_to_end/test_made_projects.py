@@ -70,7 +70,7 @@ MAKEFILE = """\
 app: app.o kernel.o
 \tnvcc $(FLAGS) $^ -o $@
 %.o: src/%.cu
-\tnvcc -std=c++14 $(FLAGS) -c $< -o $@
+\tnvcc -std=c++14 -arch=compute_80 $(FLAGS) -c $< -o $@
 """
 MAKE = ("--make", "make FLAGS='-D{R}'", "--tune", "R=none,UNUSED")
 RUN = ("--run", "./app {n}", "--vary", "n=100", "--variants=none", "-q", "--jobs", "2")

@@ -12,6 +12,7 @@ from tests.end_to_end.tuning import QUICK, cutune
 pytestmark = pytest.mark.nvcc
 
 BLUR = """
+#include <cmath>
 #include <cstdlib>
 #pragma cutune kernel blur data(n)
 __global__ void blur(int n, int r, const float *in, float *out) {

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import STANDARD, cutune, run
+from tests.end_to_end.tuning import cutune, run
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

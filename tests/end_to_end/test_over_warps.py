@@ -12,7 +12,8 @@ from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
 from tests.end_to_end.tuning import run
 
-pytestmark = pytest.mark.nvcc
+#: Cooperative groups rely on mathematics.
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 HEAD = """
 #include <cooperative_groups.h>

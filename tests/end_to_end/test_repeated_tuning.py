@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, STANDARD
+from tests.end_to_end.tuning import QUICK, cutune
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
@@ -82,23 +84,26 @@ def test_a_program_that_reads_a_file_is_run_each_time(tmp_path: Path) -> None:
     assert MEASURED in said and NOTE not in said
 
 
+#: Stands for nvcc. The rewritten source is compiled once: all else is whether it would be.
+ONE_OBJECT = """\
+#!/bin/sh
+echo "$@" >> {log}
+case "$*" in */.cutune/nvcc/*) test -e app.o && exit ;; esac
+exec {nvcc} "$@"
+"""
+
+
 def compiled(folder: Path, *words: str, **variables: str) -> list[str]:
     """The command lines of nvcc that `cutune nvcc` has run for a source."""
     log = folder / "log"
     log.write_text("")
     script = folder / "nvcc"
     if not script.exists():
-        script.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {find_nvcc().path} "$@"\n')
+        script.write_text(ONE_OBJECT.format(log=log, nvcc=find_nvcc().path))
         script.chmod(0o755)
     options = ["-arch=compute_80", STANDARD, "-c", "app.cu", f"--cutune-nvcc={script}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "cutune", "nvcc", *options, *words],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with patch.dict(os.environ, variables):
+        done = cutune("nvcc", *options, *words, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     lines = log.read_text().splitlines()
     assert f"{folder}/.cutune/nvcc/" in lines[-1], "the rewritten source is compiled"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cutune.fit.models_file import read_models
-from tests.end_to_end.tuning import ARCHITECTURE, QUICK, STANDARD, cutune
+from tests.end_to_end.tuning import ARCHITECTURE, QUICK, cutune
+from tests.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

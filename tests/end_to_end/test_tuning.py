@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import H200, QUICK, SAMPLES, Tuned, compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import (
+    H200,
+    QUICK,
+    SAMPLES,
+    Tuned,
+    as_sample_is,
+    compiled,
+    cutune,
+    run,
+    select,
+    tune,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -34,7 +45,8 @@ def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: 
     assert {f"cutune_select_{kernel}" for kernel in kernels} <= {
         *re.findall(r"\bcutune_select_\w+", source.read_text())
     }
-    binary = compiled(source, original, tmp_path / "tuned")
+    with as_sample_is(name):
+        binary = compiled(source, original, tmp_path / "tuned")
     for size in ("64", "200"):
         done = run(binary, size, CUTUNE="verbose")
         assert (done.returncode, "PASS" in done.stdout) == (0, True), done.stdout + done.stderr
@@ -112,11 +124,17 @@ int main(int argc, char **argv) {
 """
 
 
-def test_element_wise_kernels_get_large_blocks(tmp_path: Path) -> None:
-    source = tmp_path / "scale.cu"
+@pytest.fixture(scope="module")
+def scale(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source that was tuned in the folder `work` beside it. Tests only read there."""
+    source = tmp_path_factory.mktemp("scale") / "scale.cu"
     source.write_text("#include <stdlib.h>" + SCALE)
-    tune(source, tmp_path / "work", "1000,2000")
-    answer = select("scale", tmp_path / "work", "n=1000000")
+    tune(source, source.with_name("work"), "1000,2000")
+    return source
+
+
+def test_element_wise_kernels_get_large_blocks(scale: Path) -> None:
+    answer = select("scale", scale.with_name("work"), "n=1000000")
     assert answer["choice"]["block"][0] >= 128
 
 
@@ -213,16 +231,14 @@ def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
     assert "cutune_launch" not in source.read_text()
 
 
-def test_a_refused_block_is_followed_by_the_original_launch(tmp_path: Path) -> None:
+def test_a_refused_block_is_followed_by_the_original_launch(scale: Path, tmp_path: Path) -> None:
     """Another build of the kernel may allow fewer threads than the one that was modelled."""
-    source = tmp_path / "scale.cu"
-    source.write_text("#include <stdlib.h>" + SCALE)
-    tuned_source = tune(source, tmp_path / "work", "1000")
-    text = tuned_source.read_text()
+    text = (scale.with_name("work") / "scale.tuned.cu").read_text()
     smaller = text.replace("__global__ void scale", "__global__ void __launch_bounds__(64) scale")
     assert smaller != text
-    tuned_source.write_text(smaller)
-    done = run(compiled(tuned_source, source, tmp_path / "tuned"), "1000000", CUTUNE="verbose")
+    (tmp_path / "smaller.cu").write_text(smaller)
+    binary = compiled(tmp_path / "smaller.cu", scale, tmp_path / "tuned")
+    done = run(binary, "1000000", CUTUNE="verbose")
     assert "block 32x1x1 -> " in done.stderr  # a larger one was chosen
     assert done.returncode == 0, done.stderr
 
@@ -235,6 +251,7 @@ def test_run_compiles_a_source_and_gives_its_status(tmp_path: Path) -> None:
     assert cutune("run", f"./{binary.name}", cwd=tmp_path).returncode == 41
 
 
+@pytest.mark.usefixtures("own_standard")
 def test_a_program_that_nobody_has_seen(tmp_path: Path) -> None:
     """Two kernels, a helper header, a 3-D thread space, a template, launches in odd places."""
     (tmp_path / "helper.h").write_text(

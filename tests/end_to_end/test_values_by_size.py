@@ -56,9 +56,8 @@ def lines_of(path: Path, original: Path, *options: str) -> list[str]:
     return [str(done.returncode), *done.stdout.splitlines()]
 
 
-def plain_copies(path: Path) -> Path:
+def plain_copies(session: Session, program: Program, path: Path) -> Path:
     """The program with copies of all that depends on WPT, whatever it is."""
-    session, program = loaded(path)
     found = dependent(versions(session, program, program.constants, {}, [FOUR]), ["WPT"])
     copies = copies_of(program.source, found, program.constants, ["n"], [FOUR])
     unit = Question(session, program, found, copies, {}, copied(program, found, copies)).unit
@@ -67,13 +66,23 @@ def plain_copies(path: Path) -> Path:
     return target
 
 
+def assert_copies_would_be_wrong(session: Session, program: Program, path: Path) -> None:
+    """Any value gives the same lines; one here and another there gives others."""
+    own = lines_of(path, path)
+    assert own[0] == "0" and lines_of(path, path, "-DWPT=4") == own
+    assert lines_of(plain_copies(session, program, path), path) != own
+
+
 @pytest.mark.parametrize("name", hostile.REFUSED)
 def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
     text, reason = hostile.REFUSED[name]
-    session, program = loaded(written(tmp_path, text))
+    path = written(tmp_path, text)
+    session, program = loaded(path)
     verdict = verdicts(session, program)["WPT"]
     assert verdict.note is not None and reason in verdict.note.message
     assert verdict.note.code.number == "CT835" and not verdict.outer
+    if name in hostile.WRONG:
+        assert_copies_would_be_wrong(session, program, path)
 
 
 def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
@@ -85,11 +94,18 @@ def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", hostile.LEFT_OUT)
 def test_copies_that_are_compiled_otherwise_are_left_out(name: str, tmp_path: Path) -> None:
     text, reason = hostile.LEFT_OUT[name]
-    session, program = loaded(written(tmp_path, text))
+    path = written(tmp_path, text)
+    session, program = loaded(path)
     found, copies = found_copies(session, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
     proven, refused = without_unproven(Question(session, program, found, copies, {}, step))
     assert not proven and [*refused.values()] == [reason]
+    if name in hostile.WRONG:
+        assert_copies_would_be_wrong(session, program, path)
+
+
+def test_all_that_would_be_wrong_is_refused_or_left_out() -> None:
+    assert {*hostile.WRONG} <= {*hostile.REFUSED, *hostile.LEFT_OUT}
 
 
 def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
@@ -101,16 +117,6 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
         own = replace(step, selection=included + step.selection)
         _, refused = without_unproven(Question(session, program, found, copies, {}, own))
         assert [*refused.values()] == reasons
-
-
-@pytest.mark.parametrize("name", hostile.WRONG)
-def test_plain_copies_of_it_would_be_wrong(name: str, tmp_path: Path) -> None:
-    """Any value gives the same lines; one here and another there gives others."""
-    text, _ = {**hostile.REFUSED, **hostile.LEFT_OUT}[name]
-    path = written(tmp_path, text)
-    own = lines_of(path, path)
-    assert own[0] == "0" and lines_of(path, path, "-DWPT=4") == own
-    assert lines_of(plain_copies(path), path) != own
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir, contextmanager, nullcontext
+from contextlib import AbstractContextManager, chdir, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 from unittest.mock import patch
 
@@ -21,14 +21,13 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.unchanged.keeper import Keeper
+from tests.loaded import run_loaded
+from tests.short_headers import STANDARD, as_users_do
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
-#: Options for programs of which nothing is asked about the standard of C++ or the architecture:
-#: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
-#: besides that of the device that is tuned for. Variants would be compiled and counted as well.
-STANDARD = "-std=c++14"
-#: The same for sessions.
+#: For sessions: the emulated device's code is all that has to be compiled besides that of the
+#: device that is tuned for. Variants would be compiled and counted as well.
 QUICK_FLAGS = (STANDARD, "-arch=compute_80")
 ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
 QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
@@ -69,10 +68,11 @@ def cutune(
 
 
 def _process(words: list[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cutune", *words]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
-    )
+    with TemporaryDirectory() as folder:
+        output, errors = Path(folder) / "output", Path(folder) / "errors"
+        status = run_loaded(words, cwd or Path.cwd(), output, errors, os.environ)
+        said = [path.read_text(encoding="utf-8", errors="replace") for path in (output, errors)]
+    return subprocess.CompletedProcess(["cutune", *words], status, *said)
 
 
 @contextmanager
@@ -114,18 +114,15 @@ def tune(
 def tune_sample(name: str, workspace: Path) -> Path:
     """A sample, tuned as it is for all tests."""
     source = SAMPLES / f"{name}.cu"
-    if name in AS_USERS_DO:
-        with as_users_do():
+    with as_sample_is(name):
+        if name in AS_USERS_DO:
             return tune(source, workspace, options=())
-    return tune(source, workspace, options=QUICK if name in ALIKE else QUICK[:2])
+        return tune(source, workspace, options=QUICK if name in ALIKE else QUICK[:2])
 
 
-@contextmanager
-def as_users_do() -> Iterator[None]:
-    """With the standard of C++ that nvcc has by itself; other tests have one with short headers."""
-    with patch.dict(os.environ):
-        os.environ.pop("NVCC_PREPEND_FLAGS", None)
-        yield
+def as_sample_is(name: str) -> AbstractContextManager[None]:
+    """With the headers that the sample is tuned with."""
+    return as_users_do() if name in AS_USERS_DO else nullcontext()
 
 
 def select(kernel: str, workspace: Path, *sizes: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from cutune.analysis.session import Session
 from cutune.frontend.program import Verdict
 from tests.end_to_end.tuning import QUICK_FLAGS
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 
 KERNELS = """\
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)

@@ -16,6 +16,8 @@ from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import device_code, dry_run
 from cutune.toolchain.steps.device_code import ptx, read_steps
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 SAID = """\
 #$ CICC_PATH=/cuda/nvvm/bin
 #$ NVVMIR_LIBRARY_DIR=/cuda/nvvm/libdevice

@@ -30,6 +30,8 @@ from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.toolchain.steps.cudafe import read_steps
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 CUDAFE = """\
 # 4 "/a/app.cu"
 __attribute__((visibility("hidden"))) void k(int *a) ;

@@ -16,6 +16,8 @@ from tests.soundness.generated import Campaign, main, tried
 from tests.soundness.generator import GROUP, batch, generated, source
 from tests.soundness.minimise import minimised
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 PLACE = Path(batches.__file__).parent
 
 

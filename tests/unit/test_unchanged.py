@@ -27,7 +27,7 @@ from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.kept import kept_for, libraries_of
 from cutune.unchanged.own_inputs import unknown_input
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 
 SOURCE = """#include <cstdio>
 #include <cstdlib>

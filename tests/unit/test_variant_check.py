@@ -16,6 +16,8 @@ from cutune.rewrite.pipeline import TranslationUnit
 from cutune.variants.check import checked
 from tests.end_to_end.tuning import QUICK_FLAGS
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 PROGRAM = """\
 namespace ns {
 template <class T, int N>

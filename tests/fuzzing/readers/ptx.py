@@ -6,8 +6,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
@@ -61,10 +59,9 @@ def seeds() -> Iterator[bytes]:
         nvcc = str(find_nvcc().path)
     except CutuneError:  # no compiler: the small one has to do
         return
-    paths = sorted(path for pattern in SOURCES for path in ROOT.glob(pattern))
-    with ThreadPoolExecutor() as pool:
-        for text in pool.map(partial(_compiled, nvcc), paths):
-            yield from _parts(text)
+    # One at a time: who takes a few seeds compiles no more than these need.
+    for path in sorted(path for pattern in SOURCES for path in ROOT.glob(pattern)):
+        yield from _parts(_compiled(nvcc, path))
 
 
 def _compiled(nvcc: str, path: Path) -> str:

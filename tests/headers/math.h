@@ -1,0 +1,3 @@
+#include_next <math.h>
+
+#include "cuda_math.h"

@@ -1,0 +1,45 @@
+"""What tests compile with: options by which nvcc has less to do.
+
+Most of what it compiles in a small program are headers, and most of what is emitted takes is to be
+optimised: `headers/left_out.h` does without both. Tests that compile as users do have all of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+#: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
+#: nvcc has by itself are twice as long.
+STANDARD = "-std=c++14"
+_HEADERS = ("-isystem", str(Path(__file__).parent / "headers"), "-Xcompiler", "-include,left_out.h")
+#: It links in a third of the time.
+_LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
+_VARIABLE = "NVCC_PREPEND_FLAGS"
+
+
+@contextmanager
+def with_short_headers() -> Iterator[None]:
+    """The standard unless another one is asked for, and mathematics where it is included."""
+    with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_HEADERS, *_LINKER])}):
+        yield
+
+
+@contextmanager
+def with_all_headers() -> Iterator[None]:
+    """The same with mathematics everywhere, for programs that rely on it."""
+    with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
+        yield
+
+
+@contextmanager
+def as_users_do() -> Iterator[None]:
+    """With the standard of C++ that nvcc has by itself, and all headers."""
+    with patch.dict(os.environ):
+        os.environ.pop(_VARIABLE, None)
+        yield
