@@ -137,6 +137,11 @@ ILLEGAL = {
         "I a[i] = (unsigned long)b & 15 ? b[i] : 0;",
         "compares or stores",
     ),
+    "at_an_index": (
+        "float *const __grid_constant__ a, float *b, int n",
+        "I { float *const *p = &a + n; *(long *)b = (long)*p; }",
+        "compares or stores",
+    ),
     "as_number": ("long *a, float *b, int n", "I a[i] = (long)b * 3;", "compares or stores"),
     "atomic_and_read": (
         "int *a, const int *b, int n",
@@ -270,6 +275,9 @@ st.global.u32 [%rd1], 1; {} $end: ret;
         "mov.b64 {%r1, %r2}, %rd1; setp.lt.u32 %p1, %r1, %r2; @%p1 bra $end;",
         "mov.b64 {%r1, %r2}, %rd1; setp.eq.u32 %p1, %r1, %r2; @%p1 bra $end;",
         "mov.b64 %rd2, kernel_param_0; st.global.u64 [%rd1], %rd2;",
+        "mov.b64 %rd2, kernel_param_0; ld.param.u64 %rd3, [%rd2]; st.global.u64 [%rd1], %rd3;",
+        "mov.b64 %rd2, kernel_param_0; add.s64 %rd3, %rd2, 4; ld.param.u32 %r1, [%rd3];"
+        " and.b32 %r2, %r1, 15; setp.eq.u32 %p1, %r2, 0; @%p1 bra $end;",
     ],
 )
 def test_where_pointers_leak(body: str) -> None:
