@@ -31,6 +31,9 @@ def test_only_the_training_error_counts() -> None:
     values = [float(size * min(block, 32)) for size, block in points]
     found = fit_paper(("N", "block_x"), points, values)
     assert found.residual == found.held_out_error < 0.5
+    off = [float(found({"N": n, "block_x": b})) - n * min(b, 32) for n, b in points]
+    mean = sum(values) / len(values)
+    assert found.residual == pytest.approx((sum(o * o for o in off) / len(off)) ** 0.5 / mean)
     truth = 2048 * 32
     beyond = [abs(float(found({"N": 2048, "block_x": b})) / truth - 1) for b in (48, 512, 1024)]
     assert max(beyond) > 10 * found.residual

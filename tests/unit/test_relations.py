@@ -23,6 +23,7 @@ from cutune.fit.measurement.size_relations import (
     with_constants_fixed,
     with_extents_covered,
     with_sizes_tied,
+    with_strides,
 )
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
@@ -275,3 +276,14 @@ def test_two_extents_do_not_cover_the_same_size() -> None:
 )
 def test_extents_that_may_vary_cover_nothing(kernel: MeasuredKernel) -> None:
     assert with_extents_covered(kernel) is None
+
+
+def test_a_loop_may_stride_up_to_each_size() -> None:
+    strided = replace(HALO, covers=(None, None, None), variable_extents=(True, False, False))
+    assert [one.strided_to for one in with_strides(strided)] == ["nx", "ny", "pad"]
+    for other in (
+        replace(strided, variable_extents=(False, False, False)),
+        replace(strided, asserted=True),
+        replace(strided, grid_kept=(True, False, False)),
+    ):
+        assert list(with_strides(other)) == []
