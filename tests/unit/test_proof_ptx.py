@@ -384,3 +384,11 @@ def test_functions_that_are_called(called: str, expected: str) -> None:
 )
 def test_instructions_besides(instruction: str, expected: str) -> None:
     assert verdict(BELOW + instruction + STORE.format("%r2")) == expected
+
+
+@pytest.mark.parametrize(("directive", "most"), [("", 1024), (".maxntid 128, 2, 1\n", 256)])
+def test_how_many_threads_a_block_was_compiled_for(directive: str, most: int) -> None:
+    head = HEAD.replace("{\n.local", f"{directive}{{\n.local")
+    assert (head == HEAD) is (not directive)
+    module = parse(f"{head}{BELOW}{STORE.format('%r2')}\n$end: ret;\n}}\n")
+    assert prove(module, "kernel").max_threads == most
