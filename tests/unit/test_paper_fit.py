@@ -65,3 +65,11 @@ def test_the_error_of_the_mean_is_told() -> None:
 def test_too_few_samples() -> None:
     found = fit_paper(("N", "M"), [(64, 64), (128, 64)], [1.0, 2.0])
     assert 1 <= found({"N": 1, "M": 1}) <= 2
+
+
+def test_bounds_of_all_variables_grow_in_turn() -> None:
+    """From eight samples four coefficients of each polynomial may come: 1, N, M and N M."""
+    points = list(product((2, 3, 5, 7), (1, 4)))
+    found = fit_paper(("N", "M"), points, [3.0 + n * m for n, m in points])
+    assert found.residual < 1e-6
+    assert {e for e, _ in found.numerator.terms} <= {(0, 0), (1, 0), (0, 1), (1, 1)}
