@@ -92,7 +92,7 @@ TOGETHER: Mapping[str, str] = {
     "halves_by_shift": f"{N} a[i >> 1] = b[i];",
     # Both have bits at the same places.
     "or_of_upper_digit": f"{N} int l = i & 31; a[(i >> 5 | l) + 1024 * l] = b[i];",
-    "or_of_one_bit": f"{N} int l = i & 31; a[(i >> 5 & 1 | l) + 64 * l + 4096 * (i >> 6)] = b[i];",
+    "or_of_one_bit": f"{N} int l = i & 31; a[(i >> 5 & 1 | l) + 64 * l + (i >> 6) * 4097] = b[i];",
     "remainder_alone": f"{N} a[i % w] = b[i];",
     "quotient_alone": f"{N} a[i / w] = b[i];",
     "low_bits_alone": f"{N} a[i & 31] = b[i];",
