@@ -251,7 +251,9 @@ def test_what_is_read_and_written(found: Mapping[str, Reached | NotReached]) -> 
 def test_what_instances_read_and_write_is_joined() -> None:
     first = Reached(frozenset({0, 1}), frozenset({0}), frozenset({0}))
     second = Reached(frozenset({1, 2}), frozenset({1, 2}), frozenset({2}))
-    assert first.joined(second) == Reached(frozenset({0, 1, 2}), frozenset({0, 1, 2}), {0, 2})
+    assert first.joined(second) == Reached(
+        frozenset({0, 1, 2}), frozenset({0, 1, 2}), frozenset({0, 2})
+    )
 
 
 #: Each with the pointer in %rd1, which memory is written through.

@@ -205,6 +205,7 @@ def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | 
         (replace(HALO, guards=("n", None, None)), "'n' is no formula of the parameters"),
         (replace(HALO, covers=("nx * n", None, None)), "'nx * n' is no formula"),
         (replace(HALO, shared="4 * n"), "`shared`: '4 * n' is no formula"),
+        (replace(HALO, shared="4 * X"), "`shared`: '4 * X' is no formula"),
         (replace(HALO, recorded=()), "`recorded` holds a launch"),
         (replace(HALO, recorded=(((52, 68), (1, 1, 1)),)), "`recorded` fits them, too"),
         (replace(HALO, strided_to="nx"), "'nx' is no parameter of a strided loop"),
