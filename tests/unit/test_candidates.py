@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from cutune.device.thread_block import LARGEST_SHARED
 from cutune.frontend.candidates import candidate_blocks
+from cutune.toolchain.ptxas import StaticCounters
+from tests.measured import KERNEL
 
 KEPT = (32, 8, 1)
 
@@ -49,3 +54,14 @@ def test_candidates_that_keep_warps() -> None:
     rows = candidate_blocks(free, (16, 16, 1), needs_warps=True)
     assert rows == tuple((16, 1 << e, 1) for e in range(1, 7))
     assert candidate_blocks(free, (24, 4, 1), needs_warps=True) == ((24, 4, 1),)
+
+
+def test_shared_memory_of_the_launch_fits_beside_that_of_the_kernel() -> None:
+    bytes_per_thread = LARGEST_SHARED // 1024
+    kernel = replace(KERNEL, shared=f"{bytes_per_thread} * x")
+    static = StaticCounters(32, static_shared_bytes=bytes_per_thread)
+    beside = replace(kernel, compiled=replace(kernel.compiled, static=static))
+    assert [max(one.candidates()) for one in (kernel, beside)] == [(1024, 1, 1), (992, 1, 1)]
+    # The program has asked for more than usual.
+    more = replace(beside, dynamic_shared_bytes=LARGEST_SHARED)
+    assert max(more.candidates()) == (1024, 1, 1)

@@ -76,6 +76,41 @@ def test_a_loop_that_is_left_behind_the_swap_stays() -> None:
     assert operations(f"{GUESS} $again: {SWAP.format('%r1')} {test} {REPEAT}") == []
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # It goes on where nothing has changed, or where something else has.
+        ("setp.ne", "setp.eq"),
+        ("@%p1", "@!%p1"),
+        ("setp.ne.s32 %p1, %r2", "setp.ne.s32 %p1, %r1"),
+        # No number is equal to itself if it is none.
+        ("setp.ne.s32", "setp.ne.f32"),
+        # Nothing is swapped under another condition.
+        ("atom", "@%p3 atom"),
+    ],
+)
+def test_a_loop_of_another_form_stays(before: str, after: str) -> None:
+    assert before in ADD
+    assert operations(f"{GUESS} $again: {ADD.replace(before, after)}") == []
+
+
+@pytest.mark.parametrize("guess", ["ld.global.u16 %r2", "ld.global.v2.u32 {%r7, %r2}"])
+def test_a_first_guess_that_is_not_what_is_swapped(guess: str) -> None:
+    """Where memory is as small as the guess nothing is stored, whatever it holds."""
+    loop = LEAST.format("le.s32").replace("ld.global.u32 %r2", guess)
+    assert guess in loop and operations(loop) == []
+
+
+def test_a_number_that_is_put_together_in_each_round() -> None:
+    loop = (
+        "ld.global.u64 %rd2, [%rd1]; $again: {} add.s64 %rd3, %rd2, %rd8;"
+        " atom.global.cas.b64 %rd4, [%rd1], %rd2, %rd3; setp.ne.s64 %p1, %rd2, %rd4;"
+        " mov.u64 %rd2, %rd4; @%p1 bra $again;"
+    )
+    assert operations(loop.format("")) == ["global.add.s64 %rd8"]
+    assert operations(loop.format("add.s32 %r5, %r5, 1; mov.b64 %rd8, {%r5, %r1};")) == []
+
+
 def test_a_loop_that_is_entered_in_the_middle_stays() -> None:
     jump = "setp.eq.s32 %p3, %r1, 7; @%p3 bra $inner;"
     assert operations(f"{GUESS} {jump} $again: $inner: {ADD}") == []

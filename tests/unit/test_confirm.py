@@ -249,6 +249,9 @@ def test_rows_are_shared_where_the_source_was_not_followed_to_an_id() -> None:
     warps = x_of(judged(kernel(RAW), proof(kept, needs_warps=True)))
     assert warps.impurity is not None and warps.impurity.code is Code.BLOCK_DEPENDENT
     assert "blockDim.x" in warps.impurity.message and not warps.grid_kept
+    raw = EntryDimension(True, "threadIdx.y")
+    beside = judged(kernel(RAW), proof(kept, y=raw, needs_warps=True)).dimensions
+    assert [one.impurity is not None for one in beside] == [True, True, False]
 
 
 # Templates.

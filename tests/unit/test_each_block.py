@@ -30,6 +30,10 @@ extern __shared__ float dynamic[];
 """
 PROVEN: Mapping[str, tuple[str, str]] = {
     "table": ("TABLE K s[j] = b[j]; READ", "x < n; meet 0 1"),
+    "beside_input": (
+        "TABLE K s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u] + c[i];",
+        "x < n; meet 0 1; meet 0 4",
+    ),
     "by_first": ("TABLE FIRST for (int j = 0; j < 64; ++j) s[j] = b[j]; READ", "x < n; meet 0 1"),
     "computed": ("TABLE K s[j] = j * m; READ", "x < n"),
     "launched": (

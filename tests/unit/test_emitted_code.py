@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile, shipped_profiles
 from cutune.device.thread_block import Block
+from cutune.emit.emitter import c_text, c_variable
 from cutune.emit.selection import emit_selection
 from cutune.fit.fitted_model import Range
 from cutune.fit.measurement.compiled_kernel import LeastWork
+from cutune.fit.rational.nodes import Lookup, Parameter
 from cutune.models.selection.question import Chooser
+from cutune.models.selection.registry import DEFAULT
+from cutune.models.selection.support import supported
 from cutune.models.selection.variants import worthwhile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.emitted_programs import (
@@ -57,6 +62,34 @@ def test_nor_where_a_kernel_has_variants(
     assert "cutune_prefer(&best_" in text
     binary = build(text + FAKE_CUDART + REFINED, tmp_path, "-std=c++11", "-fsyntax-only")
     assert not binary.exists()
+
+
+def test_an_index_of_a_table_may_come_from_another_one() -> None:
+    node = Lookup("a", Lookup("b", Parameter("n")))
+    assert c_text(node, str.upper) == f"cutune_at(A, cutune_at(B, {c_variable('n')}))"
+
+
+@pytest.mark.parametrize("model", MODEL_NAMES)
+def test_each_model_decides_on_several_devices(model: str) -> None:
+    """The published ones know no variants."""
+    (alone,) = MODELS
+    columns = tuple(replace(one, values=tuple(v / 4 for v in one.values)) for one in alone.columns)
+    facts = replace(alone.kernel, variant="restrict")
+    variant = replace(alone, kernel=facts, columns=columns, variants=())
+    models = [replace(alone, variants=(variant,))]
+    text = emit_selection(models, (H200, SMALLER), model).text
+    assert "cutune_decide_add" in text
+    assert ("cutune_prefer(" in text) is (model == DEFAULT)
+
+
+def test_of_threads_that_no_size_bounds_only_so_many_are_known() -> None:
+    (model,) = MODELS
+    facts = replace(model.kernel, guards=(None, None, None), variable_extents=(False, True, False))
+    ranges = (*(Range(1, 1 << 40) for _ in facts.parameters), Range(400, 500))
+    narrow = replace(model, kernel=facts, reached=ranges, is_exact=False, variants=())
+    assert supported(narrow)["extent_y"] == Range(100, 2000)
+    text = emit_selection([narrow], (H200,)).text
+    assert "asked_->extent[1] < 100 || asked_->extent[1] > 2000" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("is_one_kernel", [True, False])

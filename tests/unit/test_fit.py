@@ -9,6 +9,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.fit.count_functions import LEVELS, UNCERTAIN_LIMIT
 from cutune.fit.fit import PAPER, fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import (
@@ -108,6 +109,16 @@ def test_accesses_that_data_decide_about_are_refused() -> None:
         refused(replace(kernel, compiled=replace(kernel.compiled, uncertain=1)), measurements)
         is Code.DATA_DEPENDENT
     )
+
+
+def test_what_data_decide_about_counts_at_the_largest_size() -> None:
+    """There it is a small share: of columns, one access in as many as there are rows."""
+    kernel, measurements = measured("columns")
+    compiled = replace(kernel.compiled, uncertain=int(UNCERTAIN_LIMIT * LEVELS[-1]))
+    assert compiled.uncertain > UNCERTAIN_LIMIT * (LEVELS[1] + 1)
+    fitted(replace(kernel, compiled=compiled), measurements)
+    more = replace(compiled, uncertain=compiled.uncertain + 2)
+    assert refused(replace(kernel, compiled=more), measurements) is Code.DATA_DEPENDENT
 
 
 def test_threads_that_no_size_bounds_are_refused() -> None:

@@ -68,6 +68,31 @@ def test_a_function_that_fits_the_samples_alone_is_refused() -> None:
     assert deviation(found.subject.kernel, found.functions, launch) > 0.5
 
 
+def test_functions_that_are_nearly_met_are_not_exact() -> None:
+    found = counted("copy")
+    kernel = found.subject.kernel
+    off = [
+        replace(m, lanes=tuple(count + (count > 0) for count in m.lanes))
+        if m.purpose == CHECK
+        else m
+        for m in found.new
+    ]
+    checked = held_out(kernel, off)
+    assert checked.functions.worst_error == 0 and checked.holds and checked.deviation > 0
+    assert not checked.is_exact
+
+
+def test_the_program_s_own_small_values_tell_how_far_down_functions_hold() -> None:
+    found = counted("copy")
+    kernel = found.subject.kernel
+    small = subject("copy").replayer().run(OWN_SMALL, {"n": 6}, (6, 1, 1), trace_every=1)
+    checked = held_out(kernel, [*found.new, small])
+    assert checked.holds_below == {"n": True}
+    assert checked.ranges(kernel)[0].least == 6
+    other = replace(small, lanes=tuple(2 * count for count in small.lanes))
+    assert held_out(kernel, [*found.new, other]).holds_below == {"n": False}
+
+
 def test_a_pole_is_as_far_off_as_can_be() -> None:
     found = counted("copy")
     kernel, functions = found.subject.kernel, found.functions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,9 @@ from cutune.frontend.values.polynomial import (
 )
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.one_place import (
+    LARGEST_UNSIGNED,
     AccessPlace,
+    exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
@@ -166,3 +169,21 @@ def test_multiples_of_a_width(value: IntegerPolynomial, expected: bool) -> None:
 def test_a_multiple_has_each_factor_as_often() -> None:
     assert is_multiple(N * N, N * N * M)
     assert not is_multiple(N * N, N * M)
+
+
+@pytest.mark.parametrize(
+    ("factor", "asked"),
+    [
+        # A parameter of 32 bits that is not negative fits.
+        (N, {N}),
+        (of(8) * N, {of(8) * N, LARGEST_UNSIGNED - of(8) * N}),
+        (N * M, {N * M, LARGEST_UNSIGNED - N * M}),
+        (X, set()),
+        (of(8), set()),
+    ],
+)
+def test_what_keeps_unsigned_factors_exact(
+    factor: IntegerPolynomial, asked: set[IntegerPolynomial]
+) -> None:
+    found = exact_factors(replace(place(X), factors=(factor,)))
+    assert found.not_negative == asked

@@ -90,6 +90,9 @@ OWN: Mapping[str, str] = {
 TOGETHER: Mapping[str, str] = {
     "halves": f"{N} a[i / 2] = b[i];",
     "halves_by_shift": f"{N} a[i >> 1] = b[i];",
+    # Both have bits at the same places.
+    "or_of_upper_digit": f"{N} int l = i & 31; a[(i >> 5 | l) + 1024 * l] = b[i];",
+    "or_of_one_bit": f"{N} int l = i & 31; a[(i >> 5 & 1 | l) + 64 * l + (i >> 6) * 4097] = b[i];",
     "remainder_alone": f"{N} a[i % w] = b[i];",
     "quotient_alone": f"{N} a[i / w] = b[i];",
     "low_bits_alone": f"{N} a[i & 31] = b[i];",
@@ -230,6 +233,13 @@ def test_divisors_are_asked_for(module: Module) -> None:
     product = prove(module, "above_zxy")
     assert _is_free(product, SIZES)
     assert not _is_free(product, SIZES | {"w": 1 << 20, "h": 1 << 13, "c": 1})
+
+
+def test_unsigned_places_are_asked_to_fit(module: Module) -> None:
+    """Two of them that are 2^32 apart are one."""
+    found = prove(module, "unsigned_below")
+    assert _is_free(found, SIZES)
+    assert not _is_free(found, SIZES | {"w": 1 << 15, "h": 1 << 15, "c": 1 << 3})
 
 
 M, K = (IntegerPolynomial.atom(PARAMETER, name) for name in "mk")

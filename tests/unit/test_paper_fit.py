@@ -31,6 +31,9 @@ def test_only_the_training_error_counts() -> None:
     values = [float(size * min(block, 32)) for size, block in points]
     found = fit_paper(("N", "block_x"), points, values)
     assert found.residual == found.held_out_error < 0.5
+    off = [float(found({"N": n, "block_x": b})) - n * min(b, 32) for n, b in points]
+    mean = sum(values) / len(values)
+    assert found.residual == pytest.approx((sum(o * o for o in off) / len(off)) ** 0.5 / mean)
     truth = 2048 * 32
     beyond = [abs(float(found({"N": 2048, "block_x": b})) / truth - 1) for b in (48, 512, 1024)]
     assert max(beyond) > 10 * found.residual
@@ -62,3 +65,11 @@ def test_the_error_of_the_mean_is_told() -> None:
 def test_too_few_samples() -> None:
     found = fit_paper(("N", "M"), [(64, 64), (128, 64)], [1.0, 2.0])
     assert 1 <= found({"N": 1, "M": 1}) <= 2
+
+
+def test_bounds_of_all_variables_grow_in_turn() -> None:
+    """From eight samples four coefficients of each polynomial may come: 1, N, M and N M."""
+    points = list(product((2, 3, 5, 7), (1, 4)))
+    found = fit_paper(("N", "M"), points, [3.0 + n * m for n, m in points])
+    assert found.residual < 1e-6
+    assert {e for e, _ in found.numerator.terms} <= {(0, 0), (1, 0), (0, 1), (1, 1)}

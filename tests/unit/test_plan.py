@@ -75,6 +75,7 @@ def test_every_size_is_varied_on_its_own(width: int) -> None:
 
 def test_classes_are_represented_by_their_best_aligned_residue() -> None:
     assert representatives([0, 2, 1, 2, 0, 2, 1, 2]) == [0, 2, 1]
+    assert representatives([0, 1, 1, 1, 1, 1, 1, 1]) == [0, 4]
 
 
 def test_spread_blocks_lie_all_over_the_grid() -> None:

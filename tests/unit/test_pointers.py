@@ -137,6 +137,11 @@ ILLEGAL = {
         "I a[i] = (unsigned long)b & 15 ? b[i] : 0;",
         "compares or stores",
     ),
+    "at_an_index": (
+        "float *const __grid_constant__ a, float *b, int n",
+        "I { float *const *p = &a + n; *(long *)b = (long)*p; }",
+        "compares or stores",
+    ),
     "as_number": ("long *a, float *b, int n", "I a[i] = (long)b * 3;", "compares or stores"),
     "atomic_and_read": (
         "int *a, const int *b, int n",
@@ -241,3 +246,43 @@ def test_what_is_read_and_written(found: Mapping[str, Reached | NotReached]) -> 
     gemm, scale = found["gemm"], found["scale"]
     assert isinstance(gemm, Reached) and gemm.changed == {3}
     assert isinstance(scale, Reached) and not scale.changed
+
+
+def test_what_instances_read_and_write_is_joined() -> None:
+    first = Reached(frozenset({0, 1}), frozenset({0}), frozenset({0}))
+    second = Reached(frozenset({1, 2}), frozenset({1, 2}), frozenset({2}))
+    assert first.joined(second) == Reached(
+        frozenset({0, 1, 2}), frozenset({0, 1, 2}), frozenset({0, 2})
+    )
+
+
+#: Each with the pointer in %rd1, which memory is written through.
+PTX = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry kernel(.param .u64 kernel_param_0)
+{{
+.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [kernel_param_0];
+st.global.u32 [%rd1], 1; {} $end: ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "st.global.u64 [%rd1], %rd1;",
+        # Its halves.
+        "mov.b64 {%r1, %r2}, %rd1; setp.lt.u32 %p1, %r1, %r2; @%p1 bra $end;",
+        "mov.b64 {%r1, %r2}, %rd1; setp.eq.u32 %p1, %r1, %r2; @%p1 bra $end;",
+        "mov.b64 %rd2, kernel_param_0; st.global.u64 [%rd1], %rd2;",
+        "mov.b64 %rd2, kernel_param_0; ld.param.u64 %rd3, [%rd2]; st.global.u64 [%rd1], %rd3;",
+        "mov.b64 %rd2, kernel_param_0; add.s64 %rd3, %rd2, 4; ld.param.u32 %r1, [%rd3];"
+        " and.b32 %r2, %r1, 15; setp.eq.u32 %p1, %r2, 0; @%p1 bra $end;",
+    ],
+)
+def test_where_pointers_leak(body: str) -> None:
+    compiled = proven([PTX.format(body)], lambda entry: True)
+    found = reached(compiled.proofs["kernel"][0].uses, {0: "a"})
+    assert found == NotReached("compares or stores the pointer 'a'")

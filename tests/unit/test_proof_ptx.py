@@ -27,6 +27,9 @@ st.param.b32 [result], %r2; ret; }
 { .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.volatile.u32 %r1, [%rd1]; ret; }
 .func hinted(.param .b32 value)
 { .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.global.L1::evict_last.u32 %r1, [%rd1]; ret; }
+.func storing(.param .b32 value)
+{ .reg .b32 %r<4>; .reg .b64 %rd<4>; st.shared.u32 [%rd1], %r1; ret; }
+.func labelled(.param .b32 value) { $begin: bar.sync 0; ret; }
 .func outer(.param .b32 value) { call waiting, (value); ret; }
 .func endless(.param .b32 value) { call endless, (value); ret; }
 .visible .entry kernel(
@@ -67,6 +70,8 @@ def verdict(body: str) -> str:
         # Conditions in registers.
         ("setp.lt.s32 %p1, %r6, %r1; not.pred %p2, %p1; @%p2 bra $end;", "x < n"),
         ("setp.lt.s32 %p2, %r6, %r1; mov.pred %p1, %p2; @!%p1 bra $end;", "x < n"),
+        ("setp.lt.s32 %p2, %r6, %r1; mov.pred %p1, !%p2; @!%p1 bra $end;", "x"),
+        ("setp.ge.s32 %p2, %r6, %r1; mov.pred %p1, !%p2; @!%p1 bra $end;", "x < n"),
         (
             "setp.lt.s32 %p2, %r6, %r1; setp.lt.s32 %p3, %r6, %r2; or.pred %p1, %p2, %p3;"
             " @!%p1 bra $end;",
@@ -92,6 +97,17 @@ def verdict(body: str) -> str:
             "setp.lt.s32 %p2, %r6, %r1; selp.u32 %r7, 0, 1, %p2; setp.eq.s32 %p1, %r7, 0;"
             " @%p1 bra $end;",
             "x",
+        ),
+        # Times a number that may be 0.
+        (
+            "setp.ge.s32 %p2, %r6, %r1; selp.u32 %r7, 1, 0, %p2; mul.lo.s32 %r8, %r7, %r2;"
+            " setp.ne.s32 %p1, %r8, 0; @%p1 bra $end;",
+            "x",
+        ),
+        # A part of a size, and an id that is shifted.
+        (
+            "add.s32 %r7, %r6, 2; shr.u32 %r8, %r1, 2; setp.ge.u32 %p1, %r7, %r8; @%p1 bra $end;",
+            "4 * x < n - 11",
         ),
         # The id by another name.
         ("cvt.u32.s32 %r7, %r6; setp.ge.s32 %p1, %r7, %r1; @%p1 bra $end;", "x < n"),
@@ -133,6 +149,7 @@ def test_conditions(condition: str, expected: str) -> None:
         # With a carry.
         (f"add.cc.u32 %r7, %r6, %r2; addc.u32 %r8, %r2, 0; {STORE.format('%r8')}", "x < n"),
         (f"add.cc.u32 %r7, %r5, %r2; addc.u32 %r8, %r2, 0; {STORE.format('%r8')}", "x raw"),
+        (f"sub.cc.u32 %r7, %r5, %r2; subc.u32 %r8, %r2, 0; {STORE.format('%r8')}", "x raw"),
         # Where a condition holds.
         (f"setp.eq.s32 %p2, %r2, 7; mov.u32 %r7, 0; @%p2 mov.u32 %r7, %r6; {STORE.format('%r7')}",
          "x < n"),
@@ -169,6 +186,11 @@ def test_conditions(condition: str, expected: str) -> None:
         (f"vote.sync.ballot.b32 %r7, %p1, -1; {STORE.format('%r7')}", "x < n; warps"),
         (f"setp.eq.s32 %p2, %r5, 7; vote.sync.ballot.b32 %r7, %p2, -1; {STORE.format('%r7')}",
          "x raw"),
+        (f"setp.eq.s32 %p2, %r5, 7; vote.sync.ballot.b32 %r7, !%p2, -1; {STORE.format('%r7')}",
+         "x raw"),
+        (f"mov.u32 %r7, %laneid; {STORE.format('%r7')}", "x < n; warps"),
+        (f"mov.u32 %r7, %lanemask_lt; and.b32 %r8, %r7, %r2; {STORE.format('%r8')}",
+         "x < n; warps"),
         (f"tex.1d.v4.u32.s32 {{%r7, _, _, _}}, [%rd5, {{%r6}}]; {STORE.format('%r7')}", "x < n"),
         (f"tex.1d.v4.u32.s32 {{%r7, _, _, _}}, [%rd5, {{%r5}}]; {STORE.format('%r7')}", "x raw"),
         # No operation on conditions that is known.
@@ -262,6 +284,14 @@ setp.lt.s32 %p2, %r13, {}; @%p2 bra $row;
         (IN_STEP.format("cvt.u8.s32 %r8, %r7", 256), "x < n"),
         (IN_STEP.format("cvt.u8.s32 %r8, %r7", 255), "x < n; warps"),
         (IN_STEP.format("cvt.s8.s32 %r8, %r7", 256), "x < n; warps"),
+        # Its third, and the upper half of a multiple.
+        (IN_STEP.format("cvt.u8.s32 %r7, %r7; div.u32 %r8, %r7, 3", 86), "x < n"),
+        (IN_STEP.format("cvt.u8.s32 %r7, %r7; div.u32 %r8, %r7, 3", 85), "x < n; warps"),
+        (IN_STEP.format("cvt.u8.s32 %r7, %r7; mul.hi.u32 %r8, %r7, 0x10000000", 16), "x < n"),
+        # An element by the id, or by twice the id, as a condition says.
+        ("mov.u32 %r7, %r6; setp.ge.s32 %p2, %r6, 100; @%p2 bra $over; shl.b32 %r7, %r6, 1;"
+         " $over: mul.wide.s32 %rd2, %r7, 4; add.s64 %rd3, %rd1, %rd2;"
+         " st.global.u32 [%rd3], %r6;", "x < n; warps"),
         # Warps: all lanes, or some.
         (f"bar.warp.sync -1; {STORE.format('%r2')}", "x < n; warps"),
         (f"bar.warp.sync 3; {STORE.format('%r2')}", "CT213"),
@@ -327,6 +357,8 @@ def _is_shared(body: str) -> bool:
         ("waiting", "CT219"),
         ("sharing", "CT219"),
         ("loading", "CT219"),
+        ("storing", "CT219"),
+        ("labelled", "CT219"),
         ("ordering", "CT219"),
         ("outer", "CT219"),
     ],
@@ -352,3 +384,11 @@ def test_functions_that_are_called(called: str, expected: str) -> None:
 )
 def test_instructions_besides(instruction: str, expected: str) -> None:
     assert verdict(BELOW + instruction + STORE.format("%r2")) == expected
+
+
+@pytest.mark.parametrize(("directive", "most"), [("", 1024), (".maxntid 128, 2, 1\n", 256)])
+def test_how_many_threads_a_block_was_compiled_for(directive: str, most: int) -> None:
+    head = HEAD.replace("{\n.local", f"{directive}{{\n.local")
+    assert (head == HEAD) is (not directive)
+    module = parse(f"{head}{BELOW}{STORE.format('%r2')}\n$end: ret;\n}}\n")
+    assert prove(module, "kernel").max_threads == most

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutune.fit.count_functions import count_points
+from cutune.fit.count_functions import MAX_POINTS, count_points
 from cutune.fit.rational.exact_fit import fit, fit_polynomial, fit_quotient
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 from cutune.fit.rational.numerical_fit import fit_numerical
@@ -106,6 +106,12 @@ def test_many_sizes_are_told_apart() -> None:
     unseen = dict(zip(names, (1000, 1001, 1002, 1003, 1004, 1005), strict=True))
     expected = Fraction(1000 * 1001 * 1002, 4) + 3 * 1000 * 1003 + 1004 * 1005 - 7 * 1005
     assert found(unseen) == expected
+
+
+def test_the_same_points_are_counted_each_time() -> None:
+    names = tuple("abcdef")
+    points = count_points(names)
+    assert points == count_points(names) and len(points) == MAX_POINTS
 
 
 def test_a_quotient_is_found_exactly() -> None:

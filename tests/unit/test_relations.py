@@ -23,6 +23,7 @@ from cutune.fit.measurement.size_relations import (
     with_constants_fixed,
     with_extents_covered,
     with_sizes_tied,
+    with_strides,
 )
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
@@ -204,6 +205,7 @@ def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | 
         (replace(HALO, guards=("n", None, None)), "'n' is no formula of the parameters"),
         (replace(HALO, covers=("nx * n", None, None)), "'nx * n' is no formula"),
         (replace(HALO, shared="4 * n"), "`shared`: '4 * n' is no formula"),
+        (replace(HALO, shared="4 * X"), "`shared`: '4 * X' is no formula"),
         (replace(HALO, recorded=()), "`recorded` holds a launch"),
         (replace(HALO, recorded=(((52, 68), (1, 1, 1)),)), "`recorded` fits them, too"),
         (replace(HALO, strided_to="nx"), "'nx' is no parameter of a strided loop"),
@@ -275,3 +277,14 @@ def test_two_extents_do_not_cover_the_same_size() -> None:
 )
 def test_extents_that_may_vary_cover_nothing(kernel: MeasuredKernel) -> None:
     assert with_extents_covered(kernel) is None
+
+
+def test_a_loop_may_stride_up_to_each_size() -> None:
+    strided = replace(HALO, covers=(None, None, None), variable_extents=(True, False, False))
+    assert [one.strided_to for one in with_strides(strided)] == ["nx", "ny", "pad"]
+    for other in (
+        replace(strided, variable_extents=(False, False, False)),
+        replace(strided, asserted=True),
+        replace(strided, grid_kept=(True, False, False)),
+    ):
+        assert list(with_strides(other)) == []

@@ -48,6 +48,19 @@ mul.f32 %f4, %f3, %f3; fma.rn.f32 %f5, %f2, %f2, %f4; st.global.f32 [%rd2], %f5;
 FLIPPED = SQUARES.replace("%f4, %f3, %f3", "%f4, %f2, %f2").replace(
     "%f5, %f2, %f2", "%f5, %f3, %f3"
 )
+#: Both products are rounded, and either of them comes first.
+SUM_OF_SQUARES = """\
+add.s64 %rd3, %rd1, %rd1; ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd3];
+{} add.f32 %f5, %f6, %f4; st.global.f32 [%rd2], %f5;
+"""
+ONE, OTHER = "mul.f32 %f4, %f3, %f3;", "mul.f32 %f6, %f2, %f2;"
+#: What is read from one array has been in the other one; the same without what is stored.
+EXCHANGED = """\
+ld.global.f32 %f2, [%rd1]; st.global.f32 [%rd2], %f2; ld.global.f32 %f3, [%rd2];
+st.global.f32 [%rd1], %f3; {}
+mul.f32 %f4, %f1, %f3; fma.rn.f32 %f5, %f1, %f2, %f4; st.global.f32 [%rd1], %f5;
+"""
+SEPARATE = LOADS + "{} mul.f32 %f4, %f1, %f3; fma.rn.f32 %f5, %f1, %f2, %f4;\n"
 #: A value that is replaced under a condition is made of both.
 REPLACED = (
     LOADS
@@ -108,6 +121,10 @@ def function(body: str) -> Function:
         (SQUARES, SQUARES, True),
         (SQUARES, SQUARED, False),
         (SQUARES, FLIPPED, False),
+        (SUM_OF_SQUARES.format(ONE + OTHER), SUM_OF_SQUARES.format(ONE + OTHER), True),
+        (SUM_OF_SQUARES.format(ONE + OTHER), SUM_OF_SQUARES.format(OTHER + ONE), False),
+        (SEPARATE.format(""), SEPARATE.format("neg.f32 %f7, %f1; "), True),
+        (EXCHANGED.format(""), EXCHANGED.format("neg.f32 %f7, %f1; "), False),
         (REPLACED.format(""), REPLACED.format("neg.f32 %f7, %f1; "), True),
         (IN_MEMORY, IN_REGISTER, True),
         (SCALED, FUSED, False),

@@ -114,6 +114,7 @@ HOSTILE: Mapping[str, str] = {
         "R unsigned w = n, h = m; for (unsigned j = t; j < w; j += D)"
         " { a[j] = 1; a[h * w + j] += 2; }"
     ),
+    "through_loaded_pointer": "R J a[r * n + j] = (*(float **)b)[j];",
     "greatest_variable": "R J atomicMax(&counter, ((int *)b)[j]);",
     "one_flag": "R J if (b[j] < 0) counter = 1;",
     "carried": "R float s = 0; J { s += b[j]; a[r * n + j] = s; }",
@@ -326,6 +327,7 @@ REASONS: Mapping[str, str] = {
         overwritten_by_first first_reads decided_by_own no_barrier no_second_barrier
         barrier_on_one_way neighbour_in_shared too_far_in_shared fives
     """,
+    "a place that is not known": "through_loaded_pointer",
     "a variable that a pointer may lead to": "greatest_variable one_flag flag_is_read",
     "a pointer to shared memory": "pointer_to_shared",
     "threadIdx.x, blockIdx.x or blockDim.x": """
@@ -403,6 +405,11 @@ def test_rows_are_shared(module: Module, name: str) -> None:
 def test_a_shared_row_has_an_index(module: Module, name: str) -> None:
     kept = [dimension for dimension in prove(module, name).dimensions if dimension.grid_kept]
     assert [dimension.indexed for dimension in kept] == [True]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("table", True), ("plain", False)])
+def test_whether_shared_memory_is_used(module: Module, name: str, expected: bool) -> None:
+    assert prove(module, name).uses_shared is expected
 
 
 @pytest.mark.parametrize("name", list(HOSTILE))

@@ -8,10 +8,13 @@ from typing import cast
 import pytest
 
 from cutune.fit.count_functions import CountFunctions
-from cutune.fit.feature_columns import feature_columns
+from cutune.fit.feature_columns import feature_columns, transaction_columns
 from cutune.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
+    SCATTERED,
+    SECTORS,
+    UNCOALESCED,
     Array,
     FeatureColumn,
     in_single_precision,
@@ -190,11 +193,29 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
     assert missed == [(0, 0), (1, 1)]
 
 
+def test_transactions_of_what_is_coalesced_and_of_what_is_not() -> None:
+    """32-byte sectors per execution: as few as bytes of a lane, or more."""
+    sites = (replace(site(0), sectors=16 * 4), replace(site(0), sectors=16 * 32))
+    launch = Measurement(
+        "k", "code", FEATURES, "", (("n", 20),), (3, 2, 1), (8, 4, 1), 6, 80, (240,), (18,), sites
+    )
+    found = [
+        (one.kind, one.group, one.values) for one in transaction_columns(PLANE, WORK, [launch])
+    ]
+    assert found == [
+        (kind, group, (value,))
+        for group, values in enumerate([(4, 0, 0), (32, 1, 32)])
+        for kind, value in zip((SECTORS, UNCOALESCED, SCATTERED), values, strict=True)
+    ]
+
+
 def test_work_is_divided_among_warps() -> None:
     # As many as have work; those of the whole launch, where it was counted; those of the grid.
     assert plane().per_warp("instructions") == pytest.approx(18 * 10 / 2.5)
     counted = replace(PLANE, on_data=True)
     assert plane(counted).per_warp("instructions") == pytest.approx(18 * 10 / (3 * 1))
+    small = replace(counted, guards=("8", "4", None))
+    assert plane(small).per_warp("instructions") == pytest.approx(18 * 10)
     line = replace(counted, free=(True, False, False))
     assert plane(line).per_warp("instructions") == pytest.approx(18 * 10 / 2.5)
     kept = replace(PLANE, grid_kept=(True, False, False))

@@ -58,6 +58,7 @@ def test_regret_and_error() -> None:
     assert FIRST.regret(plain(MIDDLE)) == 1.0
     assert FIRST.error(plain(MIDDLE)) == pytest.approx(1 / 3)
     assert FIRST.regret(plain((32, 1, 1))) == float("inf")
+    assert launch(8, {SMALL: 1.0, LARGE: 1.0}).error(plain(LARGE)) == 0
 
 
 def test_variants_count_among_the_best() -> None:
@@ -179,6 +180,8 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
         timing(128, [0.009], identical=False, difference=1e-7),
         timing(64, [0.001], identical=False, difference=1e-2),
         timing(32, [], error="too many resources"),
+        timing(32, [0.001], error="too many resources"),
+        timing(96, []),
         timing(512, [0.011], modelled=True),
         timing(256, [0.02], site=9),
         {"schema": "cutune-record-1", "site": 1},
@@ -195,6 +198,9 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
         registers=20,
         shared_bytes=24,
     )
+    varied = [*entries, timing(128, [0.02, 0.03], variant="restrict")]
+    (known,) = swept_launches(program, varied, 1000, 1e-5, static)
+    assert known == replace(found, variants={"restrict": {(128, 1, 1): 20.0}})
     assert swept_launches(program, entries[2:], 1000, 1e-5, static) == []
     assert read_entries(tmp_path / "none", "cutune-timing-1") == []
 

@@ -72,6 +72,8 @@ def test_loops_that_may_wait(body: str) -> None:
         f"mov.u64 %rd2, %rd1; $again: ld.global.u64 %rd2, [%rd2]; ld.global.u32 %r2, [%rd2]; {END}",
         f"mov.u64 %rd2, %rd1; $again: add.s64 %rd2, %rd2, 8; ld.global.u64 %rd3, [%rd2];"
         f" ld.global.u32 %r2, [%rd3]; {END}",
+        "mov.u64 %rd2, %rd1; $again: ld.global.u64 %rd3, [%rd2]; ld.global.u64 %rd2, [%rd3+8];"
+        f" ld.global.u32 %r2, [%rd2]; {END}",
         # One way back of a loop that counts.
         "mov.u32 %r3, 0; $again: setp.ge.u32 %p2, %r3, %r1; @%p2 bra $out; add.s32 %r3, %r3, 1;"
         " ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra $again;"

@@ -296,7 +296,8 @@ class _Following:
             raise _Unknown("reads a parameter at an address that is not known")
         position = self.positions.get(found[1])
         if position is None:
-            return _NUMBER
+            # At an address that was computed: any part of what lies there.
+            return self._origin_of_name(found[1]).scrambled
         is_whole = (found[2] or "0") == "0" and instruction.modifiers[-1] in _WORD
         has_size = self.function.parameters[position].size == _POINTER_BYTES
         is_single = len(parts(instruction.operands[0])) == 1
