@@ -75,7 +75,7 @@ def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Prog
     reasons = {k.name: {r.code: r.message for _, r in k.variant_reasons} for k in program.kernels}
     said = reasons["by_function"][Code.VARIANT_UNPROVEN]
     assert said.endswith("its copy reads %ctaid.x beside the index that it is given")
-    assert "end early" in reasons["ending"][Code.VARIANT_USELESS]
+    assert "ends early" in reasons["ending"][Code.VARIANT_USELESS]
     assert "follow each other" in reasons["looping"][Code.VARIANT_USELESS]
     assert "guard" in reasons["without_guard"][Code.VARIANT_USELESS]
 
