@@ -76,7 +76,7 @@ def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Prog
     said = reasons["by_function"][Code.VARIANT_UNPROVEN]
     assert said.endswith("its copy reads %ctaid.x beside the index that it is given")
     assert "ends early" in reasons["ending"][Code.VARIANT_USELESS]
-    assert "follow each other" in reasons["looping"][Code.VARIANT_USELESS]
+    assert "one after the other" in reasons["looping"][Code.VARIANT_USELESS]
     assert "guard" in reasons["without_guard"][Code.VARIANT_USELESS]
 
 
