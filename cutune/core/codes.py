@@ -883,7 +883,8 @@ class Code(Enum):
     BAD_CHOICE_OPTION = (
         801,
         ERROR,
-        "'{text}' gives no values to a parameter; write it as --tune 'R=none,20,40', or 'W=1..8'",
+        "'{text}' gives no values to a parameter; write it as --tune 'R=none,20,40', 'W=1..8', or "
+        "'W=32..256:32'",
     )
     PARAMETER_TWICE = (802, ERROR, "parameter '{name}' is given twice; name it once")
     UNKNOWN_IN_SPACE = (

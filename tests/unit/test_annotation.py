@@ -46,6 +46,14 @@ def read(text: str) -> Annotation:
             TuneAnnotation({"m": Values((4, 8)), "s.b": Values((), (16, 32))}, ("N",)),
         ),
         (
+            "cutune kernel k block(x: 64..200:64, y: 1..4)",
+            KernelAnnotation("k", block={"x": Values((64, 128, 192)), "y": Values((), (1, 4))}),
+        ),
+        (
+            "cutune tune(m: 4..12:4, s.b: -4..4:8) data(N)",
+            TuneAnnotation({"m": Values((4, 8, 12)), "s.b": Values((-4, 4))}, ("N",)),
+        ),
+        (
             "cutune tune(m: 4) data(N) where(N >= 2 * m)",
             TuneAnnotation({"m": Values((4,))}, ("N",), "N >= 2 * m"),
         ),

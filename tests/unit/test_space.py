@@ -106,6 +106,7 @@ def test_values_of_options_and_pragmas() -> None:
     assert read_option("R=none,40,20") == Parameter("R", ("none", 40, 20))
     assert read_option("W=1..3") == Parameter("W", (1, 2, 3))
     assert read_option("M=-1, 20..22, fast") == Parameter("M", (-1, 20, 21, 22, "fast"))
+    assert read_option("B=32..128:32, -4..4:4") == Parameter("B", (32, 64, 96, 128, -4, 0, 4))
     assert read_choice("1..3") == Values((), (1, 3))
     narrow = narrowed(Parameter("R", (20, 40, "none")), read_option("R=none,20"))
     assert narrow.values == ("none", 20)
@@ -118,6 +119,9 @@ def test_values_of_options_and_pragmas() -> None:
         ("R=", "CT801"),
         ("R", "CT801"),
         ("R=1,,2", "CT801"),
+        ("R=1..8:0", "CT801"),
+        ("R=1..8:-2", "CT801"),
+        ("R=8..1:2", "CT800"),
         ("R.x=1", "CT801"),
         ("R=a b", "CT801"),
         ("R=1,2,1", "1 occurs twice"),

@@ -158,6 +158,11 @@ class _Values(Transformer[Token, Expression]):
     def interval(self, limits: Sequence[Token | int]) -> Values:
         return Values((), (int(limits[0]), int(limits[1])))
 
+    def stepped(self, numbers: Sequence[Token | int]) -> Values:
+        first, last, step = map(int, numbers)
+        most = first + step * MOST_WRITTEN_OUT
+        return Values(tuple(range(first, min(last, most) + 1, step)))
+
     def listed(self, values: Sequence[Token]) -> Values:
         return Values(tuple(map(int, values)))
 
