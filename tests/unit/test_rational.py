@@ -176,3 +176,10 @@ def test_no_pole_and_no_negative_count_among_the_samples() -> None:
     bottoms = [found.denominator({"N": size}) for size in range(32, 320)]
     assert min(bottoms) > 0 or max(bottoms) < 0
     assert all(found({"N": size}) >= -1 for (size,) in points)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_size_that_is_nothing_everywhere_is_no_unit() -> None:
+    points = [(size, 0) for size in range(32, 320, 32)]
+    found = fit_numerical(VARIABLES, points, [size * size + size for size, _ in points])
+    assert found({"NI": 1000, "NJ": 0}) == pytest.approx(1000 * 1001, rel=0.01)

@@ -52,7 +52,7 @@ def fit_numerical(
     order = np.argsort(sizes.sum(axis=1), kind="stable")
     held_out = order[-max(1, len(order) // 4) :]
     used = order[: -len(held_out)]
-    scale = sizes.max(axis=0)
+    scale = np.maximum(sizes.max(axis=0), 1.0)  # a size may be 0 everywhere
     # Where nothing fits, the mean.
     mean = Fraction(float(targets.mean())).limit_denominator(10**6)
     best = replace(constant_function(variables, mean), exact=False, held_out_error=float("inf"))
