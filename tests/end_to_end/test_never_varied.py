@@ -102,6 +102,34 @@ def test_a_small_stride_is_no_size_of_which_residues_tell(tmp_path: Path) -> Non
     assert times(found) == pytest.approx(times(literal), rel=0.03)
 
 
+ROWS = """
+#include <cstdlib>
+__global__ void scale(int width, int height, const float *in, float *out) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) out[y * width + x] = 2 * in[y * width + x];
+}
+int main(int, char **argv) {
+    int width = atoi(argv[1]), height = atoi(argv[2]);
+    float *in, *out;
+    cudaMalloc(&in, width * height * sizeof(float));
+    cudaMalloc(&out, width * height * sizeof(float));
+    cudaMemset(in, 0, width * height * sizeof(float));
+    scale<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(width, height, in, out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_few_rows_are_a_size_whatever_they_cost_a_request(tmp_path: Path) -> None:
+    source = tmp_path / "rows.cu"
+    source.write_text(ROWS)
+    run = ("--run", "./{program} {n} 20", "--vary", "n=500,1000,2000")
+    assert cutune("tune", source, *run, *QUICK, cwd=tmp_path).returncode == 0
+    sizes = ("width=4000", "height=3000", "--json")
+    found = json.loads(cutune("select", "scale", *sizes, cwd=tmp_path).stdout)
+    assert found["measured_only_at"] == {} and found["kept_original"] is False
+
+
 def times(selected: dict[str, object]) -> dict[str, float]:
     ranked = selected["ranked"]
     assert isinstance(ranked, list) and len(ranked) > 5

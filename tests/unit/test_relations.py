@@ -111,6 +111,9 @@ def test_a_table_of_sizes_holds_what_is_no_size() -> None:
     assert usually_held(RADIUS) == {"r": 6}
     assert usually_held(HALO) == {"pad": 2}
     assert usually_held(replace(HALO, recorded=HALO.recorded[:1])) == {}
+    # An image of a few rows: they are as many as there are threads.
+    assert usually_held(replace(HALO, guards=("nx", "pad", None))) == {}
+    assert usually_held(replace(HALO, covers=("nx", "pad", None))) == {}
     large = tuple(((nx, ny, 32), threads) for (nx, ny, _), threads in HALO.recorded)
     assert usually_held(replace(HALO, recorded=large)) == {}
 

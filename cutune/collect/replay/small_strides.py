@@ -12,13 +12,13 @@ from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.alignment_classes import TOLERANCE, distance, features_of
-from cutune.fit.measurement.size_relations import small_constants
+from cutune.fit.measurement.size_relations import small_factors
 
 
 def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
     """Small sizes that no launch has varied, where requests cost otherwise than at large ones."""
-    constants = small_constants(subject.kernel).items()
-    return {name: value for name, value in constants if _is_stride(subject, counts, name, value)}
+    factors = small_factors(subject.kernel).items()
+    return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
 
 
 def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:

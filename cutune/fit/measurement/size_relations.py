@@ -109,12 +109,19 @@ def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
     return {name: value for name, value in still.items() if 0 <= value < WARP}
 
 
+def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
+    """Those of the small constants that are no extent of the threads: strides, for example."""
+    extents = set(names_in(" ".join(text for text in (*kernel.guards, *kernel.covers) if text)))
+    constants = small_constants(kernel).items()
+    return {name: value for name, value in constants if name not in extents}
+
+
 def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
     """Data parameters that stay what they are where all others are set to one size.
 
     A table of an image with as many channels as pixels per row would say nothing.
     """
-    positive = {name: value for name, value in small_constants(kernel).items() if value > 0}
+    positive = {name: value for name, value in small_factors(kernel).items() if value > 0}
     return {**positive, **small_bounds(kernel)}
 
 
