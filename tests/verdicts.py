@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module
 from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.entry_proof import EntryProof
+from cutune.toolchain.nvcc import find_nvcc
+
+#: What the kernels of `compiled` get, and the names of these by their places.
+PARAMETERS = "float *a, const float *b, int n, int m, int *c"
+NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
+
+
+def compiled(bodies: Mapping[str, str], before: str, folder: Path) -> Module:
+    """A kernel for each name, of this body. `before`: what stands before all of them."""
+    kernels = "".join(
+        f'extern "C" __global__ void {name}({PARAMETERS}) {{ {body} }}\n'
+        for name, body in bodies.items()
+    )
+    path = folder / "kernels.cu"
+    path.write_text(before + kernels)
+    return parse(find_nvcc().ptx(path))
 
 
 def described(proof: EntryProof, names: Mapping[str, str]) -> str:

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import judge, prove
-from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described
+from tests.verdicts import NAMES, compiled, described
 
 pytestmark = pytest.mark.nvcc
 
-#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
+#: Before the kernels.
 COMMON = """
 #define D blockDim.x
 #define ID int i = blockIdx.x * D + threadIdx.x, t = threadIdx.x;
@@ -260,19 +258,12 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "threadIdx.x",
     ),
 }
-NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    parameters = "float *a, const float *b, int n, int m, int *c"
-    kernels = "".join(
-        f'extern "C" __global__ void {name}({parameters}) {{ {body} }}\n'
-        for name, (body, _) in (*PROVEN.items(), *HOSTILE.items())
-    )
-    path = tmp_path_factory.mktemp("each") / "kernels.cu"
-    path.write_text(COMMON + kernels)
-    return parse(find_nvcc().ptx(path))
+    bodies = {name: body for name, (body, _) in (*PROVEN.items(), *HOSTILE.items())}
+    return compiled(bodies, COMMON, tmp_path_factory.mktemp("each"))
 
 
 @pytest.mark.parametrize("name", list(PROVEN))

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import prove
-from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described
+from tests.verdicts import NAMES, compiled, described
 
 pytestmark = pytest.mark.nvcc
 
-#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
+#: Before the kernels.
 COMMON = """
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
@@ -96,20 +94,12 @@ HOSTILE: Mapping[str, str] = {
         " w += blockDim.x / 32) { ROW }"
     ),
 }
-NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    parameters = "float *a, const float *b, int n, int m, int *c"
     bodies = {**{name: body for name, (body, _) in PROVEN.items()}, **HOSTILE}
-    kernels = "".join(
-        f'extern "C" __global__ void {name}({parameters}) {{ {body} }}\n'
-        for name, body in bodies.items()
-    )
-    path = tmp_path_factory.mktemp("warps") / "kernels.cu"
-    path.write_text(COMMON + kernels)
-    return parse(find_nvcc().ptx(path))
+    return compiled(bodies, COMMON, tmp_path_factory.mktemp("warps"))
 
 
 @pytest.mark.parametrize("name", list(PROVEN))
