@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,10 +74,22 @@ class BuiltCode:
 
 
 def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
-    """The options of cicc, which names no file in them; `text`: the file that it compiles."""
-    named = {compile_.index(option) + 1 for option in NAMING | {*_OUTPUTS} if option in compile_}
-    words = (word for at, word in enumerate(compile_[1:], 1) if at not in named and word != text)
-    return tuple(sorted({*words} - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
+    """The options of cicc, sorted, without those that name files."""
+    words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
+    return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
+
+
+def without_names(
+    compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
+) -> Iterator[str]:
+    """The words of cicc's step behind the program, but for names of files.
+
+    `text`: the file that it compiles.
+    """
+    named = {compile_.index(option) + 1 for option in naming if option in compile_}
+    for at, word in enumerate(compile_[1:], 1):
+        if at not in named and word != text:
+            yield word
 
 
 def has_lines(compile_: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.line_markers import BEGIN
 from cutune.toolchain.nvcc import Nvcc, ptx_flags
 from cutune.toolchain.steps import built_code
-from cutune.toolchain.steps.built_code import NAMING, BuiltCode
+from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.dry_run import (
     commands,
     ended,
@@ -217,12 +217,7 @@ class _Kept:
 
 def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
     """The same for the same options and compiler."""
-    named = {steps.compile.index(option) + 1 for option in NAMING if option in steps.compile}
-    options = [
-        word
-        for at, word in enumerate(steps.compile[1:], 1)
-        if at not in named and word != str(steps.expanded)
-    ]
+    options = built_code.without_names(steps.compile, str(steps.expanded))
     cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
     library = environment.get("NVVMIR_LIBRARY_DIR")
     files = [Path(cicc)] if cicc else []
