@@ -157,6 +157,8 @@ def _startable(command: Sequence[str]) -> list[str]:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a program and what it started: the program that a script runs, for instance."""
+    if process.poll() is not None:
+        return  # its number may be another's by now
     # A group of their own would be simpler, but then Ctrl-C would not reach them.
     for pid in (process.pid, *_descendants(process.pid)):
         with suppress(ProcessLookupError, PermissionError):

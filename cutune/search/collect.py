@@ -284,13 +284,17 @@ def _require_gpu(on: str) -> None:
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
 
 
-def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> list[str]:
+def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> Sequence[str]:
     """Everything that is asked for, from the first size to the last; ties."""
+    batches, runs = Batches(trials), [run for run, _ in places]
     if asked is None:
-        _sweep(Batches(trials), places)
-    else:
-        _search(Batches(trials), places, asked)
-    return finals(trials, [run for run, _ in places])
+        _sweep(batches, places)
+        return finals(trials, runs).ties
+    _search(batches, places, asked)
+    last = finals(trials, runs)
+    # Intervals are made of configurations whose times at neighbouring sizes are known.
+    _everywhere(batches, places, last.configurations)
+    return last.ties
 
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:
@@ -320,12 +324,19 @@ def _search(batches: Batches, places: Sequence[Place], asked: Search) -> None:
             found.append(best)
     if trials.builds.space.compiled_names:
         # What is compiled in has one value for all sizes: the best of each are compared at all.
-        crossed = [(run, [best for best in found if best in space]) for run, space in places]
-        for run, some in crossed:
-            batches.expect(run, some)
-        for run, some in crossed:
-            for best in some:
-                trials.timed(run, best)
+        _everywhere(batches, places, found)
+
+
+def _everywhere(
+    batches: Batches, places: Sequence[Place], configurations: Sequence[Configuration]
+) -> None:
+    """Run configurations at all sizes at which they are allowed."""
+    asked = [(run, [one for one in configurations if one in space]) for run, space in places]
+    for run, some in asked:
+        batches.expect(run, some)
+    for run, some in asked:
+        for one in some:
+            batches.trials.timed(run, one)
 
 
 def _searched(

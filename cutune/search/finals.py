@@ -1,4 +1,4 @@
-"""The fastest once more, in turn: one time may have been luck. Takes trials, gives ties.
+"""The fastest once more, in turn: one time may have been luck. Takes trials, gives `Finalists`.
 
 What was measured in a process with others is compared here for the first time; where it turns out
 to be wrong, or to fail, the next fastest takes its place.
@@ -15,15 +15,28 @@ from cutune.collect.run import Run
 from cutune.search.regions import merged
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
 from cutune.search.trials import Ended, Status
+from cutune.space.space import Configuration
 
 #: So many of the fastest are timed again.
 FINALISTS = 5
 
 
-def finals(trials: TrialRuns, runs: Sequence[Run]) -> list[str]:
-    """Time the fastest at each size again; says which of them cannot be told apart."""
+@dataclass(frozen=True)
+class Finalists:
+    """The fastest at each size.
+
+    Attributes:
+        configurations: each one once. ties: which of them cannot be told apart, a line per size.
+    """
+
+    configurations: Sequence[Configuration] = ()
+    ties: Sequence[str] = ()
+
+
+def finals(trials: TrialRuns, runs: Sequence[Run]) -> Finalists:
+    """Time the fastest at each size again."""
     if trials.how.on != GPU:
-        return []
+        return Finalists()
     found = [_Finals(trials, run) for run in runs]
     left = found
     while left:
@@ -37,8 +50,9 @@ def finals(trials: TrialRuns, runs: Sequence[Run]) -> list[str]:
             for (one, own), measured in zip(asked, again, strict=True)
             if one.settle(own, measured.result())
         ]
-    ties = [one.tie() for one in found]
-    return [tie for tie in ties if tie is not None]
+    ties = [tie for one in found if (tie := one.tie()) is not None]
+    different = {tuple(c.items()): c for one in found for c in one.configurations}
+    return Finalists(list(different.values()), ties)
 
 
 def _in_turn(trials: TrialRuns, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
@@ -103,6 +117,11 @@ class _Finals:
                 self.trials.correct(one, final)
             self.passed.append((one, final))
         return is_open
+
+    @property
+    def configurations(self) -> list[Configuration]:
+        """Those that passed."""
+        return [one.configuration for one, _ in self.passed]
 
     def tie(self) -> str | None:
         """Those that cannot be told apart from the fastest."""

@@ -168,6 +168,25 @@ def test_a_search_starts_few_processes(program: Path) -> None:
     assert len(processes(program)) <= 40
 
 
+def test_the_fastest_of_each_size_are_timed_at_all(program: Path) -> None:
+    """Where one size has found them, the others know their times, too."""
+    program.write_text(PROGRAM.replace("32, 64, 96, 128, 160, 192, 2048", "1..512"))
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    run = [word.replace("n=64", "n=64,4096") for word in RUN]
+    assert main([*sweep, "--technique", "random", "--search", "8", *run]) == 0
+    path = program.parent / ".cutune" / "trials.jsonl"
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    begun = {one["trial"]: one for one in entries if one["event"] == "begin"}
+    at: dict[int, set[str]] = {}
+    for one in entries:
+        if one["event"] == "end" and one["final"]:
+            trial = begun[one["trial"]]
+            at.setdefault(trial["configuration"]["block"], set()).add(trial["sizes"]["n"])
+    assert len(at) > 5, "not the same at both sizes"
+    known = {(one["configuration"]["block"], one["sizes"]["n"]) for one in begun.values()}
+    assert known >= {(block, n) for block in at for n in ("64", "4096")}
+
+
 def test_without_repeat_nothing_is_shared(program: Path) -> None:
     program.write_text(PROGRAM.replace(" repeat", ""))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0,3"]
