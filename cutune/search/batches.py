@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
+from typing import TypeVar
 
 from cutune.cluster.workers import StoppedError, WorkerLostError
 from cutune.collect.run import Run
@@ -53,6 +54,9 @@ MOST_IN_VAIN = 4
 FAILURES, SETTINGS_PER_FAILURE = 2, 4
 
 
+Piece = TypeVar("Piece")
+
+
 @dataclass(frozen=True)
 class _Member:
     """A configuration that shares a process, and what waits for it."""
@@ -67,8 +71,8 @@ class _Batch:
     """Configurations of one program at one size.
 
     Attributes:
-        is_begun: its worker is lost if it is begun again.
         forgotten: how often all that is ahead had been forgotten.
+        is_begun, is_lost: its worker is lost if it is begun again.
     """
 
     run: Run
@@ -76,6 +80,7 @@ class _Batch:
     is_search: bool
     forgotten: int
     is_begun: bool = False
+    is_lost: bool = False
 
 
 @dataclass
@@ -97,8 +102,10 @@ class Batches:
         if self._is_of_use(run):
             new = [one for one in some if trials.is_new(run, one)]
             trials.builds.prepare(new)
-            for members in self._divided(new):
-                self._submit(run, members, is_search)
+            for some_new in self._divided(run, new):
+                named = ((one, trials.trial(run, one)) for one in some_new)
+                members = [_Member(one, trial, trials.foresee(trial)) for one, trial in named]
+                self._submit(_Batch(run, members, is_search, trials.forgotten))
         trials.expect(run, some, is_search)
 
     def company(self, run: Run) -> Company | None:
@@ -128,19 +135,19 @@ class Batches:
         """Of all settings; in the first one, clocks rise and kernels run for the first time."""
         return self.trials.how.repetitions + 1
 
-    def _divided(self, some: Sequence[Configuration]) -> Iterator[Sequence[Configuration]]:
+    def _divided(
+        self, run: Run, some: Sequence[Configuration]
+    ) -> Iterator[Sequence[Configuration]]:
         """Those that can share a process, shared among workers."""
-        groups = dict[Hashable, list[Configuration]]()
+        groups = dict[tuple[Hashable, int], list[Configuration]]()
         for one in some:
-            groups.setdefault(self._process(one), []).append(one)
-        for group in groups.values():
+            company = self.trials.trials.company(self.trials.trial(run, one)) or MOST_SETTINGS
+            groups.setdefault((self._process(one), company), []).append(one)
+        for (_, company), group in groups.items():
             share = max(LEAST_SHARE, _upwards(len(group), self.trials.crew.workers.size))
             longest = max(len(setting_text(self._host(one))) for one in group) + 1
-            most = min(share, MOST_SETTINGS, MOST_BYTES // (longest * self._rounds))
-            # Pieces of nearly the same size: none is left alone.
-            size = _upwards(len(group), _upwards(len(group), max(1, most)))
-            pieces = (group[i : i + size] for i in range(0, len(group), size))
-            yield from (piece for piece in pieces if len(piece) > 1)
+            most = min(share, company, MOST_BYTES // (longest * self._rounds))
+            yield from (piece for piece in _pieces(group, max(1, most)) if len(piece) > 1)
 
     def _host(self, configuration: Configuration) -> Settings:
         values = self.trials.builds.space.values(configuration, Setting.HOST)
@@ -148,17 +155,13 @@ class Batches:
 
     # ---- jobs
 
-    def _submit(self, run: Run, some: Sequence[Configuration], is_search: bool) -> None:
-        trials = self.trials
-        named = ((one, trials.trial(run, one)) for one in some)
-        members = [_Member(one, trial, trials.foresee(trial)) for one, trial in named]
-        batch = _Batch(run, members, is_search, trials.forgotten)
-        found = trials.crew.submit(partial(self._tried, batch), dict[str, Ended])
+    def _submit(self, batch: _Batch) -> None:
+        found = self.trials.crew.submit(partial(self._tried, batch), dict[str, Ended])
         found.add_done_callback(partial(self._settle, batch))
 
     def _settle(self, batch: _Batch, found: Future[Mapping[str, Ended]]) -> None:
         """Tell who waits; what is not known is tried alone, unless nobody asks for it any more."""
-        error = found.exception()
+        error, left = found.exception(), list[_Member]()
         for one in batch.members:
             if error is not None:
                 one.ended.set_exception(error)
@@ -167,20 +170,31 @@ class Batches:
             elif self.trials.forgotten != batch.forgotten:
                 one.ended.set_exception(StoppedError())
             else:
-                own = batch.run, one.configuration, one.trial, batch.is_search
-                self.trials.try_alone(*own).add_done_callback(partial(_hand_on, one.ended))
+                left.append(one)
+        for some in _pieces(left, self._most_again(left) if batch.is_lost else 1):
+            if len(some) > 1:
+                self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
+            else:
+                own = batch.run, some[0].configuration, some[0].trial, batch.is_search
+                self.trials.try_alone(*own).add_done_callback(partial(_hand_on, some[0].ended))
+
+    def _most_again(self, left: Sequence[_Member]) -> int:
+        """How many may share a process after the one of all was lost with its worker."""
+        known = (self.trials.trials.company(one.trial) for one in left)
+        return min((most for most in known if most), default=1)
 
     def _tried(self, batch: _Batch) -> dict[str, Ended]:
         """What is known of the members of a batch, on the worker of this thread."""
         trials, run = self.trials, batch.run
-        if batch.is_begun or self._is_useless(run):
+        batch.is_lost, batch.is_begun = batch.is_begun, True
+        if batch.is_lost or self._is_useless(run):
             return {}
-        batch.is_begun = True
         own, built = trials.own_result(run), trials.builds.of(batch.members[0].configuration)
         if built.failure or isinstance(own.ran, Failure) or own.ran.error:
             return {}
         with ExitStack() as held:
-            free = [one for one in batch.members if self._is_free(run, one, built, held)]
+            most = len(batch.members)
+            free = [one for one in batch.members if self._is_free(run, one, most, built, held)]
             if len(free) < 2:
                 return {}
             shared = trials.trials.share([one.trial for one in free])
@@ -199,12 +213,12 @@ class Batches:
             trials.trials.part(shared)
         return found
 
-    def _is_free(self, run: Run, one: _Member, built: Built, held: ExitStack) -> bool:
-        """Is it new, may it run, and is nothing of the same code being measured?"""
+    def _is_free(self, run: Run, one: _Member, most: int, built: Built, held: ExitStack) -> bool:
+        """Is it new, may it run with others, and is nothing of the same code being measured?"""
         trials = self.trials
         if (
             trials.known(one.trial) is not None
-            or not trials.trials.may_share(one.trial)
+            or (trials.trials.company(one.trial) or most) < most
             or trials.not_run(one.configuration, built) is not None
         ):
             return False
@@ -287,6 +301,13 @@ def _hand_on(waiting: Future[Ended], found: Future[Ended]) -> None:
         waiting.set_exception(error)
     else:
         waiting.set_result(found.result())
+
+
+def _pieces(some: Sequence[Piece], most: int) -> Iterator[Sequence[Piece]]:
+    """Pieces of nearly the same size: none is left alone."""
+    count = _upwards(len(some), most)
+    ends = [len(some) * number // count for number in range(1, count + 1)]
+    return (some[begin:end] for begin, end in pairwise([0, *ends]))
 
 
 def _upwards(count: int, size: int) -> int:

@@ -3,7 +3,7 @@
 A line when a trial begins and one when it ends, or when cutune itself is stopped in it. What has
 ended is not run again; what began twice without either takes the machine with it, and is left out.
 Several may share a process: a line when it begins, and one when it is over. Where that is missing,
-nobody knows which of them took the machine with it, and each gets a process of its own.
+nobody knows which of them took the machine with it: they share smaller ones, and at last none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from fractions import Fraction
 from hashlib import sha256
+from math import isqrt
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -163,9 +164,9 @@ class Trials:
     warn: Warn
     _ended: dict[str, Ended] = field(default_factory=dict)
     _begun: Counter[str] = field(default_factory=Counter)
-    #: Trials that share a process, by its name; and in how many each of them is.
+    #: Trials that share a process, by its name; and how many are in those of each of them.
     _sharing: dict[str, Sequence[str]] = field(default_factory=dict)
-    _shared: Counter[str] = field(default_factory=Counter)
+    _crowds: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def load(self) -> Trials:
         """What the file has of this version.
@@ -222,9 +223,13 @@ class Trials:
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 
-    def may_share(self, trial: Trial) -> bool:
-        """Is it unknown to have been in a process that took the machine with it?"""
-        return not self._shared[trial.id]
+    def company(self, trial: Trial) -> int | None:
+        """How many may share a process, this one among them; None: any number.
+
+        A process of 256 that took the machine with it is followed by some of 16, and of 4.
+        """
+        crowds = self._crowds.get(trial.id)
+        return isqrt(min(crowds)) if crowds else None
 
     def share(self, trials: Sequence[Trial]) -> str:
         """Say that a process of several begins; gives its name.
@@ -249,10 +254,15 @@ class Trials:
 
     def _share(self, shared: str, names: Sequence[str]) -> None:
         self._sharing[shared] = names
-        self._shared.update(names)
+        for name in names:
+            self._crowds[name] = (*self._crowds.get(name, ()), len(names))
 
     def _part(self, shared: str) -> None:
-        self._shared.subtract(self._sharing.pop(shared, ()))
+        names = self._sharing.pop(shared, ())
+        for name in names:
+            left = [*self._crowds[name]]
+            left.remove(len(names))
+            self._crowds[name] = tuple(left)
 
     def _process(self, event: str, shared: str) -> dict[str, Any]:
         origin = asdict(self.origin)

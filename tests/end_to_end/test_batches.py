@@ -187,6 +187,39 @@ def test_the_fastest_of_each_size_are_timed_at_all(program: Path) -> None:
     assert known >= {(block, n) for block in at for n in ("64", "4096")}
 
 
+def with_killed_workers(program: Path, condition: str) -> None:
+    """The program kills its worker where a condition holds."""
+    binary = program.with_name("timed")
+    text = binary.read_text()
+    kill = f"    if {condition}:\n        os.kill(os.getppid(), 9); time.sleep(600)\n"
+    binary.write_text(text.replace("    if mode == 1:\n", f"{kill}    if mode == 1:\n", 1))
+    program.write_text(PROGRAM.replace("32, 64, 96, 128, 160, 192, 2048", "1..101"))
+
+
+def test_what_was_with_a_lost_worker_shares_processes_again(program: Path) -> None:
+    once = program.with_name("once")
+    begins = f"os.open({str(once)!r}, os.O_CREAT | os.O_EXCL)"
+    with_killed_workers(program, f"block == 77 and not os.path.exists({str(once)!r}) and {begins}")
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    assert main([*sweep, *RUN]) == 0
+    assert once.exists() and {one["status"] for one in ended(program).values()} == {"ok"}
+    # All of them at once, then eleven times about nine; finalists are compared alone.
+    assert sum(len(settings) > 2 for settings in processes(program)) <= 1 + 11
+    assert sum(len(settings) <= 2 for settings in processes(program)) <= 1 + 5 * 2
+
+
+def test_one_that_takes_its_worker_with_it_is_found_among_many(program: Path) -> None:
+    with_killed_workers(program, "block == 77")
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0"]
+    assert main([*sweep, *RUN]) == 0
+    found = ended(program)
+    assert (0, 77) not in found and {one["status"] for one in found.values()} == {"ok"}
+    assert len(found) == 100
+    alone = [settings for settings in processes(program) if len(settings) == 1]
+    assert alone.count(["mode=0,block=77"]) == 2
+    assert len(alone) <= 1 + 2 + 2 * 2 + 5 * 2
+
+
 def test_without_repeat_nothing_is_shared(program: Path) -> None:
     program.write_text(PROGRAM.replace(" repeat", ""))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--tune", "mode=0,3"]

@@ -139,20 +139,26 @@ def test_workers_ask_while_others_begin() -> None:
         with ThreadPoolExecutor(1) as pool:
             beside = pool.submit(begin_and_end)
             while not beside.done():
-                assert all(map(kept.may_share, own))
+                assert not any(map(kept.company, own))
             beside.result()
     finally:
         sys.setswitchinterval(before)
-    assert not kept.may_share(trial("398", 32)) and kept.may_share(trial("399", 32))
+    assert kept.company(trial("398", 32)) == 1 and kept.company(trial("399", 32)) is None
 
 
-def test_what_shares_a_process_that_never_ends_gets_its_own(tmp_path: Path) -> None:
+def test_what_shares_a_process_that_never_ends_shares_smaller_ones(tmp_path: Path) -> None:
     path = tmp_path / "trials.jsonl"
-    one, other, third = trial("1", 32), trial("1", 64), trial("1", 96)
+    own, other = [trial("1", block) for block in range(256)], trial("2", 1)
     first = trials(path)
-    shared = first.share([one, other])
-    assert not first.may_share(one) and first.may_share(third)
+    all_ = first.share(own)
+    assert {first.company(one) for one in own} == {16} and first.company(other) is None
+    some = first.share(own[:16])
     again: Trials = trials(path)
-    assert not again.may_share(other) and again.may_share(third) and again.known(one) is None
-    first.part(shared)
-    assert first.may_share(one) and trials(path).may_share(other)
+    assert [again.company(one) for one in (own[15], own[16], other)] == [4, 16, None]
+    assert again.known(own[0]) is None
+    again.share(own[:3])
+    assert again.company(own[0]) == 1 and again.company(own[3]) == 4
+    first.part(some)
+    assert first.company(own[0]) == 16
+    first.part(all_)
+    assert first.company(own[0]) is None and trials(path).company(own[15]) is None
