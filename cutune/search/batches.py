@@ -108,6 +108,20 @@ class Batches:
                 self._submit(_Batch(run, members, is_search, trials.forgotten))
         trials.expect(run, some, is_search)
 
+    def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, Ended]:
+        """Times of configurations in one process, by trial; none where they cannot share it.
+
+        Called on a worker, of configurations that have run alone.
+        """
+        is_shared = len(some) > 1 and len({self._process(one) for one in some}) == 1
+        if not is_shared or not self._is_of_use(run):
+            return {}
+        own, built = self.trials.own_result(run), self.trials.builds.of(some[0])
+        if isinstance(own.ran, Failure) or own.ran.error:
+            return {}
+        members = [_Member(one, self.trials.trial(run, one), Future()) for one in some]
+        return {one.trial.id: ended for one, ended in self._measured(run, members, built, own)}
+
     def company(self, run: Run) -> Company | None:
         """Which configurations share a process, and how many as cheaply as one; None: none do."""
         if not self._is_of_use(run):

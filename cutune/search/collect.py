@@ -289,9 +289,9 @@ def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> Se
     batches, runs = Batches(trials), [run for run, _ in places]
     if asked is None:
         _sweep(batches, places)
-        return finals(trials, runs).ties
+        return finals(batches, runs).ties
     _search(batches, places, asked)
-    last = finals(trials, runs)
+    last = finals(batches, runs)
     # Intervals are made of configurations whose times at neighbouring sizes are known.
     _everywhere(batches, places, last.configurations)
     return last.ties

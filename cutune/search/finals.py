@@ -1,7 +1,8 @@
 """The fastest once more, in turn: one time may have been luck. Takes trials, gives `Finalists`.
 
-What was measured in a process with others is compared here for the first time; where it turns out
-to be wrong, or to fail, the next fastest takes its place.
+What was measured in a process with others runs alone here for the first time, and is compared;
+where it turns out to be wrong, or to fail, the next fastest takes its place. Those that may share a
+process are timed in one: nothing but their values differs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from statistics import median
 
 from cutune.collect.run import Run
+from cutune.search.batches import Batches
 from cutune.search.regions import merged
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
 from cutune.search.trials import Ended, Status
@@ -33,8 +35,9 @@ class Finalists:
     ties: Sequence[str] = ()
 
 
-def finals(trials: TrialRuns, runs: Sequence[Run]) -> Finalists:
+def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
     """Time the fastest at each size again."""
+    trials = batches.trials
     if trials.how.on != GPU:
         return Finalists()
     found = [_Finals(trials, run) for run in runs]
@@ -42,7 +45,7 @@ def finals(trials: TrialRuns, runs: Sequence[Run]) -> Finalists:
     while left:
         asked = [(one, one.next()) for one in left]
         again = [
-            trials.crew.submit(partial(_in_turn, trials, one.run, own), dict[str, list[Ended]])
+            trials.crew.submit(partial(_in_turn, batches, one.run, own), dict[str, list[Ended]])
             for one, own in asked
         ]
         left = [
@@ -55,16 +58,29 @@ def finals(trials: TrialRuns, runs: Sequence[Run]) -> Finalists:
     return Finalists(list(different.values()), ties)
 
 
-def _in_turn(trials: TrialRuns, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
+def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
     """Measure finalists in turn, on one worker, unless that was done before."""
-    open_ones = [one for one in fastest if not one.ended.is_final]
+    trials, open_ones = batches.trials, [one for one in fastest if not one.ended.is_final]
     again: dict[str, list[Ended]] = {one.trial.id: [] for one in open_ones}
-    for _ in range(trials.how.repetitions):
+    for turn in range(trials.how.repetitions):
         for one in open_ones:
             own = again[one.trial.id]
             if one.ended.is_compared or all(ended.status is Status.OK for ended in own):
                 own.append(trials.measured(run, one.configuration, 1))
+        if turn == 0 and (together := _together(batches, run, open_ones, again)):
+            return {**again, **together}
     return again
+
+
+def _together(
+    batches: Batches, run: Run, tried: Sequence[Tried], alone: Mapping[str, Sequence[Ended]]
+) -> dict[str, list[Ended]]:
+    """Times in one process of all that ended well alone; none unless all of them have one."""
+    right = [
+        one for one in tried if all(ended.status is Status.OK for ended in alone[one.trial.id])
+    ]
+    found = batches.again(run, [one.configuration for one in right])
+    return {trial: [one] for trial, one in found.items()} if len(found) == len(right) else {}
 
 
 @dataclass
