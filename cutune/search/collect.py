@@ -58,6 +58,10 @@ MOST_RUNS = 100_000
 _READY = {"CUDA_MODULE_LOADING": "EAGER"}
 
 
+#: So many times more were run at a size by a search than are added because others found them.
+SEARCHED_PER_OTHER = 4
+
+
 @dataclass(frozen=True)
 class Search:
     """A search in place of all configurations.
@@ -293,7 +297,7 @@ def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> Se
     _search(batches, places, asked)
     last = finals(batches, runs)
     # Intervals are made of configurations whose times at neighbouring sizes are known.
-    _everywhere(batches, places, last.configurations)
+    _everywhere(batches, places, last.configurations, SEARCHED_PER_OTHER)
     return last.ties
 
 
@@ -328,15 +332,26 @@ def _search(batches: Batches, places: Sequence[Place], asked: Search) -> None:
 
 
 def _everywhere(
-    batches: Batches, places: Sequence[Place], configurations: Sequence[Configuration]
+    batches: Batches,
+    places: Sequence[Place],
+    configurations: Sequence[Configuration],
+    share: int = 1,
 ) -> None:
-    """Run configurations at all sizes at which they are allowed."""
-    asked = [(run, [one for one in configurations if one in space]) for run, space in places]
-    for run, some in asked:
-        batches.expect(run, some)
+    """Run configurations at all sizes at which they are allowed.
+
+    Args:
+        share: so many times more were asked for at a size than are added to them.
+    """
+    trials, asked = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
+    for run, space in places:
+        tried = trials.tried_at(run)
+        others = [one for one in configurations if trials.trial(run, one).id not in tried]
+        few = [one for one in others if one in space][: len(tried) // share]
+        asked.append((run, few))
+        batches.expect(run, few)
     for run, some in asked:
         for one in some:
-            batches.trials.timed(run, one)
+            trials.timed(run, one)
 
 
 def _searched(

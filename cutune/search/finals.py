@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, zip_longest
 from statistics import median
 
 from cutune.collect.run import Run
@@ -28,7 +29,8 @@ class Finalists:
     """The fastest at each size.
 
     Attributes:
-        configurations: each one once. ties: which of them cannot be told apart, a line per size.
+        configurations: each one once, the best of each size first, then the second ones.
+        ties: which of them cannot be told apart, a line per size.
     """
 
     configurations: Sequence[Configuration] = ()
@@ -54,7 +56,8 @@ def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
             if one.settle(own, measured.result())
         ]
     ties = [tie for one in found if (tie := one.tie()) is not None]
-    different = {tuple(c.items()): c for one in found for c in one.configurations}
+    ranked = chain.from_iterable(zip_longest(*(one.configurations for one in found)))
+    different = {tuple(c.items()): c for c in ranked if c is not None}
     return Finalists(list(different.values()), ties)
 
 
@@ -136,8 +139,9 @@ class _Finals:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """Those that passed."""
-        return [one.configuration for one, _ in self.passed]
+        """Those that passed, the fastest first."""
+        ranked = sorted(self.passed, key=lambda own: median(own[1].times))
+        return [one.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
         """Those that cannot be told apart from the fastest."""

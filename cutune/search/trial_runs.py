@@ -142,6 +142,10 @@ class TrialRuns:
         for one in some:
             self._ended(run, one, is_search)
 
+    def tried_at(self, run: Run) -> set[str]:
+        """The trials that were asked for at a size."""
+        return {one.trial.id for one in self.tried if one.run is run}
+
     def is_new(self, run: Run, configuration: Configuration) -> bool:
         """Has it neither been tried nor asked for, and may it be compiled?"""
         trial = self.trial(run, configuration)
