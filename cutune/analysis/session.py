@@ -236,12 +236,9 @@ class Session:
     ) -> Compilation:
         flags = self.compile_flags(path) if flags is None else flags
         known = targets(flags, self.architectures, self.nvcc)
-        if (
-            self.begun is not None
-            and self.begun.is_of(path, flags)
-            and {*known} == {*self.begun.codes}
-        ):
-            return Compilation(self.begun.codes)
+        begun = self.begun
+        if begun is not None and begun.is_of(path, flags) and {*known} == {*begun.codes}:
+            return Compilation(begun.codes)
         return compilation(self.nvcc, path, flags, known, pool)
 
     def _headers(
@@ -414,7 +411,8 @@ class Session:
         `code`: what is known of its device code, for the emulated device.
         """
         options = [*flags, *self.build_options(flags, target)]
-        if code is None or not built(self.nvcc, options, source, flags, binary, code):
+        note = self.known_code.note_read
+        if code is None or not built(self.nvcc, options, source, flags, binary, code, note):
             self.nvcc.check([*options, *self.nvcc.source_words(source, flags), "-o", str(binary)])
         return binary
 

@@ -278,7 +278,8 @@ def tune(options: argparse.Namespace) -> int:
             for target, one in zip(targets, programs, strict=True)
             for file in target.files_of(one)
         ]
-        keep(keeper, Answer(options.run, units, program, kernels, files, said, asdict(shown)))
+        about = units, program, kernels, files, said, asdict(shown), session.known_code.read
+        keep(keeper, Answer(options.run, *about))
     return 0
 
 

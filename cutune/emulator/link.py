@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 
 import cutune
@@ -45,6 +44,8 @@ _DECLARED = re.compile(r"\bextern\b[^;{}]*?\b(cuda[A-Z]\w*)\s*\(")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
+#: Libraries in caches. Their sources and compilers are read once: they are those of now.
+_MADE: dict[tuple[Nvcc, Path], Path] = {}
 
 
 def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
@@ -55,17 +56,15 @@ def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
     """
     if (found := built_in_library(LIBRARY, nvcc.version)) is not None:
         return found
-    return _made_here(nvcc, cache_folder(), progress)
-
-
-@cache
-def _made_here(nvcc: Nvcc, kept_in: Path, progress: Progress) -> Path:
-    """The library in a cache. Its sources and compilers are read once: they are those of now."""
-    machine = machine_library(progress).parent
-    root = Path(cutune.__file__).resolve().parent.parent
-    return build_runtime_library(
-        nvcc, machine, str(machine), sys.executable, str(root), progress=progress
-    )
+    place = nvcc, cache_folder()
+    if place not in _MADE:
+        machine = machine_library(progress).parent
+        root = str(Path(cutune.__file__).resolve().parent.parent)
+        searched, python = str(machine), sys.executable
+        _MADE[place] = build_runtime_library(
+            nvcc, machine, searched, python, root, progress=progress
+        )
+    return _MADE[place]
 
 
 def build_runtime_library(

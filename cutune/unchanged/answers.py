@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.collect.run import needs_shell
@@ -38,6 +38,7 @@ class Answer:
         units: the sources of the instrumented program with their flags. program: itself.
         kernels: names of all kernels that it launches.
         tuned: the files that were written. said: all messages. shown: what else was shown.
+        read: what the compiler was seen to read for some of the units.
     """
 
     run: str
@@ -47,6 +48,7 @@ class Answer:
     tuned: Sequence[Path]
     said: Sequence[Diagnostic]
     shown: Json
+    read: Mapping[Path, Sequence[str]] = field(default_factory=dict)
 
 
 def keep(keeper: Keeper, answer: Answer) -> None:
@@ -57,7 +59,7 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         inputs = keeper.settled()
         if inputs is None:
             return
-        further = further_files(keeper.question, answer.units, inputs)
+        further = further_files(keeper.question, answer.units, inputs, answer.read)
         if not is_untouched_since(further, keeper.started):
             return
         workspace = keeper.question.workspace

@@ -14,6 +14,8 @@ from pathlib import Path
 from string import Template
 
 from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.steps.dry_answers import dry_answer
+from cutune.toolchain.steps.dry_run import stand_in_for
 from cutune.unchanged.digests import digest, states_digest, tree_files
 
 #: What the host compiler itself runs.
@@ -26,9 +28,9 @@ _LIBRARY_FOLDER = re.compile(r'"-L([^"]+)"')
 
 def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
     """The same as long as the same programs, unchanged, make a program of a source."""
-    said = nvcc.run([*flags, "--dryrun", *nvcc.source_words(source, flags), "-o", os.devnull])
+    words = [*flags, "--dryrun", stand_in_for(nvcc, source, flags), "-o", os.devnull]
     variables, named = dict(os.environ), set()
-    for name, value, program in _STEP.findall(said.stderr + said.stdout):
+    for name, value, program in _STEP.findall(dry_answer(nvcc, words)):
         if name:
             variables[name] = value
         else:

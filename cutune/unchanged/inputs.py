@@ -152,17 +152,26 @@ def inputs_of(question: Question) -> Inputs:
 
 
 def further_files(
-    question: Question, units: Sequence[tuple[Path, Sequence[str]]], known: Inputs
+    question: Question,
+    units: Sequence[tuple[Path, Sequence[str]]],
+    known: Inputs,
+    read: Mapping[Path, Sequence[str]],
 ) -> list[str]:
     """The files that the compiler reads besides for a program with hooks.
 
-    `units`: its sources, each with its flags.
+    `units`: its sources, each with its flags. `read`: what it was seen to read for some of them.
     """
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
     passes = question.nvcc.preprocess, question.nvcc.preprocess_device
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = [pool.submit(one, path, [*flags, *ours]) for path, flags in units for one in passes]
-        found = {file for text in texts for file in files_of(text.result())}
+        texts = [
+            pool.submit(one, path, [*flags, *ours])
+            for path, flags in units
+            if path not in read
+            for one in passes
+        ]
+        found = {file for path, _ in units for file in read.get(path, ())}
+        found |= {file for text in texts for file in files_of(text.result())}
     written = str(question.workspace.folder.absolute()) + os.sep
     further = found - {*known.files}
     return sorted(path for path in further if not os.path.abspath(path).startswith(written))

@@ -14,7 +14,9 @@ from cutune.analysis.session import Session
 from cutune.collect.resources import resources_of
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.toolchain.nvcc import Nvcc
+from cutune.emulator.link import TARGET_FLAGS
+from cutune.toolchain.line_markers import files_of
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.steps import dry_run, host_build
 from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.variants.registry import with_only
@@ -121,6 +123,16 @@ def test_one_source(
     refuse_nvcc(monkeypatch)
     assert built(session, [path], tmp_path) == expected
     assert "cudafe++" in run_programs and "cicc" not in run_programs
+
+
+def test_the_files_that_were_read_are_known(tmp_path: Path) -> None:
+    session = Session(flags=(STANDARD,))
+    built(session, [written(tmp_path), written(tmp_path, OTHER, "other.cu")], tmp_path)
+    assert len(session.known_code.read) == 2
+    for source, files in session.known_code.read.items():
+        flags = [STANDARD, "-Xcompiler", f"-iquote,{tmp_path}", f"-I{INCLUDE_DIRECTORY}"]
+        flags += ["-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
+        assert files_of(session.nvcc.preprocess(str(source), flags)) == files
 
 
 def test_several_sources(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
+from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import (
     first_line,
     front_end_failed,
@@ -61,8 +62,7 @@ def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
         asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
-        answer = nvcc.run(asked)
-        steps = read_steps(answer.stderr + answer.stdout)
+        steps = read_steps(dry_answer(nvcc, asked, folder))
         environment = {**os.environ, **steps.environment}
         run(with_source(steps.preprocess, stand_in, path), environment)
         run(with_source(steps.cudafe, stand_in, path), environment)

@@ -27,6 +27,7 @@ from cutune.toolchain.line_markers import BEGIN
 from cutune.toolchain.nvcc import Nvcc, ptx_flags
 from cutune.toolchain.steps import built_code
 from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import (
     commands,
     ended,
@@ -118,8 +119,8 @@ class _Source:
             stand_in_for(self.nvcc, self.path, self.flags),
         )
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
-        answer = self.nvcc.run([*self.asked, "--dryrun", *files, stand_in])
-        steps = read_steps(answer.stderr + answer.stdout)
+        words = [*self.asked, "--dryrun", *files, stand_in]
+        steps = read_steps(dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
         def run(step: Sequence[str]) -> str:

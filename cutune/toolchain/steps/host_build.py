@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -16,6 +16,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.steps.built_code import BuiltCode, options_of
+from cutune.toolchain.steps.dry_answers import VARIABLES, dry_answer
 from cutune.toolchain.steps.dry_run import (
     commands,
     front_end_failed,
@@ -31,7 +32,6 @@ _OF_FILES = re.compile(
     r"--?(?:keep|save-temps|dry-?run|time|clean|run|optf|options-file|fdevice-time-trace)\b"
     r"|--?[a-z-]*pch|--?M|--generate-(?:\w+-)?dep|@"
 )
-_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 #: What nvcc runs besides cicc and the host's compiler.
 _PROGRAMS = frozenset(["cudafe++", "fatbinary", "nvlink"])
 
@@ -43,25 +43,30 @@ def built(
     flags: Sequence[str],
     output: Path,
     code: BuiltCode,
+    note: Callable[[Path, str], None] = lambda source, text: None,
 ) -> bool:
     """Build a program, or what `options` say, of a source; False where nvcc has to do it.
 
     Args:
         flags: those among the options that are the program's own.
+        note: gets the source, and what the preprocessor has written of it for the host.
     """
-    further = (word for name in _VARIABLES for word in os.environ.get(name, "").split())
+    further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
         return False
     try:
         with temporary_folder() as folder:
             stand_in = stand_in_for(nvcc, str(source), flags)
             keep = ["--dryrun", "--keep", "--keep-dir", folder]
-            answer = nvcc.run([*options, *keep, stand_in, "-o", str(output)])
-            steps, variables = _steps(answer.stderr + answer.stdout, str(output), code)
+            words = [*options, *keep, stand_in, "-o", str(output)]
+            said = dry_answer(nvcc, words, folder, str(output))
+            steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
             for step in steps:
-                words = [_identified(word, stand_in, source) for word in step]
-                run(with_source(words, stand_in, str(source)), environment)
+                named = [_identified(word, stand_in, source) for word in step]
+                run(with_source(named, stand_in, str(source)), environment)
+                if "-E" in step:
+                    note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
     except CutuneError as error:
         if error.diagnostic.code is not Code.FRONT_END_FAILED:
             raise
