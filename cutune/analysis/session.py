@@ -48,6 +48,7 @@ from cutune.toolchain.steps.architectures import EMULATED, Begun, targets
 from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.dry_run import first_error
 from cutune.toolchain.steps.host_build import built
+from cutune.toolchain.steps.preprocessed import host_pass
 
 if TYPE_CHECKING:
     from cutune.analysis.host_calls import HostLaunch
@@ -173,7 +174,7 @@ class Session:
         flags = self.compile_flags(path)
         if self.begun is not None and self.begun.is_of(path, flags):
             return self.begun.expanded.result()
-        return self.nvcc.preprocess(path, flags)
+        return host_pass(self.nvcc, path, flags)
 
     def with_written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
         """What comes of a program with edits: its path and flags are there for `use` alone."""

@@ -230,7 +230,7 @@ def _made(
 
     plain = Session(
         str(nvcc.path),
-        _compatibility(settings),
+        _compatibility(unit, workspace, settings),
         with_variants=settings.variants,
         rewrites_headers=True,
         begun=begun,
@@ -244,8 +244,15 @@ def _made(
     return ShadowSource.write(rewritten, folder)
 
 
-def _compatibility(settings: Settings) -> tuple[str, ...]:
-    return COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
+def _compatibility(
+    unit: CompiledSource, workspace: Workspace, settings: Settings
+) -> tuple[str, ...]:
+    """With these a program is compiled for the emulated device, and was if `tune --make` has.
+
+    What it was compiled to then is known.
+    """
+    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
+    return COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
 
 
 def _question(
@@ -264,7 +271,7 @@ def _question(
         return None
     models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
     asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
-    flags = [*_compatibility(settings), *unit.flags]
+    flags = [*_compatibility(unit, workspace, settings), *unit.flags]
     architectures = [EMULATED_ARCHITECTURE]
     return Question(asked, [unit.source], flags, nvcc, architectures, devices, workspace, models)
 

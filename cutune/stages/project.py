@@ -38,6 +38,7 @@ from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered
 from cutune.stages.makefile import USUAL, compiler_variable, is_make
 from cutune.stages.stages import fit_collected
 from cutune.toolchain.locate import first_on_path, stand_in
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
 #: Names that a message shows.
 MOST_SHOWN = 3
@@ -83,8 +84,9 @@ def tune_project(
     forget_lending(workspace)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
-    # Each source is compiled as a copy, beside which its headers may have copies, too.
-    session = replace(session, rewrites_headers=True)
+    # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
+    # emulated device with a header of its own.
+    session = replace(session.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
     build = _Build(project, session, device_name, workspace)
     session.progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})

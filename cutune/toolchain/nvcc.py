@@ -10,24 +10,19 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from tempfile import TemporaryFile
-from threading import Event, Timer
-from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
-from cutune.core.processes import CompilerKilled, end, ended_by
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
+from cutune.toolchain.running import run_command, run_limited
 from cutune.toolchain.shell_words import executed_word
 
-#: The preprocessor may write so much, for so long.
-MOST_BYTES, MOST_SECONDS = 256 << 20, 60
 #: Endings of sources and headers that nvcc knows, or takes as it always did.
 _SOURCES = frozenset(
     [
@@ -48,10 +43,6 @@ _REMEDIES = (
         "try: -DcudaThreadSynchronize=cudaDeviceSynchronize",
     ),
 )
-#: Runs of nvcc that have not ended.
-_RUNNING: list[subprocess.Popen[bytes]] = []
-#: Has this process ended some of them?
-_ENDED = Event()
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
     "nvidia-cuda-nvcc==13.0.*",
@@ -144,21 +135,12 @@ class Nvcc:
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        started = self._started(arguments, cwd, subprocess.PIPE)
-        return _ended(started, [str(self.path), *arguments])
+        return run_command(self._command(arguments), _environment(), cwd)
 
-    def _started(
-        self, arguments: Sequence[str], cwd: str | Path | None, errors: IO[bytes] | int
-    ) -> subprocess.Popen[bytes]:
+    def _command(self, arguments: Sequence[str]) -> list[str]:
         if (word := executed_word(arguments)) is not None:
             raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
-        return subprocess.Popen(
-            [str(self.path), *arguments],
-            cwd=cwd,
-            env={**os.environ, "TMPDIR": str(run_folder())},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
+        return [str(self.path), *arguments]
 
     def check(
         self, arguments: Sequence[str], cwd: str | Path | None = None
@@ -202,55 +184,15 @@ class Nvcc:
 
     def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
         """The host pass of the preprocessor, with line markers."""
-        # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
-        words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", *self.source_words(path, flags)]
-        return self.checked(words, self._limited(words, str(path))).stdout
+        words = [*host_pass_flags(flags), *self.source_words(path, flags)]
+        return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def preprocess_device(
         self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
     ) -> str:
         """The device pass for an architecture, as `ptx` names it."""
-        target = [f"-arch=compute_{architecture}"] if architecture else []
-        words = [*without_target_flags(flags), *target, "-E", *self.source_words(path, flags)]
-        return self.checked(words, self._limited(words, str(path))).stdout
-
-    def _limited(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
-        """Run it as long as macros that grow without end have not outgrown what is allowed.
-
-        Raises:
-            CutuneError: CT711 where they have. All other runs are ended then, too.
-        """
-        with TemporaryFile(dir=run_folder()) as errors:
-            process = self._started(arguments, None, errors)
-            timer = Timer(MOST_SECONDS, end, [process])
-            timer.start()
-            chunks, size = [], 0
-            assert process.stdout is not None
-            with process.stdout as stream:
-                while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
-                    chunks.append(chunk)
-                    size += len(chunk)
-            is_over = size > MOST_BYTES or not timer.is_alive()
-            timer.cancel()
-            if is_over:
-                _ENDED.set()
-                for running in (process, *_RUNNING):
-                    end(running)
-                raise CutuneError(
-                    Diagnostic.at(
-                        Code.ENDLESS_TEXT,
-                        None,
-                        path=path,
-                        seconds=MOST_SECONDS,
-                        megabytes=MOST_BYTES >> 20,
-                    )
-                )
-            status = process.wait()
-            errors.seek(0)
-            said = errors.read().decode("latin-1")
-        refuse_killed(str(self.path), status, said)
-        text = b"".join(chunks).decode("latin-1")
-        return subprocess.CompletedProcess([*arguments], status, text, said)
+        words = [*device_pass_flags(flags, architecture), *self.source_words(path, flags)]
+        return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
         """The PTX of a source file, for instance for `90a`; for nvcc's default without a name.
@@ -323,57 +265,21 @@ _PHASE_FLAGS = frozenset(
 )
 
 
-def refuse_killed(program: str, status: int, said: str) -> None:
-    """Nothing is concluded from a compiler that somebody else has ended.
-
-    Raises:
-        CompilerKilled: CT714.
-    """
-    signal = ended_by(status, said)
-    if signal is not None and not _ENDED.is_set():
-        ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)
-        raise CompilerKilled(ended, signal)
-
-
-def run_step(
-    command: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    """Run a program that nvcc would run; it is ended as nvcc is.
-
-    Raises:
-        OSError: it cannot be run.
-    """
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    return _ended(process, command)
-
-
-def _ended(
-    process: subprocess.Popen[bytes], command: Sequence[str]
-) -> subprocess.CompletedProcess[str]:
-    """Wait for it. Its output is decoded as latin-1, as sources are.
-
-    Raises:
-        CompilerKilled: CT714.
-    """
-    _RUNNING.append(process)
-    try:
-        output, errors = process.communicate()
-    finally:
-        _RUNNING.remove(process)
-    texts = output.decode("latin-1"), errors.decode("latin-1")
-    refuse_killed(command[0], process.returncode, texts[1])
-    return subprocess.CompletedProcess([*command], process.returncode, *texts)
-
-
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Compile flags without architecture, output and phase, which our own replace."""
     return _without(flags, _TARGET_FLAGS_WITH_VALUE)
+
+
+def host_pass_flags(flags: Iterable[str]) -> list[str]:
+    """Compile flags for the host pass of the preprocessor."""
+    # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
+    return [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__"]
+
+
+def device_pass_flags(flags: Iterable[str], architecture: str) -> list[str]:
+    """Compile flags for its device pass, for instance for `90a`; for nvcc's default without."""
+    target = [f"-arch=compute_{architecture}"] if architecture else []
+    return [*without_target_flags(flags), *target, "-E"]
 
 
 def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
@@ -397,6 +303,10 @@ def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
         elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
             remaining.append(flag)
     return tuple(remaining)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(run_folder())}
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:

@@ -24,6 +24,7 @@ from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.shell_words import quote_folder
 from cutune.toolchain.steps.architectures import Begun, targets
+from cutune.toolchain.steps.preprocessed import device_pass, host_pass
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
 
@@ -162,15 +163,13 @@ def further_files(
     `units`: its sources, each with its flags. `read`: what it was seen to read for some of them.
     """
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
-    passes = question.nvcc.preprocess, question.nvcc.preprocess_device
+    nvcc, found = question.nvcc, {file for path, _ in units for file in read.get(path, ())}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = [
-            pool.submit(one, path, [*flags, *ours])
-            for path, flags in units
-            if path not in read
-            for one in passes
-        ]
-        found = {file for path, _ in units for file in read.get(path, ())}
+        texts = []
+        for path, flags in units:
+            if path not in read:
+                about = nvcc, str(path), [*flags, *ours]
+                texts += [pool.submit(host_pass, *about), pool.submit(device_pass, *about, "80")]
         found |= {file for text in texts for file in files_of(text.result())}
     written = str(question.workspace.folder.absolute()) + os.sep
     further = found - {*known.files}
@@ -181,7 +180,7 @@ def _host_text(question: Question, source: str) -> str:
     flags = question.flags_of(source)
     if question.begun is not None and question.begun.is_of(source, flags):
         return question.begun.expanded.result()
-    return question.nvcc.preprocess(source, flags)
+    return host_pass(question.nvcc, source, flags)
 
 
 def _device_passes(question: Question) -> Iterator[Callable[[], str]]:
@@ -199,7 +198,7 @@ def _device_pass(question: Question, source: str, flags: Sequence[str], architec
         text = begun.device_pass(architecture)
         if text is not None:
             return text
-    return question.nvcc.preprocess_device(source, flags, architecture)
+    return device_pass(question.nvcc, source, flags, architecture)
 
 
 def _python() -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
-from cutune.toolchain import nvcc
+from cutune.toolchain import running
+from cutune.toolchain.nvcc import find_nvcc
 
 GROWING = "#define A0 x + x\n" + "".join(
     f"#define A{i} A{i - 1} + A{i - 1}\n" for i in range(1, 40)
@@ -30,13 +31,13 @@ def test_numbers_that_are_no_doubles(number: str, tmp_path: Path) -> None:
 def test_macros_that_double_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "a.cu"
     source.write_text(f"{GROWING}int main() {{ int x = 1; return A39; }}\n")
-    monkeypatch.setattr(nvcc, "MOST_SECONDS", 2)
+    monkeypatch.setattr(running, "MOST_SECONDS", 2)
     with pytest.raises(CutuneError) as caught:
-        nvcc.find_nvcc().preprocess(source)
+        find_nvcc().preprocess(source)
     assert caught.value.diagnostic.code.number == "CT711"
-    monkeypatch.setattr(nvcc, "MOST_SECONDS", 60)
-    monkeypatch.setattr(nvcc, "MOST_BYTES", 1000)
+    monkeypatch.setattr(running, "MOST_SECONDS", 60)
+    monkeypatch.setattr(running, "MOST_BYTES", 1000)
     source.write_text("#include <cstdio>\n")
     with pytest.raises(CutuneError) as caught:
-        nvcc.find_nvcc().preprocess(source)
+        find_nvcc().preprocess(source)
     assert caught.value.diagnostic.code.number == "CT711"

@@ -20,7 +20,7 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from cutune.unchanged import store
+from cutune.unchanged import inputs, store
 from cutune.unchanged.answers import Answer, keep, unkeepable
 from cutune.unchanged.inputs import Question, inputs_of
 from cutune.unchanged.keeper import Keeper
@@ -459,8 +459,8 @@ def test_where_nvcc_is_at_work_the_same_is_found(
     assert question.begun is not None and question.name == asked.question.name
     question.begun.wait()
     with monkeypatch.context() as patch:
-        for name in ("preprocess", "preprocess_device"):  # What is begun is not done again.
-            patch.setattr(Nvcc, name, None)
+        for name in ("host_pass", "device_pass"):  # What is begun is not done again.
+            patch.setattr(inputs, name, None)
         found = inputs_of(question)
     assert found == inputs_of(asked.question)
 

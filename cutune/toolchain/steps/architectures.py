@@ -13,6 +13,7 @@ from functools import partial
 
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.steps.device_code import DeviceCode, compiled
+from cutune.toolchain.steps.preprocessed import host_pass
 
 #: What the emulated device runs, whatever GPU is modelled.
 EMULATED = "sm_80"
@@ -61,7 +62,7 @@ class Begun:
         """Begin."""
         known = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(known))
-        expanded = pool.submit(nvcc.preprocess, path, flags)
+        expanded = pool.submit(host_pass, nvcc, path, flags)
         passes: dict[str, Future[str]] = {one: Future() for one in known}
         codes = {
             one: pool.submit(code_for, one, nvcc, path, flags, told.set_result)

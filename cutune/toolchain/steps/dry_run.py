@@ -14,7 +14,8 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.toolchain.nvcc import Nvcc, run_step
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.running import run_command
 
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
 _VARIABLE = re.compile(r"(PATH|LD_LIBRARY_PATH|CICC_PATH|NVVMIR_LIBRARY_DIR)=(.*)")
@@ -128,7 +129,7 @@ def ended(
         CutuneError: CT703 when it cannot be run.
     """
     try:
-        return run_step(command, environment)
+        return run_command(command, environment)
     except OSError as error:
         reason = error.strerror or str(error)
         raise front_end_failed(f"'{command[0]}' cannot be run: {reason}") from error

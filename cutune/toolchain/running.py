@@ -1,0 +1,111 @@
+"""Compilers run to their end. Takes a command and variables, gives its status and what it printed.
+
+Output is decoded as latin-1, as sources are. Text without end ends all of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Event, Timer
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import CompilerKilled, end, ended_by
+from cutune.core.temporary import run_folder
+
+#: The preprocessor may write so much, for so long.
+MOST_BYTES, MOST_SECONDS = 256 << 20, 60
+#: Compilers that have not ended.
+_RUNNING: list[subprocess.Popen[bytes]] = []
+#: Has this process ended some of them?
+_ENDED = Event()
+
+
+def run_command(
+    command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run it, whatever its status.
+
+    Raises:
+        CompilerKilled: CT714.
+        OSError: it cannot be run.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    _RUNNING.append(process)
+    try:
+        output, errors = process.communicate()
+    finally:
+        _RUNNING.remove(process)
+    texts = output.decode("latin-1"), errors.decode("latin-1")
+    _refuse_killed(command[0], process.returncode, texts[1])
+    return subprocess.CompletedProcess([*command], process.returncode, *texts)
+
+
+def run_limited(
+    command: Sequence[str], environment: Mapping[str, str], path: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """Run it as long as macros that grow without end have not outgrown what is allowed.
+
+    Args:
+        path: what it preprocesses.
+
+    Raises:
+        CutuneError: CT711 where they have. All others are ended then, too.
+        CompilerKilled: CT714.
+        OSError: it cannot be run.
+    """
+    with TemporaryFile(dir=run_folder()) as errors:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        timer = Timer(MOST_SECONDS, end, [process])
+        timer.start()
+        chunks, size = [], 0
+        assert process.stdout is not None
+        with process.stdout as stream:
+            while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
+                chunks.append(chunk)
+                size += len(chunk)
+        is_over = size > MOST_BYTES or not timer.is_alive()
+        timer.cancel()
+        if is_over:
+            _ENDED.set()
+            for running in (process, *_RUNNING):
+                end(running)
+            raise CutuneError(
+                Diagnostic.at(
+                    Code.ENDLESS_TEXT,
+                    None,
+                    path=path,
+                    seconds=MOST_SECONDS,
+                    megabytes=MOST_BYTES >> 20,
+                )
+            )
+        status = process.wait()
+        errors.seek(0)
+        said = errors.read().decode("latin-1")
+    _refuse_killed(command[0], status, said)
+    text = b"".join(chunks).decode("latin-1")
+    return subprocess.CompletedProcess([*command], status, text, said)
+
+
+def _refuse_killed(program: str, status: int, said: str) -> None:
+    """Nothing is concluded from a compiler that somebody else has ended."""
+    signal = ended_by(status, said)
+    if signal is not None and not _ENDED.is_set():
+        ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)
+        raise CompilerKilled(ended, signal)

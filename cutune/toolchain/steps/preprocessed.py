@@ -1,0 +1,47 @@
+"""Preprocessed text of a source. Takes nvcc, a source and its flags, gives text with line markers.
+
+The one step is run that nvcc names by `--dryrun`. Where it names others, or that fails, nvcc does
+it, and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
+from cutune.toolchain.running import run_limited
+from cutune.toolchain.steps.dry_answers import dry_answer
+from cutune.toolchain.steps.dry_run import commands, stand_in_for, with_source
+
+
+def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
+    """As `Nvcc.preprocess`."""
+    text = _expanded(nvcc, path, flags, host_pass_flags(flags))
+    return nvcc.preprocess(path, flags) if text is None else text
+
+
+def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
+    """As `Nvcc.preprocess_device`."""
+    text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
+    return nvcc.preprocess_device(path, flags, architecture) if text is None else text
+
+
+def _expanded(nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str]) -> str | None:
+    """None where nvcc has to do it."""
+    stand_in = stand_in_for(nvcc, path, flags)
+    try:
+        steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
+        if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
+            return None
+        step = with_source(steps[0], stand_in, path)
+        done = run_limited(step, {**os.environ, **variables}, path)
+    except CutuneError as error:
+        if error.diagnostic.code is not Code.FRONT_END_FAILED:
+            raise
+        return None
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,74 @@
+"""The preprocessor's passes over a source: the text, and the errors, that nvcc gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cutune.core.diagnostics import CutuneError
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from cutune.toolchain.steps import preprocessed
+from cutune.toolchain.steps.preprocessed import device_pass, host_pass
+
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
+SOURCE = """\
+#include "size.h"
+#ifdef __CUDA_ARCH__
+int architecture = __CUDA_ARCH__;
+#else
+int host = VALUE;
+#endif
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "size.h").write_text("int size = 3;\n")
+    return tmp_path
+
+
+def refuse_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("preprocess", "preprocess_device"):
+        monkeypatch.setattr(Nvcc, name, None)
+
+
+@pytest.mark.parametrize("name", ["app.cu", "of a user's (1).cu", "app.other", "app.cpp"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-DVALUE=1"],
+        ["-DVALUE=2", "-gencode", "arch=compute_80,code=sm_80", "-rdc=true", "-O2"],
+        ["-DVALUE=3", "-arch=all"],
+    ],
+)
+def test_the_text_is_that_of_nvcc(
+    name: str, flags: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / name).write_text(SOURCE)
+    nvcc = find_nvcc()
+    expected = nvcc.preprocess(name, flags), nvcc.preprocess_device(name, flags, "90")
+    assert "host" in expected[0] and 'size.h"' in expected[0]
+    assert name.endswith("cpp") or "architecture = 900" in expected[1]
+    refuse_nvcc(monkeypatch)
+    assert (host_pass(nvcc, name, flags), device_pass(nvcc, name, flags, "90")) == expected
+
+
+@pytest.mark.parametrize("flags", [["-DVALUE=1", "-MD"], ["--no-such-option"], []])
+def test_nvcc_says_what_is_wrong(flags: list[str], folder: Path) -> None:
+    (folder / "app.cu").write_text(SOURCE if flags else f'{SOURCE}#include "nowhere.h"\n')
+    nvcc, said = find_nvcc(), []
+    for expand in (nvcc.preprocess, lambda path, flags: host_pass(nvcc, path, flags)):
+        with pytest.raises(CutuneError) as caught:
+            expand("app.cu", flags)
+        said.append(caught.value.diagnostic.message)
+    assert said[0] == said[1]
+
+
+def test_an_output_is_left_to_nvcc(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "app.cu").write_text(SOURCE)
+    monkeypatch.setattr(preprocessed, "run_limited", None)
+    host_pass(find_nvcc(), "app.cu", ["-o", "app.ii"])
+    assert os.path.exists("app.ii")
