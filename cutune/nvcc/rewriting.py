@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +76,9 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
         elsewhere = _dependencies_elsewhere(command) if shadows else ""
         whole = _object_elsewhere(command) if elsewhere else ""
+        words = with_copies(command, shadows, elsewhere, whole) if shadows else []
+        is_nvcc = shadows and list(launcher) == [str(nvcc.path)]
+        is_built = is_nvcc and _is_built(nvcc, command, words, shadows.values())
     except CompilerKilled as error:
         print(error.diagnostic.render(), file=sys.stderr)
         return 128 + error.signal
@@ -83,16 +86,16 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
-    words = with_copies(command, shadows, elsewhere, whole)
-    done = subprocess.run([*launcher, *words], capture_output=True, check=False)
-    if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
-        # That says nothing of the rewritten form, and is what make wants to know.
+    if not is_built:
+        done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+        if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+            # That says nothing of the rewritten form, and is what make wants to know.
+            sys.stderr.buffer.write(done.stderr)
+            return _status(done.returncode)
+        if done.returncode != 0:
+            return _compile_original(launcher, command, done, settings.strict)
+        sys.stdout.buffer.write(done.stdout)
         sys.stderr.buffer.write(done.stderr)
-        return _status(done.returncode)
-    if done.returncode != 0:
-        return _compile_original(launcher, command, done, settings.strict)
-    sys.stdout.buffer.write(done.stdout)
-    sys.stderr.buffer.write(done.stderr)
     try:
         _restore(command, shadows.values(), elsewhere)
         if whole:
@@ -101,6 +104,24 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         print(_said(error), file=sys.stderr)
         return 1
     return 0
+
+
+def _is_built(
+    nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
+) -> bool:
+    """Is it made here, of device code that is known, as nvcc would, which need not say anything?"""
+    named = [item for item in command.items if item.name == "output-file"]
+    (shadow, *others), code = shadows, next(iter(shadows)).code
+    is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
+    if others or code is None or not is_plain or words.count("-o") != 1:
+        return False
+    from cutune.toolchain.steps.host_build import built
+
+    at = words.index("-o")
+    options = [word for word in (*words[:at], *words[at + 2 :]) if word != shadow.path]
+    source, output = Path(shadow.path), Path(named[0].value)
+    is_named_once = len(options) == len(words) - 3 and words[at + 1] == named[0].value
+    return is_named_once and built(nvcc, options, source, options, output, code, is_silent=True)
 
 
 def _dependencies_elsewhere(command: Command) -> str:
@@ -241,7 +262,12 @@ def _made(
         return None
     mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
     folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
-    return ShadowSource.write(rewritten, folder)
+    shadow = ShadowSource.write(rewritten, folder)
+    if mode != INSTRUMENT or shadow.tree is not None:
+        return shadow
+    session = rewriter.session
+    flags = session.compile_flags(unit.source)
+    return replace(shadow, code=session.known_code.built(rewritten.program, flags))
 
 
 def _compatibility(

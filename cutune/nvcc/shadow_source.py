@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from cutune.toolchain.shell_words import PLAIN, quote_folder
 
 if TYPE_CHECKING:
     from cutune.rewrite.pipeline import TranslationUnit
+    from cutune.toolchain.steps.built_code import BuiltCode
 
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
@@ -38,12 +39,14 @@ class ShadowSource:
         host_options: what the host compiler, which preprocesses for nvcc, has to know.
         originals: copy → the name by which the user knows it.
         tree: where all files of the user were copied, if headers are rewritten too.
+        code: what its device code is, where that is known now.
     """
 
     path: str
     host_options: tuple[str, ...]
     originals: dict[str, str] = field(default_factory=dict)
     tree: ShadowTree | None = None
+    code: BuiltCode | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -53,7 +56,8 @@ class ShadowSource:
     def to_json(self) -> Json:
         """For who compiles the same again."""
         tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
-        return {**asdict(self), "tree": tree}
+        options, originals = list(self.host_options), self.originals
+        return {"path": self.path, "host_options": options, "originals": originals, "tree": tree}
 
     @staticmethod
     def from_json(entry: Json) -> ShadowSource:

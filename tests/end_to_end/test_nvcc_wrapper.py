@@ -135,6 +135,53 @@ def test_a_compiler_that_is_killed_fails(project: Path, tmp_path: Path) -> None:
         assert not (project / "killed.o").exists(), killed
 
 
+ONE = """#include <cstdio>
+__global__ void twice(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= 2;
+}
+int main() {
+    const int n = 1000;
+    float *a;
+    cudaMallocManaged(&a, n * sizeof(float));
+    a[n - 1] = 21;
+    twice<<<(n + 31) / 32, 32>>>(n, a);
+    cudaDeviceSynchronize();
+    printf("%g\\n", a[n - 1]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("further", "options", "is_built_by_nvcc"),
+    [
+        ("", ["-c"], False),
+        ("", [], False),
+        ("", ["-c", "-MD"], True),
+        ("", ["-c", "-arch=sm_80", "-G"], True),
+        ("int f() { int unused; return 0; }\n", ["-c", "-Xcompiler", "-Wall"], True),
+        ("__global__ void g() { int unused; }\n", ["-c"], True),
+    ],
+)
+def test_known_code_is_compiled_again_where_nvcc_does_more_or_speaks(
+    further: str, options: list[str], is_built_by_nvcc: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "one.cu").write_text(ONE + further)
+    calls, stand_in = tmp_path / "calls", tmp_path / "nvcc"
+    stand_in.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {find_nvcc().path} "$@"\n')
+    stand_in.chmod(0o755)
+    words = ("one.cu", "-O1", *options, "-o", "one.o" if "-c" in options else "program")
+    done = nvcc(tmp_path, *words, "--cutune-mode=instrument,emulated", f"--cutune-nvcc={stand_in}")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("warning #177-D") == further.count("unused")
+    building = [line for line in calls.read_text().splitlines() if "-instrument/" in line]
+    assert any("--dryrun" not in line for line in building) == is_built_by_nvcc
+    if "-c" in options:
+        done = nvcc(tmp_path, "one.o", "-o", "program", "--cutune-mode=emulated")
+        assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "program").stdout == "42\n"
+
+
 def test_a_project_is_tuned_by_its_own_makefile(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

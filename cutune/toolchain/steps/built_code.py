@@ -62,11 +62,13 @@ class BuiltCode:
         ptx: with lines.
         stub: what the host's code includes.
         options: with which cicc has made it, but for names of files, sorted.
+        is_silent: had it nothing to say then?
     """
 
     ptx: str
     stub: str
     options: tuple[str, ...]
+    is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
         """The stub for a program whose PTX is in a file of another name."""
@@ -104,7 +106,9 @@ def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
 
 
-def written(compile_: Sequence[str], text: str, ptx: str) -> BuiltCode | None:
+def written(
+    compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
+) -> BuiltCode | None:
     """What that step has written; None where it is of one place alone."""
     file = Path(value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
@@ -112,7 +116,7 @@ def written(compile_: Sequence[str], text: str, ptx: str) -> BuiltCode | None:
     is_of_a_place = any(map(OF_A_MODULE.search, (ptx, stub))) or _TO_LINK in options
     if is_of_a_place or not _FAT_BINARY.search(stub):
         return None
-    return BuiltCode(_FUNCTION_NAMES.sub("", ptx), stub, options)
+    return BuiltCode(_FUNCTION_NAMES.sub("", ptx), stub, options, is_silent)
 
 
 def without_lines(ptx: str) -> str | None:
@@ -143,7 +147,8 @@ def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
         return None
     ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
     stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
-    return json.dumps({"ptx": ptx, "stub": stub, "options": code.options})
+    about = {"options": code.options, "is_silent": code.is_silent}
+    return json.dumps({"ptx": ptx, "stub": stub, **about})
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
@@ -154,7 +159,7 @@ def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
         ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', entry["ptx"])
         # The stub's own lines have no file.
         stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', entry["stub"])
-        return BuiltCode(ptx, stub, tuple(entry["options"]))
+        return BuiltCode(ptx, stub, tuple(entry["options"]), entry.get("is_silent") is True)
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -103,6 +104,13 @@ def compiled(
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
+class _Ran(NamedTuple):
+    """What a step has written, and whether it said nothing."""
+
+    text: str
+    is_silent: bool
+
+
 @dataclass(frozen=True)
 class _Source:
     """A source, the options with which nvcc would make PTX of it, and a folder to do it in."""
@@ -123,7 +131,7 @@ class _Source:
         steps = read_steps(dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
-        def run(step: Sequence[str]) -> str:
+        def run(step: Sequence[str]) -> _Ran:
             done = ended(with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
@@ -131,7 +139,8 @@ class _Source:
                 self.nvcc.checked([*self.asked, *words, "-o", str(output)], done)
             if done.returncode != 0:
                 raise front_end_failed(f"'{step[0]}' failed")
-            return output.read_text(encoding="latin-1") if output.exists() else ""
+            text = output.read_text(encoding="latin-1") if output.exists() else ""
+            return _Ran(text, not (done.stdout or done.stderr))
 
         run(steps.preprocess)
         text = steps.expanded.read_text(encoding="latin-1")
@@ -141,12 +150,12 @@ class _Source:
             return self._for_programs(steps, text, kept, run)
         found = kept.ptx()
         if found is None:
-            found = run(steps.compile)
+            found = run(steps.compile).text
             kept.keep(found)
         return DeviceCode(found)
 
     def _for_programs(
-        self, steps: Steps, text: str, kept: _Kept, run: Callable[[Sequence[str]], str]
+        self, steps: Steps, text: str, kept: _Kept, run: Callable[[Sequence[str]], _Ran]
     ) -> DeviceCode:
         """With lines; where the PTX is kept without, it is not compiled for their sake alone."""
         built = kept.built()
@@ -155,11 +164,11 @@ class _Source:
             return DeviceCode(plain, built)
         words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
         lined = run(words)
-        plain = built_code.without_lines(lined)
+        plain = built_code.without_lines(lined.text)
         if plain is None:
-            return DeviceCode(run(steps.compile))
+            return DeviceCode(run(steps.compile).text)
         kept.keep(plain)
-        built = built_code.written(words, str(steps.expanded), lined)
+        built = built_code.written(words, str(steps.expanded), *lined)
         kept.keep_built(built)
         return DeviceCode(plain, built)
 

@@ -54,6 +54,11 @@ def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
     return [words(line.replace("$CICC_PATH", place)) for line in steps], variables
 
 
+def warnings(said: str) -> list[str]:
+    """What nvcc says besides."""
+    return [line for line in said.splitlines() if line.strip() and not line.startswith("#$")]
+
+
 def is_cicc(step: Sequence[str]) -> bool:
     """Is it the compiler for devices?"""
     return os.path.basename(step[0]) == "cicc"
@@ -108,8 +113,8 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
     return found
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Run a step.
+def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run a step; what it said.
 
     Raises:
         CutuneError: CT703 when it fails.
@@ -118,6 +123,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
         raise front_end_failed(reason or f"'{command[0]}' failed")
+    return done.stdout + done.stderr
 
 
 def ended(

@@ -24,6 +24,7 @@ from cutune.toolchain.steps.dry_run import (
     run,
     stand_in_for,
     value,
+    warnings,
     with_source,
 )
 
@@ -44,12 +45,14 @@ def built(
     output: Path,
     code: BuiltCode,
     note: Callable[[Path, str], None] = lambda source, text: None,
+    is_silent: bool = False,
 ) -> bool:
     """Build a program, or what `options` say, of a source; False where nvcc has to do it.
 
     Args:
         flags: those among the options that are the program's own.
         note: gets the source, and what the preprocessor has written of it for the host.
+        is_silent: where anything is said, nvcc has to do it, and to say it.
     """
     further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
     if any(map(_OF_FILES.match, (*options, *further))):
@@ -60,11 +63,15 @@ def built(
             keep = ["--dryrun", "--keep", "--keep-dir", folder]
             words = [*options, *keep, stand_in, "-o", str(output)]
             said = dry_answer(nvcc, words, folder, str(output))
+            if is_silent and (warnings(said) or not code.is_silent):
+                return False
             steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
             for step in steps:
                 named = [_identified(word, stand_in, source) for word in step]
-                run(with_source(named, stand_in, str(source)), environment)
+                told = run(with_source(named, stand_in, str(source)), environment)
+                if is_silent and told:
+                    return False
                 if "-E" in step:
                     note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
     except CutuneError as error:
