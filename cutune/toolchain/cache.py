@@ -1,16 +1,23 @@
-"""The user's cache, where what compilers made is kept. Takes nothing, gives a folder."""
+"""The user's cache, where what compilers made is kept. Gives its folder, and texts by keys."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.temporary import run_folder
+
+#: The oldest texts of a folder go where all of them are larger.
+MOST_BYTES = 64 << 20
+#: Whether they are is asked for one key in sixteen: there are thousands of them.
+_ASKING = "0"
 
 
 def cache_folder() -> Path:
@@ -48,3 +55,55 @@ def _unusable_reason(folder: Path) -> str:
     if about.st_mode & 0o002:
         return "anybody may write it"
     return "" if os.access(folder, os.W_OK | os.X_OK) else "it is not writable"
+
+
+# ---- texts that are kept there
+
+
+def key_of(*parts: str) -> str:
+    """The same for the same parts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape")
+        digest.update(b"%d\0" % len(data))
+        digest.update(data)
+    return digest.hexdigest()[:40]
+
+
+def state_of(path: Path) -> str:
+    """What changes whenever a file is written or replaced."""
+    about = os.stat(path)
+    return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
+
+
+def kept_text(path: Path) -> str | None:
+    """What is kept there; it stays for longer."""
+    with suppress(OSError):
+        text = path.read_text(encoding="latin-1")
+        os.utime(path)
+        return text
+    return None
+
+
+def keep_text(path: Path, text: str) -> None:
+    """Keep it, and the newest of the others. Where the cache cannot be written nothing is."""
+    with suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
+            file.write(text.encode("latin-1"))
+        os.replace(file.name, path)
+        left = MOST_BYTES
+        for one, size in _newest_first(path.parent) if path.name.startswith(_ASKING) else ():
+            left -= size
+            if left < 0:
+                os.unlink(one)
+
+
+def _newest_first(folder: Path) -> list[tuple[str, int]]:
+    """All files, with their sizes."""
+    found = []
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            about = entry.stat()
+            found.append((about.st_mtime_ns, entry.path, about.st_size))
+    return [(path, size) for _, path, size in sorted(found, reverse=True)]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.toolchain.cache import cache_folder
+from cutune.toolchain import cache
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import device_code, dry_run
 from cutune.toolchain.steps.device_code import ptx, read_steps
@@ -53,14 +54,14 @@ def test_anything_else_is_left_to_nvcc(said: str) -> None:
 
 
 def test_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_code, "MOST_BYTES", 25)
-    for time, name in enumerate("abc"):
-        device_code._keep(tmp_path / "ptx" / name, name * 10)
+    monkeypatch.setattr(cache, "MOST_BYTES", 25)
+    for time, name in enumerate(("0a", "1b", "2c", "0d")):
+        keep_text(tmp_path / "ptx" / name, name * 5)
         os.utime(tmp_path / "ptx" / name, (time, time))
-        assert device_code._read(tmp_path / "ptx" / "a") == "a" * 10
-    assert {path.name for path in (tmp_path / "ptx").iterdir()} == {"a", "c"}
-    device_code._keep(tmp_path / "nowhere" / "ptx" / "d", "d")
-    assert device_code._read(tmp_path / "nowhere" / "ptx" / "d") is None
+        assert kept_text(tmp_path / "ptx" / "0a") == "0a" * 5
+    assert {path.name for path in (tmp_path / "ptx").iterdir()} == {"0a", "0d"}
+    keep_text(tmp_path / "nowhere" / "ptx" / "0e", "e")
+    assert kept_text(tmp_path / "nowhere" / "ptx" / "0e") is None
 
 
 SOURCE = """\

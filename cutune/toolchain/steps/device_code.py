@@ -8,13 +8,10 @@ is kept besides, for builds: a comment more makes another one of it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +20,7 @@ from typing import NamedTuple
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
-from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
 from cutune.toolchain.line_markers import BEGIN
 from cutune.toolchain.nvcc import Nvcc, ptx_flags
 from cutune.toolchain.steps import built_code
@@ -39,8 +36,6 @@ from cutune.toolchain.steps.dry_run import (
     with_source,
 )
 
-#: The oldest texts go where all of them are larger.
-MOST_BYTES = 64 << 20
 #: Where lines come from changes no code, unless it asks; of which kind their header is may.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 _MARKER = re.compile(BEGIN + r' \d+ "(?:[^"\\]|\\.)*"')
@@ -197,7 +192,7 @@ class _Kept:
         compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
         self._asks = _ASKED.search(text) is not None
         plain = text if self._asks else _MARKER.sub("#", text)
-        self._plain = folder / f"{_key(compiler, plain)}.ptx"
+        self._plain = folder / f"{key_of(compiler, plain)}.ptx"
         self._text, self._compiler, self._folder = text, compiler, folder
 
     @cached_property
@@ -206,23 +201,23 @@ class _Kept:
 
     @property
     def _built(self) -> Path:
-        return self._folder / f"{_key(self._compiler, self._numbered[0])}.json"
+        return self._folder / f"{key_of(self._compiler, self._numbered[0])}.json"
 
     def ptx(self) -> str | None:
-        return _read(self._plain)
+        return kept_text(self._plain)
 
     def keep(self, ptx: str) -> None:
         if not _OF_A_PLACE.search(ptx):
-            _keep(self._plain, ptx)
+            keep_text(self._plain, ptx)
 
     def built(self) -> BuiltCode | None:
-        found = None if self._asks else _read(self._built)
+        found = None if self._asks else kept_text(self._built)
         return built_code.from_text(found, self._numbered[1]) if found is not None else None
 
     def keep_built(self, built: BuiltCode | None) -> None:
         text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
         if text is not None:
-            _keep(self._built, text)
+            keep_text(self._built, text)
 
 
 def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
@@ -232,52 +227,4 @@ def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
     library = environment.get("NVVMIR_LIBRARY_DIR")
     files = [Path(cicc)] if cicc else []
     files += sorted(Path(library).glob("*")) if library else []
-    return _key(*options, *map(_state, files))
-
-
-def _key(*parts: str) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogateescape")
-        digest.update(b"%d\0" % len(data))
-        digest.update(data)
-    return digest.hexdigest()[:40]
-
-
-def _state(path: Path) -> str:
-    """What changes whenever a file is written or replaced."""
-    about = os.stat(path)
-    return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
-
-
-def _read(path: Path) -> str | None:
-    """What is kept there; it stays for longer."""
-    with suppress(OSError):
-        text = path.read_text(encoding="latin-1")
-        os.utime(path)
-        return text
-    return None
-
-
-def _keep(path: Path, text: str) -> None:
-    """Keep it, and the newest of the others. Where the cache cannot be written nothing is."""
-    with suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
-            file.write(text.encode("latin-1"))
-        os.replace(file.name, path)
-        left = MOST_BYTES
-        for one, size in _newest_first(path.parent):
-            left -= size
-            if left < 0:
-                one.unlink(missing_ok=True)
-
-
-def _newest_first(folder: Path) -> list[tuple[Path, int]]:
-    """All files, with their sizes."""
-    found = []
-    for entry in os.scandir(folder):
-        with suppress(OSError):
-            about = entry.stat()
-            found.append((about.st_mtime_ns, Path(entry.path), about.st_size))
-    return [(path, size) for _, path, size in sorted(found, reverse=True)]
+    return key_of(*options, *map(state_of, files))
