@@ -12,17 +12,21 @@ can call a kernel directly; another call than that goes through a pointer.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from cutune.core.workspace import Json
+from cutune.toolchain.cache import state_of
 from cutune.toolchain.entry_names import entry_name
 from cutune.toolchain.line_markers import unescaped
 from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.steps.cudafe import host_assembly
+from cutune.toolchain.steps.cudafe import HostText, kept_answer
 from cutune.toolchain.steps.dry_run import front_end_failed
 
 _PUSH = "(__cudaPushCallConfiguration("
@@ -65,6 +69,16 @@ class HostLaunch:
     declared: frozenset[str] = frozenset()
     indirect: bool = False
 
+    def to_json(self) -> Json:
+        """As it is kept."""
+        return {**asdict(self), "entries": [*self.entries], "declared": [*self.declared]}
+
+    @staticmethod
+    def from_json(entry: Json) -> HostLaunch:
+        """The same again."""
+        sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
+        return HostLaunch(**{**entry, **sets})
+
 
 def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
     """All launches of a translation unit, headers included, in their order.
@@ -79,8 +93,12 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
         places.extend(found)
         return marked if found else ""
 
-    assembly = host_assembly(nvcc, path, flags, change)
-    return tuple(read_launches(assembly, places)) if places else ()
+    def concluded(text: HostText) -> str:
+        assembly = text.assembly(change)
+        return json.dumps([one.to_json() for one in read_launches(assembly, places)])
+
+    answer = kept_answer(nvcc, path, flags, ["launches", state_of(Path(__file__))], concluded)
+    return tuple(map(HostLaunch.from_json, json.loads(answer)))
 
 
 def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
@@ -91,8 +109,14 @@ def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[s
     Raises:
         CutuneError: CT703 where the compiler cannot be asked, with the reason.
     """
-    assembly = host_assembly(nvcc, path, flags, lambda text: _KERNEL_BODY.sub(" {}", text))
-    return frozenset(_EXPORTED.findall(assembly)) & frozenset(_LABEL.findall(assembly))
+
+    def concluded(text: HostText) -> str:
+        assembly = text.assembly(lambda written: _KERNEL_BODY.sub(" {}", written))
+        names = {*_EXPORTED.findall(assembly)} & {*_LABEL.findall(assembly)}
+        return "\n".join(sorted(names))
+
+    about = ["exported", state_of(Path(__file__))]
+    return frozenset(kept_answer(nvcc, path, flags, about, concluded).split())
 
 
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from cutune.analysis.analyze import analyze
 from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analysis.host_calls import (
     HostLaunch,
+    exported_kernels,
     host_launches,
     mark_launches,
     read_launches,
@@ -22,12 +25,15 @@ from cutune.collect.replay.launched import launched_sites
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
+from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import CompiledCode, Program, Verdict
 from cutune.frontend.syntax.parse import parse
+from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.toolchain.steps import cudafe, dry_run
 from cutune.toolchain.steps.cudafe import read_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
@@ -450,3 +456,54 @@ def test_what_does_not_compile_is_not_told(tmp_path: Path) -> None:
         host_launches(find_nvcc(), str(source), [])
     source.write_text("int f() { return 1; }\n")
     assert host_launches(find_nvcc(), str(source), []) == ()
+
+
+@pytest.fixture
+def steps_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that run; the cache is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    programs: list[str] = []
+    run = dry_run.run
+
+    def noted(command: Sequence[str], environment: Mapping[str, str]) -> str:
+        programs.append(Path(command[0]).name)
+        return run(command, environment)
+
+    monkeypatch.setattr(cudafe, "run", noted)
+    return programs
+
+
+@pytest.mark.nvcc
+def test_the_same_text_is_not_asked_about_again(tmp_path: Path, steps_run: list[str]) -> None:
+    source, header = tmp_path / "a.cu", tmp_path / "a.h"
+    source.write_text(f'#include "a.h"\n{TEXT}')
+    header.write_text("template <typename T> __global__ void other(T *a) {}\n")
+    ask = partial(host_launches, find_nvcc(), str(source))
+    first = ask(["-std=c++14"])
+    assert [launch.line for launch in first] == [5, 6, 6] and steps_run == [
+        "gcc",
+        "cudafe++",
+        "gcc",
+    ]
+    assert ask(["-std=c++14"]) == first and steps_run[3:] == ["gcc"]
+    kept = exported_kernels(find_nvcc(), str(source), ["-std=c++14"])
+    assert exported_kernels(find_nvcc(), str(source), ["-std=c++14"]) == kept
+    assert kept and steps_run[4:] == ["gcc", "cudafe++", "gcc", "gcc"]
+    del steps_run[:]
+    ask(["-std=c++17"])
+    header.write_text("inline int other() { return 1; }\n")
+    ask(["-std=c++14"])
+    for file in (cache_folder() / "host").iterdir():
+        file.write_text(file.read_text()[:-9])
+    assert [launch.line for launch in ask(["-std=c++14"])] == [5, 6, 6]
+    assert steps_run == ["gcc", "cudafe++", "gcc"] * 3
+
+
+@pytest.mark.nvcc
+def test_of_what_is_temporary_nothing_is_kept(steps_run: list[str]) -> None:
+    with temporary_folder() as folder:
+        source = Path(folder) / "a.cu"
+        source.write_text(TEXT)
+        for _ in range(2):
+            assert len(host_launches(find_nvcc(), str(source), ["-std=c++14"])) == 3
+    assert steps_run.count("cudafe++") == 2

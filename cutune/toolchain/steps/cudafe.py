@@ -2,18 +2,23 @@
 
 nvcc says by `--dryrun` which commands it would run: the preprocessor, cudafe++ (which takes the
 kernels out and writes launches as calls), the host compiler. They are run here one by one, in
-a folder of their own; the device is left out, and nothing is assembled.
+a folder of their own; the device is left out, and nothing is assembled. What is concluded from all
+that is kept in the user's cache, for the same preprocessed text at the same place.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.core.temporary import temporary_folder
+from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import (
@@ -29,6 +34,10 @@ from cutune.toolchain.steps.dry_run import (
 
 #: Options that keep each call as written, and ask for the assembly alone.
 _AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
+#: The option of cudafe++ for what it writes.
+_WRITTEN = "--gen_c_file_name"
+#: Variables by which the host compiler finds its parts.
+_OF_COMPILERS = ("PATH", "LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LANG", "LC_ALL")
 _STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
 
 
@@ -44,7 +53,63 @@ class Steps:
     @property
     def host_file(self) -> str:
         """What cudafe++ writes: the program as the host compiler gets it."""
-        return value(self.cudafe, "--gen_c_file_name")
+        return value(self.cudafe, _WRITTEN)
+
+
+@dataclass(frozen=True)
+class HostText:
+    """A source, preprocessed for the host, in a folder where the other steps may follow.
+
+    Attributes:
+        cudafe, compile: the steps. written: what the former writes.
+        text: what the preprocessor has written.
+    """
+
+    cudafe: tuple[str, ...]
+    compile: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: str
+    text: str
+
+    def assembly(self, change: Callable[[str], str]) -> str:
+        """As `host_assembly`."""
+        run(self.cudafe, self.environment)
+        written, assembly = Path(value(self.cudafe, _WRITTEN)), Path(self.folder) / "host.s"
+        changed = change(_STUB.sub("", written.read_text(encoding="latin-1")))
+        if not changed:
+            return ""
+        written.write_text(changed, encoding="latin-1")
+        step = [*_without_object(self.compile), *_AS_WRITTEN, "-o", str(assembly)]
+        run(step, self.environment)
+        return assembly.read_text(encoding="latin-1")
+
+    def key(self, *about: str) -> str:
+        """The same where the same is concluded, `about` something, of the same text."""
+        words = (word.replace(self.folder, "") for word in (*self.cudafe, *self.compile))
+        search, own = self.environment.get("PATH"), Path(__file__).parents[1].rglob("*.py")
+        programs = (shutil.which(step[0], path=search) for step in (self.cudafe, self.compile))
+        files = [Path(os.path.realpath(one)) for one in programs if one] + sorted(own)
+        variables = (self.environment.get(name, "") for name in _OF_COMPILERS)
+        read = map(os.path.realpath, files_of(self.text))
+        return key_of(self.text, *read, *words, *variables, *map(state_of, files), *about)
+
+
+@contextmanager
+def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
+    """Preprocess a source for the host.
+
+    Raises:
+        CutuneError: CT703 when that fails or nvcc's answer is not understood.
+    """
+    with temporary_folder() as folder:
+        stand_in = stand_in_for(nvcc, path, flags)
+        asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
+        steps = read_steps(dry_answer(nvcc, asked, folder))
+        environment = {**os.environ, **steps.environment}
+        run(with_source(steps.preprocess, stand_in, path), environment)
+        text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
+        cudafe = tuple(with_source(steps.cudafe, stand_in, path))
+        yield HostText(cudafe, steps.compile, environment, folder, text)
 
 
 def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
@@ -59,21 +124,31 @@ def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[
     Raises:
         CutuneError: CT703 when a step fails or nvcc's answer is not understood.
     """
-    with temporary_folder() as folder:
-        stand_in = stand_in_for(nvcc, path, flags)
-        asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
-        steps = read_steps(dry_answer(nvcc, asked, folder))
-        environment = {**os.environ, **steps.environment}
-        run(with_source(steps.preprocess, stand_in, path), environment)
-        run(with_source(steps.cudafe, stand_in, path), environment)
-        host_file, assembly = Path(steps.host_file), Path(folder) / "host.s"
-        text = _STUB.sub("", host_file.read_text(encoding="latin-1"))
-        changed = change(text)
-        if not changed:
-            return ""
-        host_file.write_text(changed, encoding="latin-1")
-        run([*_without_object(steps.compile), *_AS_WRITTEN, "-o", str(assembly)], environment)
-        return assembly.read_text(encoding="latin-1")
+    with host_text(nvcc, path, flags) as text:
+        return text.assembly(change)
+
+
+def kept_answer(
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str],
+    about: Sequence[str],
+    conclude: Callable[[HostText], str],
+) -> str:
+    """What is concluded, now or before, of the host code of a source; `about`: what else decides.
+
+    Raises:
+        CutuneError: CT703 when a step fails or nvcc's answer is not understood.
+    """
+    with host_text(nvcc, path, flags) as text:
+        if Path(path).resolve().is_relative_to(run_folder().resolve()):
+            return conclude(text)  # It will not be there again.
+        place = cache_folder() / "host" / text.key(*about)
+        check, _, answer = (kept_text(place) or "").partition("\n")
+        if check != key_of(answer):
+            answer = conclude(text)
+            keep_text(place, f"{key_of(answer)}\n{answer}")
+        return answer
 
 
 def read_steps(said: str) -> Steps:
@@ -86,7 +161,7 @@ def read_steps(said: str) -> Steps:
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
         raise front_end_failed(first_line(said) or "nvcc does not name the steps of its front end")
-    host_file = value(cudafe, "--gen_c_file_name")
+    host_file = value(cudafe, _WRITTEN)
     preprocess = compile_ = None
     for line in lines:
         if cudafe[-1] in line and " -E " in line:
