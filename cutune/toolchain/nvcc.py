@@ -87,13 +87,15 @@ class Nvcc:
     @cached_property
     def root(self) -> Path:
         """The toolkit that it belongs to."""
-        root = self.path.resolve().parent.parent
-        if (root / "include" / "cuda_runtime.h").exists():
-            return root
+        beside = self.path.resolve().parent.parent
+        if self._is_in_toolkit:
+            return beside
         # A script may stand in front of the real nvcc, which then says where it is.
-        dry = self._execute(["--dryrun", "-E", "-x", "cu", os.devnull])
-        found = re.search(r"^#\$ TOP=(.+?)\s*$", dry.stderr + dry.stdout, re.MULTILINE)
-        return Path(found[1]).resolve() if found else root
+        return _told_root(self._execute(["--dryrun", "-E", "-x", "cu", os.devnull])) or beside
+
+    @property
+    def _is_in_toolkit(self) -> bool:
+        return (self.path.resolve().parent.parent / "include" / "cuda_runtime.h").exists()
 
     @cached_property
     def include_directories(self) -> tuple[Path, ...]:
@@ -131,6 +133,16 @@ class Nvcc:
             CutuneError: CT712 where its shell would execute a part of a name.
         """
         return self._execute([*self.extra_flags, *arguments], cwd)
+
+    def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """The same, with `--dryrun` among the arguments: where it is is said then, too."""
+        if "root" not in vars(self) and not self._is_in_toolkit:
+            said = self._execute(arguments)
+            if (root := _told_root(said)) is not None:
+                vars(self)["root"] = root
+                if not self.extra_flags:
+                    return said
+        return self.run(arguments)
 
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
@@ -263,6 +275,12 @@ _PHASE_FLAGS = frozenset(
         "--device-w",
     ]
 )
+
+
+def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
+    """The toolkit that nvcc names by `--dryrun`."""
+    found = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
+    return Path(found[1]).resolve() if found else None
 
 
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:

@@ -99,6 +99,19 @@ def test_a_failure_is_asked_about_again(nvcc: Nvcc) -> None:
     assert calls(nvcc) == 2
 
 
+def test_where_nvcc_is_is_said_with_the_first_answer(tmp_path: Path) -> None:
+    for name, flags in (("usual", ()), ("wheel", (f"-L{tmp_path}/wheel/lib",))):
+        place = tmp_path / name
+        place.mkdir()
+        if flags:
+            (place / "lib").mkdir()
+        said = f'echo "#$ TOP={place}"; echo "#$ gcc $@"; echo call >> {place}/calls'
+        nvcc = Nvcc(script(place / "nvcc", said))
+        assert answer(nvcc, "-c").splitlines()[1].startswith(" ".join(["#$ gcc", *flags, "-c "]))
+        assert (nvcc.root, nvcc.extra_flags) == (place, flags)
+        assert calls(nvcc) == 1 + len(flags)
+
+
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     "options",

@@ -40,7 +40,7 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
     question = _question(nvcc, asked)
     said = _KNOWN.get(question) if question is not None else None
     if said is None:
-        answer = nvcc.run(asked)
+        answer = nvcc.dry_run(asked)
         said = answer.stderr + answer.stdout
         if question is not None and answer.returncode == 0 and len(_KNOWN) < _MOST:
             _KNOWN[question] = said
