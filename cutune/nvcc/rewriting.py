@@ -73,7 +73,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         if named := os.environ.get(OUTPUTS):
             made = (os.path.abspath(path) for path in command.outputs())
             append_text(Path(named), "".join(f"{path}\n" for path in made))
-        shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
+        is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
+        shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
         elsewhere = _dependencies_elsewhere(command) if shadows else ""
         whole = _object_elsewhere(command) if elsewhere else ""
         words = with_copies(command, shadows, elsewhere, whole) if shadows else []

@@ -152,6 +152,24 @@ int main() {
 """
 
 
+def noting(folder: Path) -> tuple[Path, Path]:
+    """A file of calls, and an nvcc that adds its words to it."""
+    calls, stand_in = folder / "calls", folder / "nvcc"
+    stand_in.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {find_nvcc().path} "$@"\n')
+    stand_in.chmod(0o755)
+    return calls, stand_in
+
+
+def test_where_nothing_is_rewritten_nothing_is_analyzed(tmp_path: Path) -> None:
+    (tmp_path / "one.cu").write_text(ONE)
+    calls, stand_in = noting(tmp_path)
+    options = ("--cutune-mode=emulated", f"--cutune-nvcc={stand_in}")
+    assert nvcc(tmp_path, "-c", "one.cu", "-o", "one.o", *options).returncode == 0
+    where, compiling = calls.read_text().splitlines()
+    assert where.startswith("--dryrun") and "one.cu" not in where
+    assert "-c one.cu -o one.o" in compiling and "compute_80" in compiling
+
+
 @pytest.mark.parametrize(
     ("further", "options", "is_built_by_nvcc"),
     [
@@ -167,9 +185,7 @@ def test_known_code_is_compiled_again_where_nvcc_does_more_or_speaks(
     further: str, options: list[str], is_built_by_nvcc: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "one.cu").write_text(ONE + further)
-    calls, stand_in = tmp_path / "calls", tmp_path / "nvcc"
-    stand_in.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {find_nvcc().path} "$@"\n')
-    stand_in.chmod(0o755)
+    calls, stand_in = noting(tmp_path)
     words = ("one.cu", "-O1", *options, "-o", "one.o" if "-c" in options else "program")
     done = nvcc(tmp_path, *words, "--cutune-mode=instrument,emulated", f"--cutune-nvcc={stand_in}")
     assert (done.returncode, done.stdout) == (0, "")
