@@ -38,17 +38,14 @@ from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from cutune.toolchain.steps.architectures import EMULATED as EMULATED_ARCHITECTURE
-from cutune.toolchain.steps.architectures import Begun
-from cutune.unchanged.inputs import Question
-from cutune.unchanged.keeper import Keeper
-from cutune.unchanged.rewritten import KeptRewriting, rewriting_for
 
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
     from cutune.analysis.session import Session
     from cutune.frontend.program import Program
     from cutune.rewrite.pipeline import TranslationUnit
+    from cutune.toolchain.steps.architectures import Begun
+    from cutune.unchanged.inputs import Question
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -216,11 +213,14 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
     unit = CompiledSource.of(command, source)
     workspace = _workspace(unit, settings)
     question = _question(unit, workspace, settings, nvcc)
-    if question is not None and (kept := rewriting_for(question)) is not None:
-        kept.write()
-        return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
     if question is None:
         return _made(unit, workspace, settings, nvcc)
+    from cutune.unchanged.keeper import Keeper
+    from cutune.unchanged.rewritten import KeptRewriting, rewriting_for
+
+    if (kept := rewriting_for(question)) is not None:
+        kept.write()
+        return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
     # nvcc is at work while the rest of this program is loaded.
     question = question.with_begun() if _is_modelled(unit, workspace) else question
     keeper, begun = Keeper.watching(question), question.begun
@@ -292,6 +292,9 @@ def _question(
     """
     if INSTRUMENT in settings.modes or knows_others(unit, workspace):
         return None
+    from cutune.toolchain.steps.architectures import EMULATED as ARCHITECTURE
+    from cutune.unchanged.inputs import Question
+
     try:
         devices = named_devices(settings.devices)
     except CutuneError:
@@ -299,8 +302,7 @@ def _question(
     models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
     asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
     flags = [*_compatibility(unit, workspace, settings), *unit.flags]
-    architectures = [EMULATED_ARCHITECTURE]
-    return Question(asked, [unit.source], flags, nvcc, architectures, devices, workspace, models)
+    return Question(asked, [unit.source], flags, nvcc, [ARCHITECTURE], devices, workspace, models)
 
 
 def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
