@@ -47,7 +47,7 @@ FLAGS = (
 )
 #: Code for this processor. The 32 lanes of a warp fill the widest vectors two or four times.
 MACHINE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
-_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def machine_sources() -> tuple[Path, ...]:
@@ -134,20 +134,23 @@ def _identity(compiler: tuple[str, ...]) -> str:
 def _key(compiler: tuple[str, ...], flags: Sequence[str], source: Path) -> str:
     words = [_identity(compiler), *compiler, *flags]
     digest = hashlib.sha256("\0".join(words).encode())
-    for path in _with_includes(source):
-        digest.update(path.read_bytes())
+    for text in _with_includes(source):
+        digest.update(text)
     return digest.hexdigest()[:24]
 
 
-def _with_includes(source: Path) -> list[Path]:
-    """The file and every file that it includes by quotes, directly or not."""
-    found = [source]
+def _with_includes(source: Path) -> Iterator[bytes]:
+    """The text of the file, and of every file that it includes by quotes, directly or not."""
+    found, known = [source], {str(source)}
     for path in found:
-        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
-            for included in (path.parent / name, NATIVE / name):
-                if included.exists() and included not in found:
-                    found.append(included)
-    return found
+        text = path.read_bytes()
+        yield text
+        for name in _INCLUDE.findall(text):
+            for folder in (path.parent, NATIVE):
+                included = os.path.join(folder, os.fsdecode(name))
+                if included not in known and os.path.exists(included):
+                    known.add(included)
+                    found.append(Path(included))
 
 
 def _compile(
