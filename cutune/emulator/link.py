@@ -108,15 +108,16 @@ def own_build_flags(nvcc: Nvcc, progress: Progress = silent) -> tuple[str, ...]:
     return ("-cudart", "shared", *TARGET_FLAGS, probe, f"-L{folder}", f"-l{LIBRARY}", *linker)
 
 
-def append_flags(nvcc: Nvcc) -> str:
+def append_flags(nvcc: Nvcc, is_linked: bool = True) -> str:
     """The value of NVCC_APPEND_FLAGS for builds that know nothing of cutune.
 
     The program then asks for `libcudart.so.N`: run it with `alias_folder` in LD_LIBRARY_PATH.
+    `is_linked`: does what is called link?
     """
     # Plain PTX needs no libzstd where the program runs.
     flags = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS, *COMPATIBILITY_FLAGS)
     # nvcc splits the variable at spaces, so that only a path without any can be given.
-    return " ".join([*flags, *nvcc.extra_flags])
+    return " ".join([*flags, *(nvcc.extra_flags if is_linked else ())])
 
 
 def alias_folder(nvcc: Nvcc) -> Path:

@@ -191,7 +191,7 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
         if item.first >= 0 and item.name not in _REAL_TARGETS
         for word in command.words_of(item)
     ]
-    return Command.parse([*words, *append_flags(nvcc).split()])
+    return Command.parse([*words, *append_flags(nvcc, command.links).split()])
 
 
 def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
