@@ -296,6 +296,18 @@ def test_unsupported_is_refused_with_both_lines(statement: str, reason: str) -> 
     assert statement in text.splitlines()[caught.value.line - 1]
 
 
+def test_images_are_as_new_as_all_of_the_assembler() -> None:
+    """Each folder that it is loaded from is among those of which the library asks for times."""
+    show = "import sys, cutune.emulator.bytecode.assemble; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
+    loaded = {name.rpartition(".")[0] for name in done.stdout.split() if name.startswith("cutune.")}
+    native = Path(__file__).parents[2] / "cutune" / "emulator" / "native"
+    text = (native / "runtime_assemble.cpp").read_text(encoding="utf-8")
+    (named,) = re.findall(r"ASSEMBLER\[\] = \{(.*?)\};", text)
+    asked = {f"cutune.{folder.replace('/', '.')}" for folder in re.findall(r'"(.*?)"', named)}
+    assert loaded - {"cutune", "cutune.emulator"} == asked
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, image = tmp_path / "in.ptx", tmp_path / "out.image"
     source.write_text(kernel("add.u32 %r1, %r1, 1;"), encoding="utf-8")

@@ -77,23 +77,28 @@ class Fingerprint {
     uint64_t first_ = 0xcbf29ce484222325, second_ = 0;
 };
 
+// The folders of the package with what the assembler consists of (test_emulator_front_end.py).
+constexpr const char* ASSEMBLER[] = {"emulator/bytecode", "emulator/lower", "emulator/ptx"};
+
 // An image is as good as the assembler that made it: names, sizes and times of its files stand for
 // its version, so that neither an upgrade nor an edit meets stale images.
 void add_assembler(Fingerprint* key) {
-    const std::string folder = package_folder() + "/cutune/emulator";
-    DIR* const open = opendir(folder.c_str());
-    if (!open) return;
     std::vector<std::string> parts;
-    while (const dirent* entry = readdir(open)) {
-        const std::string name = entry->d_name;
-        struct stat info;
-        if (name.size() < 3 || name.compare(name.size() - 3, 3, ".py") != 0) continue;
-        if (stat((folder + "/" + name).c_str(), &info) != 0) continue;
-        parts.push_back(name + ":" + std::to_string(info.st_size) + ":" +
-                        std::to_string(info.st_mtim.tv_sec) + "." +
-                        std::to_string(info.st_mtim.tv_nsec));
+    for (const char* const place : ASSEMBLER) {
+        const std::string folder = package_folder() + "/cutune/" + place;
+        DIR* const open = opendir(folder.c_str());
+        if (!open) continue;
+        while (const dirent* entry = readdir(open)) {
+            const std::string name = entry->d_name;
+            struct stat info;
+            if (name.size() < 3 || name.compare(name.size() - 3, 3, ".py") != 0) continue;
+            if (stat((folder + "/" + name).c_str(), &info) != 0) continue;
+            parts.push_back(std::string(place) + "/" + name + ":" + std::to_string(info.st_size) +
+                            ":" + std::to_string(info.st_mtim.tv_sec) + "." +
+                            std::to_string(info.st_mtim.tv_nsec));
+        }
+        closedir(open);
     }
-    closedir(open);
     std::sort(parts.begin(), parts.end());
     for (const std::string& part : parts) key->add(part.data(), part.size());
 }
