@@ -6,9 +6,10 @@ Every launch of these programs that may be tuned takes a block at random.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,35 +174,58 @@ def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     assert widths(binary, log, "1") == [48] * 20 + [48, 32]
 
 
+#: Per name of a kernel the condition that is put to it, and how wide its block is then.
+STEPS = {
+    "whole": (DistinctPlaces("4 * n", "4", 0), 48),
+    "too_short": (DistinctPlaces("4 * n - 4", "4", 0), 32),
+    "negative": (DistinctPlaces("-4 * n", "4", 0), 48),
+    "too_large_to_know": (DistinctPlaces("n * n * n * n * n * n * n * n", "1", 0), 32),
+    "no_parameter": (DistinctPlaces("4 * m", "4", 0), 32),
+}
+
+
+Known = Mapping[str, Mapping[str, Any]]
+"""Name of a kernel → what is known of it besides."""
+
+
+def several(names: Sequence[str]) -> str:
+    """The same program; a kernel of each name is launched in the place of one."""
+    begin, kernel, rest = re.split(r"(?=__global__|int main)", MEETING)
+    launch = "copy<<<30, 32>>>(n, one, from);"
+    assert launch in rest
+    launches = "".join(launch.replace("copy", name) for name in names)
+    kernels = "".join(kernel.replace("copy", name) for name in ("copy", *names))
+    return begin + kernels + rest.replace(launch, f"{{ {launches} }}")
+
+
+def widths_of(session: Session, program: Program, known: Known, folder: Path) -> dict[str, int]:
+    """The width of the first launch of each kernel, of which something more is known."""
+    kernels = (replace(k, **known.get(k.name, {})) for k in program.kernels)
+    binary = tuned(session, replace(program, kernels=tuple(kernels)), folder)
+    return dict(zip(known, widths(binary, folder / "log", "1"), strict=False))
+
+
 def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "steps.cu"
-    path.write_text(MEETING)
+    path.write_text(several([*STEPS]))
     session = Session(flags=QUICK_FLAGS)
-    loaded = session.load(str(path), require_nvcc=True)
-    conditions = {
-        "4 * n": (DistinctPlaces("4 * n", "4", 0), 48),
-        "too short": (DistinctPlaces("4 * n - 4", "4", 0), 32),
-        "negative": (DistinctPlaces("-4 * n", "4", 0), 48),
-        "too large to know": (DistinctPlaces("n * n * n * n * n * n * n * n", "1", 0), 32),
-        "no parameter": (DistinctPlaces("4 * m", "4", 0), 32),
-    }
-    for name, (condition, width) in conditions.items():
-        binary = tuned(session, with_kernel(loaded, distinct_places=(condition,)), tmp_path)
-        log = tmp_path / f"{name}.log"
-        assert widths(binary, log, "1")[0] == width, name
+    program = session.load(str(path), require_nvcc=True)
+    known: Known = {name: {"distinct_places": (place,)} for name, (place, _) in STEPS.items()}
+    expected = {name: width for name, (_, width) in STEPS.items()}
+    assert widths_of(session, program, known, tmp_path) == expected
 
 
 @pytest.mark.parametrize("is_called", [True, False])
 def test_what_was_not_proven_for_this_code_stays(is_called: bool, tmp_path: Path) -> None:
     path = tmp_path / "proven.cu"
-    overload = "__global__ void copy(int, float *, const int *);" if not is_called else ""
-    path.write_text(overload + MEETING)
+    known: Known = {"for_all": {"proven_for": (80, 90)}, "for_other": {"proven_for": (90,)}}
+    overloads = [f"__global__ void {name}(int, float *, const int *);" for name in known]
+    path.write_text("".join([] if is_called else overloads) + several([*known]))
     session = Session(flags=QUICK_FLAGS)
-    loaded = session.load(str(path), require_nvcc=True)
-    assert all((site.called is not None) == is_called for site in loaded.tunable_launches)
-    for versions, width in (((80, 90), 48), ((90,), 32)):
-        binary = tuned(session, with_kernel(loaded, proven_for=versions), tmp_path)
-        assert widths(binary, tmp_path / f"{width}.log", "1")[0] == width
+    program = session.load(str(path), require_nvcc=True)
+    sites = [site for site in program.tunable_launches if site.kernel in known]
+    assert [site.called is not None for site in sites] == [is_called] * 2
+    assert widths_of(session, program, known, tmp_path) == {"for_all": 48, "for_other": 32}
 
 
 ANNOTATED = r"""
