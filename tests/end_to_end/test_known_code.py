@@ -106,8 +106,10 @@ def refuse_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nvcc, "check", fails)
 
 
-@pytest.mark.parametrize("name", ["app.cu", "of a user's (1).cu", "app.inc"])
-@pytest.mark.parametrize("with_variants", [True, False])
+@pytest.mark.parametrize(
+    ("name", "with_variants"),
+    [("app.cu", True), ("app.cu", False), ("of a user's (1).cu", True), ("app.inc", False)],
+)
 def test_one_source(
     name: str,
     with_variants: bool,
