@@ -91,7 +91,7 @@ def short_headers() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def all_headers() -> Iterator[None]:
-    """Mathematics is there without being included."""
+    """What few programs use is there: mathematics that is not included, textures, …"""
     with with_all_headers():
         yield
 

@@ -32,7 +32,7 @@ def with_short_headers() -> Iterator[None]:
 
 @contextmanager
 def with_all_headers() -> Iterator[None]:
-    """The same with mathematics everywhere, for programs that rely on it."""
+    """The same with all of CUDA's headers, for programs that rely on them."""
     with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
         yield
 

@@ -24,7 +24,8 @@ from cutune.search.limits import LaunchLimits
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
 
-pytestmark = pytest.mark.nvcc
+# Some of them read textures.
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 #: As many as any of them takes.
 DEVICES = 4

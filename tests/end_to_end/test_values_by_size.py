@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
+from cutune.core.reading import read_source
 from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
 from cutune.passes import ChooseValues
 from cutune.rewrite.copied import Copies
 from cutune.tunables.clones.depending import Dependent, dependent
@@ -19,6 +24,7 @@ from cutune.tunables.clones.verdict import found_copies, verdicts
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
 from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
+from tests.short_headers import with_all_headers
 from tests.trial_files import write_trials
 
 pytestmark = pytest.mark.nvcc
@@ -41,6 +47,12 @@ def written(folder: Path, text: str) -> Path:
 def loaded(path: Path) -> tuple[Session, Program]:
     session = Session(flags=QUICK_FLAGS)
     return session, session.load(str(path))
+
+
+def read(session: Session, path: Path) -> Program:
+    """The same by its text alone, which is all that is asked about places of parameters."""
+    expanded = session.nvcc.preprocess(path, session.compile_flags(str(path)))
+    return analyze(parse(read_source(str(path))), expanded)
 
 
 def copied(program: Program, found: Dependent, copies: Copies) -> ChooseValues:
@@ -66,46 +78,79 @@ def plain_copies(session: Session, program: Program, path: Path) -> Path:
     return target
 
 
-def assert_copies_would_be_wrong(session: Session, program: Program, path: Path) -> None:
-    """Any value gives the same lines; one here and another there gives others."""
-    own = lines_of(path, path)
-    assert own[0] == "0" and lines_of(path, path, "-DWPT=4") == own
-    assert lines_of(plain_copies(session, program, path), path) != own
+def parts_of(programs: Mapping[str, str], folder: Path, *options: str) -> dict[str, list[str]]:
+    """What each of several programs prints at all sizes: they are one program here.
+
+    Each has a namespace. What is printed before `main` is the part "".
+    """
+    spaces, calls = [], []
+    for number, (name, text) in enumerate(programs.items()):
+        own = re.sub(r"#include <.*>", "", text).replace("int main(", "int begin(")
+        spaces.append(f"namespace program_{number} {{\n{own}\n}}\n")
+        calls.append(f'puts("# {name}"); printf("%d\\n", program_{number}::begin(argc, argv));\n')
+    folder.mkdir()
+    includes = "".join(f"#include <{name}>\n" for name in ("cstdio", "cstdlib", "typeinfo"))
+    text = f"{includes}{''.join(spaces)}int main(int argc, char **argv) {{\n{''.join(calls)}}}\n"
+    status, *lines = lines_of(written(folder, text), folder / "program.cu", *options)
+    assert status == "0"
+    parts: dict[str, list[str]] = {"": []}
+    for line in lines:
+        if line.startswith("# "):
+            parts[line[2:]] = []
+        else:
+            parts[[*parts][-1]].append(line)
+    return parts
 
 
-@pytest.mark.parametrize("name", hostile.REFUSED)
-def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
-    text, reason = hostile.REFUSED[name]
-    path = written(tmp_path, text)
-    session, program = loaded(path)
+def assert_refused(name: str, session: Session, program: Program) -> None:
     verdict = verdicts(session, program)["WPT"]
-    assert verdict.note is not None and reason in verdict.note.message
+    assert verdict.note is not None and hostile.REFUSED[name][1] in verdict.note.message, name
     assert verdict.note.code.number == "CT835" and not verdict.outer
-    if name in hostile.WRONG:
-        assert_copies_would_be_wrong(session, program, path)
+
+
+def assert_left_out(name: str, session: Session, program: Program) -> None:
+    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    step = copied(program, found, copies)
+    proven, refused = without_unproven(Question(session, program, found, copies, {}, step))
+    assert not proven and [*refused.values()] == [hostile.LEFT_OUT[name][1]]
+
+
+@pytest.mark.parametrize("name", sorted({*hostile.REFUSED} - {*hostile.WRONG}))
+def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
+    session = Session(flags=QUICK_FLAGS)
+    assert_refused(name, session, read(session, written(tmp_path, hostile.REFUSED[name][0])))
+
+
+def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> None:
+    """Any value gives the same lines; one here and another there gives others."""
+    session = Session(flags=QUICK_FLAGS)
+    (tmp_path / "plain").mkdir()
+    path = written(tmp_path / "plain", hostile.PLAIN)
+    texts = {"plain": hostile.PLAIN}
+    copies = {"plain": plain_copies(session, read(session, path), path).read_text()}
+    for number, name in enumerate(hostile.WRONG):
+        (folder := tmp_path / str(number)).mkdir()
+        texts[name], _ = {**hostile.REFUSED, **hostile.LEFT_OUT}[name]
+        path = written(folder, texts[name])
+        if name in hostile.LEFT_OUT:
+            program = session.load(str(path))
+            assert_left_out(name, session, program)
+        else:
+            program = read(session, path)
+            assert_refused(name, session, program)
+        copies[name] = plain_copies(session, program, path).read_text()
+    own, wrong = parts_of(texts, tmp_path / "own"), parts_of(copies, tmp_path / "copies")
+    assert parts_of(texts, tmp_path / "other", "-DWPT=4") == own
+    # What is printed before `main` is the constructor's. "plain" is right.
+    assert own[""] == ["begin"] and own.keys() == wrong.keys() == {"", "plain", *hostile.WRONG}
+    own["constructor"], wrong["constructor"] = own.pop(""), wrong.pop("")
+    assert {name for name in own if own[name] != wrong[name]} == {*hostile.WRONG}
 
 
 def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
     text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
     session, program = loaded(written(tmp_path, text))
     assert verdicts(session, program)["WPT"].outer == "run"
-
-
-@pytest.mark.parametrize("name", hostile.LEFT_OUT)
-def test_copies_that_are_compiled_otherwise_are_left_out(name: str, tmp_path: Path) -> None:
-    text, reason = hostile.LEFT_OUT[name]
-    path = written(tmp_path, text)
-    session, program = loaded(path)
-    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
-    step = copied(program, found, copies)
-    proven, refused = without_unproven(Question(session, program, found, copies, {}, step))
-    assert not proven and [*refused.values()] == [reason]
-    if name in hostile.WRONG:
-        assert_copies_would_be_wrong(session, program, path)
-
-
-def test_all_that_would_be_wrong_is_refused_or_left_out() -> None:
-    assert {*hostile.WRONG} <= {*hostile.REFUSED, *hostile.LEFT_OUT}
 
 
 def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
@@ -190,6 +235,14 @@ def tuned(source: Path, workspace: Path) -> Path:
     return target
 
 
+@pytest.fixture
+def textures(name: str) -> Iterator[None]:
+    """One of them reads textures."""
+    with with_all_headers() if name == "md" else nullcontext():
+        yield
+
+
+@pytest.mark.usefixtures("textures")
 @pytest.mark.parametrize("name", SAMPLE_VALUES)
 def test_samples_choose_by_size(name: str, tmp_path: Path) -> None:
     """Another set at each size; the results are those of the original, whichever set runs."""

@@ -10,10 +10,31 @@
 #define __SM_32_ATOMIC_FUNCTIONS_H__
 #define __SM_60_ATOMIC_FUNCTIONS_H__
 #define __SM_61_INTRINSICS_H__
+// Votes of a warp, matrices, and what newer GPUs have.
+#define __SM_20_INTRINSICS_H__
+#define __SM_35_ATOMIC_FUNCTIONS_H__
+#define __SM_35_INTRINSICS_H__
+#define __SM_70_RT_H__
+#define __SM_80_RT_H__
+#define __SM_90_RT_H__
+#define __SM_100_RT_H__
+// Rounding of doubles that is asked for, textures and surfaces, launches by the device.
+#define __DEVICE_DOUBLE_FUNCTIONS_H__
+#define __TEXTURE_INDIRECT_FUNCTIONS_H__
+#define __SURFACE_INDIRECT_FUNCTIONS_H__
+#define __CHANNEL_DESCRIPTOR_H__
+#define __CUDA_DEVICE_RUNTIME_API_H__
 // These come with them, and others of CUDA's headers rely on that.
 #ifdef __CUDACC__
+#include <initializer_list>
 #include <limits.h>
 #include <stdlib.h>
+#endif
+#ifdef __cplusplus
+// What cuda_runtime.h names of <utility>, which is left out there.
+namespace std {
+template <class T> T forward();
+}
 #endif
 // What is emitted is not optimised then, which is most of its compiling.
 #undef __NVCC_DIAG_PRAGMA_SUPPORT__
