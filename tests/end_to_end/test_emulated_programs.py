@@ -18,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
-from cutune.emulator.link import alias_folder, append_flags
+from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.end_to_end.tuning import build_flags
@@ -52,8 +52,8 @@ SINGLE = (
 
 #: What they include asks for C++17.
 MODERN = ("library_algorithms", "grid_barrier", "async_copies")
-#: What they include relies on mathematics.
-RELYING = (*MODERN, "matrices")
+#: What they include relies on mathematics, or they use what few programs do.
+RELYING = (*MODERN, "matrices", "templates", "textures", "unsupported")
 
 Build = Callable[..., Path]
 
@@ -71,8 +71,9 @@ def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
     def compiled(*sources: Path, flags: Sequence[str] = (STANDARD,)) -> Path:
         program = tmp_path_factory.mktemp("build") / sources[0].stem
         headers = with_all_headers() if sources[0].stem in RELYING else nullcontext()
+        own = build_flags() if "-rdc=true" not in flags else own_build_flags(nvcc)
         with headers:
-            nvcc.check([*map(str, sources), *build_flags(), *flags, "-o", str(program)])
+            nvcc.check([*map(str, sources), *own, *flags, "-o", str(program)])
         return program
 
     return compiled
