@@ -15,6 +15,8 @@ from cutune.toolchain.steps import built_code, dry_run
 from cutune.toolchain.steps.built_code import BuiltCode, from_text, to_text, without_lines
 from cutune.toolchain.steps.device_code import compiled
 
+pytestmark = pytest.mark.usefixtures("all_headers")
+
 HEADER = "__device__ inline float twice(float x) { return __ldg(&x) + x; }\n"
 SOURCE = """\
 #include "twice.h"

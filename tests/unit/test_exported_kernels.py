@@ -10,6 +10,8 @@ import pytest
 from cutune.analysis.host_calls import exported_kernels
 from cutune.toolchain.nvcc import find_nvcc
 
+pytestmark = pytest.mark.usefixtures("short_headers")
+
 EXPORTS = """\
 __global__ void k(int *a) { *a = 1; }
 extern "C" __global__ void in_c(int *a) { *a = 1; }

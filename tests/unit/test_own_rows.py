@@ -15,7 +15,7 @@ from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described, value_of
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 X = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
 Y = "int j = blockIdx.y * blockDim.y + threadIdx.y; if (j >= m) return;"

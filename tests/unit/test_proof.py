@@ -12,7 +12,7 @@ from cutune.proof.entry import prove
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
 X = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 Y = "int j = blockIdx.y * blockDim.y + threadIdx.y;"
