@@ -72,7 +72,14 @@ def run_limited(
             stdout=subprocess.PIPE,
             stderr=errors,
         )
-        timer = Timer(MOST_SECONDS, end, [process])
+        is_late = Event()
+
+        def end_late() -> None:
+            # Said first: the text ends while processes are still being looked for.
+            is_late.set()
+            end(process)
+
+        timer = Timer(MOST_SECONDS, end_late)
         timer.start()
         chunks, size = [], 0
         assert process.stdout is not None
@@ -80,8 +87,8 @@ def run_limited(
             while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
                 chunks.append(chunk)
                 size += len(chunk)
-        is_over = size > MOST_BYTES or not timer.is_alive()
         timer.cancel()
+        is_over = size > MOST_BYTES or is_late.is_set()
         if is_over:
             _ENDED.set()
             for running in (process, *_RUNNING):

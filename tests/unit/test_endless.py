@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import end
 from cutune.toolchain import running
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -40,4 +43,20 @@ def test_macros_that_double_each_other(tmp_path: Path, monkeypatch: pytest.Monke
     source.write_text("#include <cstdio>\n")
     with pytest.raises(CutuneError) as caught:
         find_nvcc().preprocess(source)
+    assert caught.value.diagnostic.code.number == "CT711"
+
+
+def test_its_text_may_end_before_all_its_processes_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That it was ended is no news of somebody else who ends compilers."""
+
+    def end_slowly(process: subprocess.Popen[bytes]) -> None:
+        end(process)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(running, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(running, "end", end_slowly)
+    with pytest.raises(CutuneError) as caught:
+        running.run_limited(["/bin/sleep", "60"], {}, "a.cu")
     assert caught.value.diagnostic.code.number == "CT711"
