@@ -16,7 +16,7 @@ from tests.soundness.generated import Campaign, main, tried
 from tests.soundness.generator import GROUP, batch, generated, source
 from tests.soundness.minimise import minimised
 
-pytestmark = pytest.mark.usefixtures("short_headers")
+pytestmark = pytest.mark.usefixtures("all_headers")
 
 PLACE = Path(batches.__file__).parent
 
