@@ -19,7 +19,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.frontend.launches.verdicts import because
 from cutune.frontend.program import Impurity, Kernel, LaunchSite, Program, Verdict
 from cutune.toolchain.demangle import demangled
-from cutune.toolchain.entry_names import base_name, is_among
+from cutune.toolchain.entry_names import base_name, may_call
 
 #: Directives by which a line is no longer called by its number.
 _RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
@@ -78,12 +78,11 @@ def without_unproven(program: Program) -> Program:
 
 
 def _unproven(site: LaunchSite, kernel: Kernel) -> Impurity | None:
-    reasons = [
-        reason
-        for name, reason in kernel.unproven
-        if not site.entries or is_among(name, site.entries)
-    ]
-    return reasons[0] if reasons else None
+    """Why an instance that the launch may call is not proven, if one is not."""
+    reasons = (
+        reason for name, reason in kernel.unproven if may_call(name, site.entries, kernel.entries)
+    )
+    return next(reasons, None)
 
 
 def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, ...]:

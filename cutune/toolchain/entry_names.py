@@ -80,6 +80,17 @@ def is_among(symbol: str, entries: Collection[str]) -> bool:
     return canonical(symbol) in {canonical(entry) for entry in entries}
 
 
+def may_call(symbol: str, told: Collection[str], known: Collection[str]) -> bool:
+    """May a launch call this kernel, if the host calls those that it launches by the names `told`?
+
+    `known`: the names in compiled code. The host has other ones for instances of a template whose
+    arguments are lambdas; such a name may stand for any instance.
+    """
+    if not told or is_among(symbol, told):
+        return True
+    return is_among(symbol, known) and not all(is_among(name, known) for name in told)
+
+
 def _parsed(symbol: str) -> _Name | None:
     """name = "_Z" "N" part+ rest | "_Z" "St"? part rest; the last is what a kernel is called."""
     static = _STATIC.match(symbol)

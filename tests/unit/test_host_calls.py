@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.confirmed import confirmed, unconfirmed
+from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analysis.host_calls import (
     HostLaunch,
     exported_kernels,
@@ -28,7 +28,7 @@ from cutune.core.source import Source
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.launch_sites import SiteNumbers
-from cutune.frontend.program import CompiledCode, Program, Verdict
+from cutune.frontend.program import CompiledCode, Impurity, Program, Verdict
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.entry_names import is_among
@@ -302,6 +302,48 @@ def test_another_entry_that_arrives_puts_its_site_out() -> None:
     warnings.clear()
     arrived = [[record(1, "_Z1jPi")]]
     assert len([*launched_sites(unasked, arrived, SiteNumbers(), warnings.append)]) == 1
+
+
+#: Instances of one template for two lambdas and a class: as the host calls them, and device code.
+LAMBDA_ON_HOST = "_Z1kI17__nv_dl_wrapper_tI11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEJPiEEEviT_"
+LAMBDA, OTHER_LAMBDA, CLASS = "_Z1kIZ4mainEUliE_EviT_", "_Z1kIZ4mainEUliE0_EviT_", "_Z1kI1CEviT_"
+
+
+def of_instances(entry: str, unproven: str | None = None) -> Program:
+    """A program whose launches call one instance, while another one is not proven."""
+    program = analyzed()
+    reason = Impurity(Code.BLOCK_DEPENDENT, "uses its block", program.kernels[0].span)
+    kernel = replace(
+        program.kernels[0],
+        entries=(LAMBDA, OTHER_LAMBDA, CLASS),
+        unproven=((unproven, reason),) if unproven is not None else (),
+    )
+    sites = tuple(replace(site, entries=(entry,)) for site in program.launches)
+    return replace(program, kernels=(kernel,), launches=sites)
+
+
+@pytest.mark.parametrize(
+    ("entry", "unproven", "is_kept"),
+    [
+        (CLASS, LAMBDA, True),
+        (CLASS, CLASS, False),
+        # The lambda may be any instance, as its name does not say which.
+        (LAMBDA_ON_HOST, OTHER_LAMBDA, False),
+        (LAMBDA_ON_HOST, None, True),
+    ],
+)
+def test_instances_that_are_not_proven(entry: str, unproven: str | None, is_kept: bool) -> None:
+    program = without_unproven(of_instances(entry, unproven))
+    assert bool(program.tunable_launches) is is_kept
+    assert bool(program.diagnostics) is not is_kept
+
+
+def test_a_lambda_arrives_by_another_name() -> None:
+    warnings: list[Diagnostic] = []
+    records = [[record(1, LAMBDA), record(2, "_Z1kIiEviT_")]]
+    found = launched_sites(of_instances(LAMBDA_ON_HOST), records, SiteNumbers(), warnings.append)
+    assert [one.entry for one in found] == [LAMBDA]
+    assert [w.code for w in warnings] == [Code.OTHER_ENTRY, Code.NEVER_LAUNCHED]
 
 
 HOSTILE = """\

@@ -10,7 +10,7 @@ from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Kernel, LaunchSite, Program
-from cutune.toolchain.entry_names import is_among
+from cutune.toolchain.entry_names import may_call
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def launched_sites(
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
         instances = seen.get(numbers.number(site), {})
-        remark = _not_clear(site, instances)
+        remark = _not_clear(program, site, instances)
         if remark is not None:
             warn(remark)
             continue
@@ -71,10 +71,13 @@ def launched_sites(
         yield Launched(kernel, entry, tuple(sites), told)
 
 
-def _not_clear(site: LaunchSite, instances: Mapping[str, set[int]]) -> Diagnostic | None:
+def _not_clear(
+    program: Program, site: LaunchSite, instances: Mapping[str, set[int]]
+) -> Diagnostic | None:
     """Why a site is left out: it must have launched the kernels that the compiler calls there."""
-    where = site.source, site.span
-    others = [name for name in instances if site.entries and not is_among(name, site.entries)]
+    where, kernel = (site.source, site.span), program.kernel(site.kernel)
+    known = kernel.entries if kernel is not None else ()
+    others = [name for name in instances if not may_call(name, site.entries, known)]
     if others:
         return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
     if not instances:
