@@ -47,6 +47,9 @@ _JUMP = re.compile(r"(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret\w*)\b\s*(\S*)")
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$.]*")
 _LABEL = re.compile(r"^([A-Za-z_$.][\w$.]*):", re.MULTILINE)
 _EXPORTED = re.compile(r"^\s*\.glob[a]?l\s+([\w$.]+)", re.MULTILINE)
+_WEAK = re.compile(r"^\s*\.weak\s+([\w$.]+)", re.MULTILINE)
+#: Of instances of templates and inline functions all definitions are alike.
+_ALIKE = re.compile(r",([\w$.]+),comdat")
 #: Labels of tables of exceptions: nobody jumps there.
 _TABLE_LABEL = re.compile(r"\.L(?:EH[BE]|tmp)\d+")
 
@@ -58,8 +61,8 @@ class HostLaunch:
     `path`, `line`: where its statement begins, as line markers say; `path` is absolute, links
     followed. `order`: 0, 1, … among those of that line. `entries`: mangled names as PTX has them,
     one per instantiation of the host function around it; none where that is never instantiated.
-    `declared`: those of them that are defined in another translation unit. `indirect`: some
-    instantiation calls through a pointer, or its call was not understood.
+    `declared`: those of them that are, or may be, defined in another translation unit. `indirect`:
+    some instantiation calls through a pointer, or its call was not understood.
     """
 
     path: str
@@ -150,7 +153,8 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
         target = _called(line)
         if target is not None and target.startswith(_MARK):
             callees[int(target.removeprefix(_MARK))].add(_callee_before(lines, at))
-    defined = set(_LABEL.findall(assembly))
+    replaceable = set(_WEAK.findall(assembly)) - set(_ALIKE.findall(assembly))
+    defined = set(_LABEL.findall(assembly)) - replaceable
     order: Counter[tuple[str, int]] = Counter()
     for number, place in enumerate(places):
         symbols = {symbol for symbol in callees[number] if symbol is not None}

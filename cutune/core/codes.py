@@ -125,6 +125,11 @@ class Code(Enum):
         WARNING,
         "the launch is part of a larger statement; make it a statement of its own",
     )
+    HIDDEN_CONFIGURATION = (
+        282,
+        WARNING,
+        "'<<<{text}>>>' does not show grid and block one by one; write them with a comma between",
+    )
     SIDE_EFFECT = (
         206,
         WARNING,

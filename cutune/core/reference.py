@@ -225,7 +225,8 @@ MEANINGS: dict[Code, str] = {
     Code.MISSING_KERNEL: "A kernel that is not read cannot be proven. Give all sources of the "
     "program, as in `cutune inspect main.cu kernel.cu`, and `-I` where a header is not found. "
     "From another source a kernel counts only if it is the one definition that all others link "
-    "with: not a static one, and not a template.",
+    "with: not a static one, and not a template. A `weak` definition may be replaced by that of "
+    "another source, and counts for none.",
     Code.UNCERTAIN_ADDRESS: "The address of a kernel that another source defines must be "
     "certain: with it the tuned program asks for which architecture the kernel was compiled. "
     "Overloads, omitted arguments and reference parameters make it uncertain.",
@@ -240,6 +241,8 @@ MEANINGS: dict[Code, str] = {
     "`kernel<<<grid, block>>>(…)` in place of each call of `launch(kernel, grid, block, …)`.",
     Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
     "or behind `return`.",
+    Code.HIDDEN_CONFIGURATION: "A macro stands for several of the arguments, so that it is not "
+    "seen which is which. Use a macro or a variable for each.",
     Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
     "arguments choose the kernel. The rewritten launch then stands twice, with its arguments, "
     "and a side effect would happen twice. Store the value in a variable of a built-in type, or "
@@ -582,6 +585,7 @@ REMEDIES: dict[str, tuple[Code, ...]] = {
         Code.LAUNCH_IN_MACRO,
         Code.KERNEL_ARGUMENT,
         Code.NOT_A_STATEMENT,
+        Code.HIDDEN_CONFIGURATION,
         Code.SIDE_EFFECT,
         Code.INDIRECT_LAUNCH,
         Code.DIFFERING_KERNELS,

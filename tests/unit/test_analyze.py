@@ -361,7 +361,8 @@ def _facts(kernel: Kernel) -> object:
 def test_a_configuration_that_is_none(configuration: str) -> None:
     kernel = f"__global__ void k(float *a) {{ {INDEX} a[i] = 1; }}"
     (site,) = program_of(f"{kernel} void f() {{ k<<<{configuration}>>>(p); }}").launches
-    assert site.code is Code.NOT_A_STATEMENT
+    assert site.code is Code.HIDDEN_CONFIGURATION
+    assert site.reason.startswith("'<<<")
 
 
 def test_a_launch_by_a_call_is_told_once_for_each_kernel() -> None:

@@ -108,6 +108,17 @@ def test_the_call_before_ours_is_the_launch() -> None:
 
 
 @pytest.mark.parametrize(
+    ("section", "is_replaceable"),
+    [("\t.text\n", True), ('\t.section\t.text._Z1kPi,"axG",@progbits,_Z1kPi,comdat\n', False)],
+)
+def test_a_weak_kernel_may_be_that_of_another_source(section: str, is_replaceable: bool) -> None:
+    """Not an inline one or an instance of a template, which is the same in all of them."""
+    text = f"f:\n\tcall\t_Z1kPi\n\tcall\tcutune_launched_0\n{section}\t.weak\t_Z1kPi\n_Z1kPi:\n"
+    (found,) = read_launches(text, [("/a.cu", 3)])
+    assert found.declared == (found.entries if is_replaceable else frozenset())
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "call\t_Z1kPi; call\t*%rdx",

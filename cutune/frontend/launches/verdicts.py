@@ -298,9 +298,11 @@ class _LaunchJudge:
         if self._is_indirect(launch):
             return _refusal(Code.INDIRECT_LAUNCH, callee=self.syntax.text(launch.callee))
         written = [first <= last for first, last in launch.configuration]
-        is_complete = 2 <= len(written) <= 4 and all(written)
-        if not launch.is_statement or launch.function is None or not is_complete:
+        if not launch.is_statement or launch.function is None:
             return _refusal(Code.NOT_A_STATEMENT)
+        if not (2 <= len(written) <= 4 and all(written)):
+            texts = ", ".join(map(self.syntax.text, launch.configuration)).split()
+            return _refusal(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
         if self.shown.is_hidden(launch):
             return _refusal(Code.HIDDEN_LAUNCH)
         if self.unit.is_expanded and not self.shown.of(launch):
