@@ -6,6 +6,8 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.proof.entry import prove
+from cutune.proof.memory.one_place import AccessPlace
+from cutune.proof.memory.places import _ThreadMeetings
 from tests.verdicts import described
 
 HEAD = """\
@@ -392,3 +394,24 @@ def test_how_many_threads_a_block_was_compiled_for(directive: str, most: int) ->
     assert (head == HEAD) is (not directive)
     module = parse(f"{head}{BELOW}{STORE.format('%r2')}\n$end: ret;\n}}\n")
     assert prove(module, "kernel").max_threads == most
+
+
+def test_places_of_one_column_are_not_compared_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand stores are a million pairs."""
+    compared: list[object] = []
+    own = _ThreadMeetings._two
+
+    def counted(self: _ThreadMeetings, write: AccessPlace, other: AccessPlace) -> None:
+        compared.append(write)
+        own(self, write, other)
+
+    monkeypatch.setattr(_ThreadMeetings, "_two", counted)
+    row = "mul.wide.s32 %rd4, %r1, 4; "
+    next_row = "st.global.u32 [%rd3], 7; add.s64 %rd3, %rd3, %rd4; "
+    assert verdict(f"{BELOW}{OWN}{row}{next_row * 30}") == "x < n"
+    assert not compared
+    # An element further on: that of the next thread.
+    assert "warps" in verdict(f"{BELOW}{OWN}{row}{next_row * 3}st.global.u32 [%rd3+4], %r6;")
+    assert compared

@@ -54,6 +54,9 @@ _ORDERED = frozenset({"exch", "cas", "inc", "dec"})
 _ANY_ORDER = COMMUTATIVE - _ORDERED
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = IntegerPolynomial.constant(1 << 30)
+_Widths = frozenset[IntegerPolynomial]
+#: Where it begins, bytes and step, and the widths that tell rows apart.
+Column = tuple[Atom, int, int, _Widths]
 
 
 def meetings(
@@ -94,18 +97,32 @@ class _ThreadMeetings:
     _exact: dict[int, bool] = field(default_factory=dict)
     _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
     _digits: dict[tuple[int, int, frozenset[str]], bool] = field(default_factory=dict)
-    _columns: dict[int, tuple[int, IntegerPolynomial]] = field(default_factory=dict)
+    _columns: dict[int, tuple[int, int, _Widths]] = field(default_factory=dict)
 
     def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
+        order = {id(write): index for index, write in enumerate(writes)}
+        outside: dict[Column, list[AccessPlace]] = {}
         for index, write in enumerate(writes):
             if not self._is_own(write, places):
                 self._shared(write)
-            for other in writes[index + 1 :]:
-                self._two(write, other)
-            for other in places:
+            column = self._certain_column(write)
+            if column is not None and column not in outside:
+                outside[column] = [p for p in places if self._certain_column(p) != column]
+            others = places if column is None else outside[column]
+            for other in others:
+                if order.get(id(other), -1) > index:
+                    self._two(write, other)
+            for other in others:
                 if not other.access.is_effect:
                     self._two(write, other)
+
+    def _certain_column(self, place: AccessPlace) -> Column | None:
+        """The column that each thread has in places like this one, whatever a launch is asked."""
+        if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
+            return None
+        bytes, step, widths = self._column(place)
+        return (place.base, bytes, step, widths) if widths else None
 
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
         if self._has_own_place(write) or self._is_same_value(write, places):
@@ -154,9 +171,9 @@ class _ThreadMeetings:
         if not self._are_exact(write, other):
             return False
         return (
-            never_overlap(write, other)
+            self._are_columns(write, other)
+            or never_overlap(write, other)
             or self._are_one_place(write, other)
-            or self._are_columns(write, other)
             or self._are_digits(write, other)
             or self._share_own_row(write, other)
         )
@@ -174,21 +191,29 @@ class _ThreadMeetings:
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
-        if len(self.indexed) != 1 or first.access.bytes != second.access.bytes:
-            return False
+        one, other = self._column(first), self._column(second)
+        return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
+
+    def _column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+        """Its bytes and step, and the widths of which the rest is a multiple."""
+        if id(place) not in self._columns:
+            self._columns[id(place)] = self._new_column(place)
+        return self._columns[id(place)]
+
+    def _new_column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+        bytes, nowhere = place.access.bytes, _Widths()
+        if len(self.indexed) != 1:
+            return bytes, 0, nowhere
         (dimension,) = self.indexed
-        (step, rest), (other_step, other_rest) = (
-            self._column(place, dimension) for place in (first, second)
-        )
-        if step != other_step or abs(step) < first.access.bytes:
-            return False
-        widths = [
-            limit * IntegerPolynomial.constant(step) for limit in self.limits.get(dimension, ())
-        ]
-        return any(
-            len(width.terms) == 1 and is_multiple(width, rest) and is_multiple(width, other_rest)
-            for width in widths
-        )
+        identity = (Atom(IDENTITY, dimension),)
+        step = dict(place.offset.terms).get(identity, 0)
+        if abs(step) < bytes:
+            return bytes, step, nowhere
+        rest = place.offset - IntegerPolynomial.of({identity: step})
+        whole = IntegerPolynomial.constant(step)
+        widths = (limit * whole for limit in self.limits.get(dimension, ()))
+        found = (width for width in widths if len(width.terms) == 1 and is_multiple(width, rest))
+        return bytes, step, frozenset(found)
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places that are numbers of mixed radix, with the ids as their lower digits.
@@ -233,17 +258,6 @@ class _ThreadMeetings:
             if self._tell_apart(following, larger, behind, rest):
                 return True
         return False
-
-    def _column(self, place: AccessPlace, dimension: str) -> tuple[int, IntegerPolynomial]:
-        """The offset as step * id + rest."""
-        if id(place) not in self._columns:
-            identity = Atom(IDENTITY, dimension)
-            step = dict(place.offset.terms).get((identity,), 0)
-            self._columns[id(place)] = (
-                step,
-                place.offset - IntegerPolynomial.of({(identity,): step}),
-            )
-        return self._columns[id(place)]
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
         same = write.access.values == other.access.values
