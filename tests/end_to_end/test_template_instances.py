@@ -57,3 +57,37 @@ def test_each_instance_of_a_launch_is_chosen_for(
     done = cutune("run", STANDARD, ARCHITECTURE, tuned, "5000000")
     assert done.stdout.split() == ["1", "1", "2"]
     assert done.stderr.count("cutune: scale, 5000000 x 1 x 1 threads") == 3
+
+
+LAMBDAS = """\
+#include <cstdio>
+#include <cstdlib>
+template <class F> __global__ void each(int n, F f) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) f(i);
+}
+int main(int, char **words) {
+    int n = atoi(words[1]), *a, last;
+    cudaMalloc(&a, n * sizeof(int));
+    auto by_id = [=] __device__(int i) { a[i] = i; };
+    each<<<(n + 127) / 128, 128>>>(n, by_id);
+    auto more = [=] __device__(int i) { a[i] += MORE; };
+    each<<<(n + 127) / 128, 128>>>(n, more);
+    cudaMemcpy(&last, a + n - 1, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\\n", last);
+}
+"""
+
+
+def test_lambdas_have_other_names_on_the_host(tmp_path: Path) -> None:
+    """They are tuned where all of them are proven: it is not known which one is which."""
+    source, tuned = tmp_path / "app.cu", tmp_path / "app.tuned.cu"
+    run = ("--run", "./{program} {n}", "--vary", "n=3000,9000", *QUICK)
+    source.write_text(LAMBDAS.replace("MORE", "7"))
+    told = cutune("tune", "--extended-lambda", source, *run)
+    assert "2 launches: 2 tuned" in told.stdout, told.stderr
+    done = cutune("run", "--extended-lambda", STANDARD, ARCHITECTURE, tuned, "5000000")
+    assert done.stdout.split() == ["5000006"]
+    source.write_text(LAMBDAS.replace("MORE", "threadIdx.x"))
+    told = cutune("inspect", "--extended-lambda", source)
+    assert "2 launches, 0 tunable" in told.stdout
