@@ -86,6 +86,8 @@ def test_lambdas_have_other_names_on_the_host(tmp_path: Path) -> None:
     source.write_text(LAMBDAS.replace("MORE", "7"))
     told = cutune("tune", "--extended-lambda", source, *run)
     assert "2 launches: 2 tuned" in told.stdout, told.stderr
+    report = cutune("report", "--extended-lambda", source, cwd=tmp_path)
+    assert "each<main::" in report.stdout and "no prediction" not in report.stdout
     done = cutune("run", "--extended-lambda", STANDARD, ARCHITECTURE, tuned, "5000000")
     assert done.stdout.split() == ["5000006"]
     source.write_text(LAMBDAS.replace("MORE", "threadIdx.x"))

@@ -13,6 +13,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import LaunchSite, Program, Verdict
 from cutune.page.facts.report import CodeLine, KernelFacts, LaunchFacts, ProgramFacts, Standing
+from cutune.toolchain.entry_names import may_call
 
 #: Lines shown around a launch, and at most of a kernel; characters of a line.
 AROUND, MOST_LINES, MOST_CHARACTERS = 2, 150, 240
@@ -63,7 +64,7 @@ def _launch(
     program: Program, site: LaunchSite, models: Sequence[Modelled], remedies: _Remedies
 ) -> LaunchFacts:
     line = site.source.location(site.span.start).line
-    own = [one for one in models if _is_launched(one.model, site)]
+    own = [one for one in models if _is_launched(one.model, program, site)]
     facts = [one.facts for one in own if one.facts is not None]
     question = next((one.question for one in own if one.facts is None), "")
     remedy = remedies.get((site.kernel, line)) if site.verdict is Verdict.REFUSED else None
@@ -84,9 +85,10 @@ def _launch(
     )
 
 
-def _is_launched(model: FittedModel, site: LaunchSite) -> bool:
-    kernel = model.kernel
-    return kernel.name == site.kernel and (not site.entries or kernel.entry in site.entries)
+def _is_launched(model: FittedModel, program: Program, site: LaunchSite) -> bool:
+    entry, kernel = model.kernel.entry, program.kernel(site.kernel)
+    known = kernel.entries if kernel is not None else ()
+    return model.kernel.name == site.kernel and may_call(entry, site.entries, known)
 
 
 def _standing(site: LaunchSite, models: Sequence[KernelFacts]) -> Standing:
