@@ -64,6 +64,11 @@ def resolved(body: str, parameters: str = "int n, int p, dim3 given") -> Configu
         ("int t = 64; if (n) t = 8; t = 32; k<<<n, t>>>();", [32, 1, 1]),
         ('int t = 64; by_value(t); printf("%d", t); k<<<n, t>>>();', [64, 1, 1]),
         ("int t = 64, u = t; k<<<n, u>>>();", [64, 1, 1]),
+        # A colon of a condition ends no label.
+        ("int a = n ? 1 : 2, t = 64; k<<<n, t>>>();", [64, 1, 1]),
+        ("int t = 8; { int a = n ? p ? 1 : 2 : 3, t = 64; k<<<n, t>>>(); }", [64, 1, 1]),
+        ("switch (n) { case 1 ? 2 : 3: int t = 64; k<<<n, t>>>(); }", [64, 1, 1]),
+        ("f(n ? p : 2); again: int t = 64; k<<<n, t>>>();", [64, 1, 1]),
         ("unsigned int t(64); k<<<n, t>>>();", [64, 1, 1]),
         ("size_t t{64}; k<<<n, t>>>();", [64, 1, 1]),
         ("int t = 100 / 3; k<<<n, t>>>();", [33, 1, 1]),

@@ -7,7 +7,7 @@ between does not matter.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,13 +77,18 @@ class Nesting:
     def _starts(self) -> Sequence[int]:
         """For each token of the body: where the token before it belongs to, or the token itself."""
         tokens = self.syntax.tokens
-        found = [self._first]
+        found, asked = [self._first], Counter[int]()
         for index, token in self.body:
             place, origin, before = index + 1, index, token.text
             opener = self.syntax.brackets.partner[index]
-            is_start = before in (";", "{", "(", "[", "else", "do") or (
-                before == ":" and tokens[index - 1].text != ":"
-            )
+            is_start = before in (";", "{", "(", "[", "else", "do")
+            if before in ("?", ":") and tokens[index - 1].text != before:
+                # Of a condition, `a ? b : c`, unless no question is open between these brackets.
+                around = self.enclosing(index)
+                is_start = before == ":" and asked[around] == 0
+                asked[around] += {"?": 1, ":": -1}[before] if not is_start else 0
+            elif before == ";":
+                asked[self.enclosing(index)] = 0
             if before in ("}", ")", "]"):
                 is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
                 is_head = before == ")" and tokens[opener - 1].text in CONTROL
