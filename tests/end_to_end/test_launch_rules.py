@@ -52,6 +52,7 @@ def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
     program = session.load(str(path), require_nvcc=True)
     expected = run(session.build_emulated(str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5
+    assert "otherwise" not in expected.stdout
     binary = shaken(session, program, tmp_path)
     blocks: list[str] = []
     for seed in SEEDS:

@@ -274,12 +274,13 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
 }
 
 // What a program can ask of a kernel node, and give back changed.
-std::shared_ptr<KernelNode> node_of(const void* stub, const Prepared& launch) {
+std::shared_ptr<KernelNode> node_of(const Prepared& launch) {
     const auto node = std::make_shared<KernelNode>();
     node->parameters = launch.parameters;
     for (const uint32_t offset : launch.function->here().code->parameter_offsets)
         node->pointers.push_back(&node->parameters[offset]);
-    node->given.func = const_cast<void*>(stub);
+    // A launch names it by a handle that stubs keep.
+    node->given.func = const_cast<void*>(launch.function->stub);
     node->given.gridDim = launch.configuration.grid;
     node->given.blockDim = launch.configuration.block;
     node->given.sharedMemBytes = static_cast<unsigned>(launch.configuration.shared);
@@ -294,7 +295,7 @@ cudaError_t launch_stub(const void* stub, const Configuration& configuration, vo
         if (error != cudaSuccess) return error;
         if (!captured_graph(configuration.stream)) return launch.work();
         capture(configuration.stream, cudaGraphNodeTypeKernel, launch.work)->kernel =
-            node_of(stub, launch);
+            node_of(launch);
         return cudaSuccess;
     });
 }
@@ -309,7 +310,7 @@ cudaError_t prepare_launch(const void* stub, dim3 grid, dim3 block, void** argum
         prepare(stub, {grid, block, shared, stream, cooperative}, arguments, &launch);
     if (error != cudaSuccess) return error;
     *work = launch.work;
-    if (node) *node = node_of(stub, launch);
+    if (node) *node = node_of(launch);
     return cudaSuccess;
 }
 

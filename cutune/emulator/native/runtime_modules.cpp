@@ -196,6 +196,7 @@ void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* 
     Function function;
     function.module = as_module(handle);
     function.name = name;
+    function.stub = stub;
     all.functions.push_back(function);
     // An inline template has one stub in several modules; the first is as good as the others.
     all.by_stub.emplace(stub, &all.functions.back());

@@ -35,7 +35,8 @@ struct Module {
 
 struct Function {
     Module* module = nullptr;
-    std::string name;  // mangled
+    std::string name;            // mangled
+    const void* stub = nullptr;  // what the host calls it
 
     struct Loaded {
         const KernelCode* code = nullptr;
