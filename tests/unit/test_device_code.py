@@ -14,8 +14,9 @@ from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import cache
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from cutune.toolchain.steps import device_code, dry_run
+from cutune.toolchain.steps import device_code
 from cutune.toolchain.steps.device_code import ptx, read_steps
+from tests.noted_steps import noted_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
 
@@ -74,19 +75,7 @@ __global__ void scale(int n, float *a) {
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The programs that run; the cache is empty."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    programs: list[str] = []
-    ended = dry_run.ended
-
-    def noted(
-        command: Sequence[str], environment: Mapping[str, str]
-    ) -> subprocess.CompletedProcess[str]:
-        programs.append(Path(command[0]).name)
-        return ended(command, environment)
-
-    monkeypatch.setattr(device_code, "ended", noted)
-    return programs
+    return noted_steps(device_code, "ended", tmp_path, monkeypatch)
 
 
 @pytest.mark.nvcc

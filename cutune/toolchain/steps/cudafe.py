@@ -61,7 +61,7 @@ class HostText:
     """A source, preprocessed for the host, in a folder where the other steps may follow.
 
     Attributes:
-        cudafe, compile: the steps. written: what the former writes.
+        cudafe, compile: the steps.
         text: what the preprocessor has written.
     """
 
