@@ -1,0 +1,29 @@
+"""Sources have the lines that the compiler sees."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from cutune.core.reading import read_source
+from cutune.frontend.syntax.parse import parse
+from cutune.toolchain.nvcc import host_compiler
+
+TEXT = b"int a; // ends here\rint b = __LINE__;\r\r\nint c = __LINE__;\r\n// \rk<<<1, 2>>>(__LINE__);\n"
+
+
+def test_a_carriage_return_ends_a_line_as_it_does_for_the_preprocessor(tmp_path: Path) -> None:
+    path = tmp_path / "returns.cu"
+    path.write_bytes(TEXT)
+    command = [host_compiler(), "-E", "-P", "-x", "c++", str(path)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    source = read_source(path)
+    syntax = parse(source)
+    (launch,) = syntax.launches
+    places = [source.text.index("b ="), source.text.index("c ="), source.text.index("k<<<")]
+    assert [source.location(place).line for place in places] == [
+        int(number) for number in re.findall(r"\d+(?=[;)]+)", shown)
+    ]
+    assert syntax.tokens[launch.callee[0]].start == places[2]
+    assert len(source.encode()) == len(TEXT)
