@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError, first_of
 
@@ -64,6 +65,26 @@ class ControlFlow:
 
     blocks: tuple[BasicBlock, ...]
     loops: tuple[Loop, ...]
+
+    @cached_property
+    def meetings(self) -> tuple[int, ...]:
+        """Immediate post-dominator of each block; the number of blocks stands for the exit."""
+        count = len(self.blocks)
+        successors = [block.terminator.targets or (count,) for block in self.blocks]
+        sets = on_all_ways([*successors, ()], reversed(range(count + 1)))
+        # Of the strict post-dominators the nearest is itself post-dominated by all others.
+        return tuple(
+            max(
+                (
+                    other
+                    for other in range(count + 1)
+                    if other != index and sets[index] >> other & 1
+                ),
+                key=lambda other: sets[other].bit_count(),
+                default=count,
+            )
+            for index in range(count)
+        )
 
 
 def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> ControlFlow:

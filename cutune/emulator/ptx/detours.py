@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, on_all_ways
+from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow
 from cutune.emulator.ptx.opcode_sets import BINDING, LEAVING, MEMORY
 from cutune.emulator.ptx.types import Instruction
 
@@ -28,8 +28,7 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
     start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
     if start is None or flow.blocks[start].terminator.kind != "branch":
         return None
-    meeting = post_dominators(flow)[start]
-    between = blocks_between(flow, start, meeting)
+    between = blocks_between(flow, start, flow.meetings[start])
     if start in between:  # the branch decides how often a loop runs
         return None
     blocks = [flow.blocks[index] for index in between]
@@ -64,19 +63,3 @@ def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
             found.add(index)
             waiting.extend(flow.blocks[index].terminator.targets)
     return found
-
-
-def post_dominators(flow: ControlFlow) -> list[int]:
-    """Immediate post-dominator of each block; the number of blocks stands for the exit."""
-    count = len(flow.blocks)
-    successors = [block.terminator.targets or (count,) for block in flow.blocks]
-    sets = on_all_ways([*successors, ()], reversed(range(count + 1)))
-    # Of the strict post-dominators the nearest is itself post-dominated by all others.
-    return [
-        max(
-            (other for other in range(count + 1) if other != index and sets[index] >> other & 1),
-            key=lambda other: sets[other].bit_count(),
-            default=count,
-        )
-        for index in range(count)
-    ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from cutune.emulator.ptx.control_flow import ControlFlow, Loop
-from cutune.emulator.ptx.detours import blocks_between, post_dominators
+from cutune.emulator.ptx.detours import blocks_between
 from cutune.emulator.ptx.opcode_sets import VARYING
 from cutune.emulator.ptx.taint import names, results, sources, spaces
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
@@ -69,12 +69,11 @@ def _reads(instructions: Iterable[Instruction], varying: frozenset[str]) -> int:
 
 def _parted(flow: ControlFlow, varying: frozenset[str]) -> set[int]:
     """Blocks that only some threads of a warp run, in one round of their loop."""
-    meetings = post_dominators(flow)
     found: set[int] = set()
     for index, block in enumerate(flow.blocks):
         end = block.terminator
         if end.kind == "branch" and end.guard in varying and block.loop >= 0:
-            skipped = blocks_between(flow, index, meetings[index])
+            skipped = blocks_between(flow, index, flow.meetings[index])
             if index not in skipped:  # else it decides how often the loop runs
                 found |= skipped
     return found

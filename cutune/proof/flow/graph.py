@@ -75,6 +75,12 @@ class Graph:
         successors = [block.terminator.targets for block in self.flow.blocks]
         return tuple(on_all_ways(successors, reversed(range(self.count))))
 
+    @cached_property
+    def _branching(self) -> dict[int, frozenset[int]]:
+        """The ways on of those blocks that have several."""
+        ways = [frozenset(block.terminator.targets) for block in self.flow.blocks]
+        return {index: targets for index, targets in enumerate(ways) if len(targets) > 1}
+
     def deciders(self, block: int) -> list[int]:
         """Blocks whose branches may decide from where a block is reached."""
         here = self.dominators[block] & ~(1 << block)
@@ -82,15 +88,12 @@ class Graph:
         loop = self.loop_of_header.get(block, frozenset())
         return [
             other
-            for other in range(self.count)
-            if len(set(self.flow.blocks[other].terminator.targets)) > 1
-            and (
-                other in loop
-                or (
-                    nearest >= 0
-                    and self.dominators[other] >> nearest & 1
-                    and not self.dominators[other] >> block & 1
-                )
+            for other in self._branching
+            if other in loop
+            or (
+                nearest >= 0
+                and self.dominators[other] >> nearest & 1
+                and not self.dominators[other] >> block & 1
             )
         ]
 
@@ -98,24 +101,17 @@ class Graph:
         """Blocks whose branches decide whether a block is executed at all."""
         return [
             other
-            for other in range(self.count)
-            if len(set(self.flow.blocks[other].terminator.targets)) > 1
-            and not self.postdominators[other] >> block & 1
-            and self._reaches[other] >> block & 1
+            for other in self._branching
+            if not self.postdominators[other] >> block & 1 and self._reaches[other] >> block & 1
         ]
 
     @cached_property
     def dependences(self) -> tuple[frozenset[int], ...]:
         """Per block those whose branches decide how often it is executed, over any others."""
-        branching = [
-            (index, targets)
-            for index, block in enumerate(self.flow.blocks)
-            if len(targets := frozenset(block.terminator.targets)) > 1
-        ]
         found = [
             {
                 other
-                for other, targets in branching
+                for other, targets in self._branching.items()
                 if any(self.postdominators[target] >> block & 1 for target in targets)
                 and not (block != other and self.postdominators[other] >> block & 1)
             }

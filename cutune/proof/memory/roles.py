@@ -37,24 +37,22 @@ def roles(
 def _uses(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> Iterator[tuple[str, Role]]:
-    for bound in bounds:
-        for place in _parameters(bound.limit, walk.atoms):
-            yield place, Role.GUARD
     leaving = {
         block
         for blocks in graph.loop_of_header.values()
         for block in blocks
         if set(graph.flow.blocks[block].terminator.targets) - blocks
     }
+    compared: dict[Role, list[IntegerPolynomial]] = {Role.BOUND: [], Role.BRANCH: []}
     for block, predicate in walk.branches.items():
-        role = Role.BOUND if block in leaving else Role.BRANCH
         for comparison in _comparisons(predicate):
-            for side in (comparison.left, comparison.right):
-                for place in _parameters(side, walk.atoms):
-                    yield place, role
-    for access in accesses:
-        if access.address is not None:
-            yield from _in_address(access.address, walk.atoms)
+            role = Role.BOUND if block in leaving else Role.BRANCH
+            compared[role] += comparison.left, comparison.right
+    for role, values in {Role.GUARD: [bound.limit for bound in bounds], **compared}.items():
+        for place in _parameters(values, walk.atoms):
+            yield place, role
+    addresses = [access.address for access in accesses if access.address is not None]
+    yield from _in_addresses(addresses, walk.atoms)
 
 
 def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
@@ -68,9 +66,11 @@ def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
             yield from _comparisons(inner)
 
 
-def _in_address(address: IntegerPolynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]:
+def _in_addresses(
+    addresses: Iterable[IntegerPolynomial], atoms: Atoms
+) -> Iterator[tuple[str, Role]]:
     """A factor of an id or of rounds is a stride; a pointer is none of it."""
-    for value in _inner(address, atoms):
+    for value in _inner(addresses, atoms):
         for monomial, _ in value.terms:
             own = [atom.name for atom in monomial if atom.kind == PARAMETER]
             if len(monomial) == 1 and own and own[0].endswith(":b64"):
@@ -86,15 +86,15 @@ def _moves(atom: Atom, atoms: Atoms) -> bool:
     return atom.kind == IDENTITY or is_kept_block or bool(properties.ids or properties.loops)
 
 
-def _parameters(value: IntegerPolynomial, atoms: Atoms) -> Iterator[str]:
-    for inner in _inner(value, atoms):
+def _parameters(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[str]:
+    for inner in _inner(values, atoms):
         yield from (atom.name for atom in inner.atoms if atom.kind == PARAMETER)
 
 
-def _inner(value: IntegerPolynomial, atoms: Atoms) -> Iterator[IntegerPolynomial]:
-    """A value and all that it is computed from, each once: hashes use one value many times."""
+def _inner(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[IntegerPolynomial]:
+    """Values and all that they are computed from, each once: hashes use one value many times."""
     seen: set[IntegerPolynomial] = set()
-    waiting = [value]
+    waiting = [*values]
     while waiting:
         one = waiting.pop()
         if one in seen:
