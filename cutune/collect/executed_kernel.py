@@ -115,7 +115,9 @@ def counted_on_data(
             if threads := [one.sampled_threads for one in sampled if _is_in(subject, one)]:
                 warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
             asked_for = [one.asked for one in largest]
-            if remark := unclear_growth(subject, asked_for, runs[0], recorded[0]):
+            counted_in = (one for one in (*planned, *sampled) if _is_in(subject, one))
+            number = next((one.number for one in counted_in), 0)
+            if remark := unclear_growth(subject, asked_for, runs[number], recorded[number]):
                 warn(remark)
             yield measured
 
@@ -129,7 +131,7 @@ def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
 def unclear_growth(
     subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
-    """What the sizes of the runs leave open; None: nothing. `run`: one of them, `launches`: its."""
+    """What the sizes of the runs leave open; None: nothing. `run`: one counted, `launches`: its."""
     seen = [dict(recorded_sizes(subject, one)) for one in largest]
     name = subject.kernel.name
     if not seen[0]:

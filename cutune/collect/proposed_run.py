@@ -36,7 +36,12 @@ def try_smaller(run: Run, launches: Sequence[LaunchRecord]) -> str:
 
 
 def try_two(run: Run, launches: Sequence[LaunchRecord]) -> str:
-    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
+    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general.
+
+    A run whose values vary is counted, and so is one with half of them.
+    """
+    if halved := [_halved(*one) for one in run.values.items()]:
+        return f"; try: {' '.join(halved)}"
     program = "./{program}" if any("{program}" in word for word in run.words) else "./app"
     example = f", such as --run '{program} {_HOLE}' --vary n=256,1024"
     return _proposed(run, launches, lambda size: (size // 2, size)) or example
@@ -57,6 +62,11 @@ def _proposed(
             values = ",".join(map(str, sizes(size)))
             return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
     return ""
+
+
+def _halved(name: str, value: str) -> str:
+    half = f"{int(value) // 2}," if value.isdecimal() and int(value) > 1 else ""
+    return f"--vary {shlex.quote(f'{name}={half}{value}')}"
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -694,7 +694,7 @@ class Code(Enum):
         402,
         NOTE,
         "kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not "
-        "seen; let --vary give its size two values{advice}",
+        "seen; let --vary give its size two values that take no longer{advice}",
     )
     ALIKE_SIZES = (
         403,

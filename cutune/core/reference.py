@@ -396,7 +396,8 @@ MEANINGS: dict[Code, str] = {
     "there is time for all of them.",
     Code.SAMPLED: "With smaller sizes there is time for all of them.",
     Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
-    "size it is taken to grow as the number of threads does.",
+    "size it is taken to grow as the number of threads does. Sizes of `--vary` whose launches take "
+    "too long for all candidates are left out.",
     Code.ALIKE_SIZES: "Work that depends on data is counted at the sizes of the runs alone. If two "
     "sizes are always equal, either may be the one that it grows with.",
     Code.NOTHING_LAUNCHED: "The program's last lines follow. Without a launch there is nothing to "

@@ -55,6 +55,11 @@ def test_sizes_that_vary_already_are_the_users() -> None:
     assert try_smaller(varied, [LAUNCH]) == ""
 
 
+def test_a_run_that_was_counted_is_run_with_half_of_its_sizes_too() -> None:
+    varied = run("./app {n} {m} {kind}", n=["16", "24"], m=["1"], kind=["a b"])
+    assert try_two(varied, [LAUNCH]) == "; try: --vary n=8,16 --vary m=1 --vary 'kind=a b'"
+
+
 def test_launches_without_arguments_have_no_sizes() -> None:
     assert try_smaller(run("./app 2000"), [replace(LAUNCH, parameters=b"")]) == ""
 
