@@ -7,7 +7,7 @@ a replay has no data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from cutune.collect.effort import (
@@ -58,6 +58,43 @@ LARGEST_SPREAD = 4
 LARGEST_SHARE = 0.8
 
 
+@dataclass
+class _Counting:
+    """Runs of the program in which kernels are counted, one after the other.
+
+    Attributes:
+        counted: the runs that are done.
+        made: by each of them the launches that were counted, by entry.
+    """
+
+    runs: Sequence[Run]
+    recorded: Sequence[Sequence[LaunchRecord]]
+    device: DeviceProfile
+    progress: Progress
+    counted: list[CountedRun] = field(default_factory=list)
+    made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
+
+    def run(self, counted: CountedRun) -> None:
+        """Run the program once more."""
+        self.progress("counting with data", counted.number, len(self.runs) + 1)
+        self.counted.append(counted)
+        self.made.append(counted.made(self.device))
+
+    def end(self) -> None:
+        """Nothing more is run."""
+        if self.counted:
+            self.progress("counting with data", len(self.runs) + 1, len(self.runs) + 1)
+
+    def of(self, subject: Subject) -> list[Sequence[Experiment]]:
+        """What was counted of a kernel, by run."""
+        entry = subject.kernel.entry
+        return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
+
+    def runs_with(self, subject: Subject) -> Iterator[CountedRun]:
+        """The runs in which a kernel was to be counted."""
+        return (one for one in self.counted if any(subject is its for its in one.subjects))
+
+
 def counted_on_data(
     runs: Sequence[Run],
     recorded: Sequence[Sequence[LaunchRecord]],
@@ -75,51 +112,57 @@ def counted_on_data(
     Raises:
         CutuneError: CT411 when a run does not end well.
     """
-
-    def made_in(counted: CountedRun) -> dict[str, list[Experiment]]:
-        progress("counting with data", counted.number, len(runs) + 1)
-        return counted.made(device)
-
-    asked, found = found, _affordable(runs, recorded, found)
-    planned = list(_planned(runs, recorded, found))
-    made = [made_in(counted) for counted in planned]
-    if (larger := _larger(planned, made, recorded)) is not None:
-        made.append(made_in(larger))
-    entries = {entry for of_run in made for entry, its in of_run.items() if its}
-    if not any(run.is_cut for run in runs):
-        entries |= {subject.kernel.entry for counted in planned for subject in counted.subjects}
-    found = [
-        subject if subject.kernel.entry in entries else thinned(before, SAMPLED_CANDIDATES)
-        for before, subject in zip(asked, found, strict=True)
+    counting = _Counting(runs, recorded, device, progress)
+    subjects = _affordable(runs, recorded, found)
+    for planned in _planned(runs, recorded, subjects):
+        counting.run(planned)
+    if (larger := _larger(counting)) is not None:
+        counting.run(larger)
+    is_cut = any(run.is_cut for run in runs)
+    done = [
+        bool(counting.of(subject)) or (not is_cut and any(counting.runs_with(subject)))
+        for subject in subjects
     ]
-    left = [subject for subject in found if subject.kernel.entry not in entries]
-    sampled = list(_sampled(runs, recorded, left))
-    made += [made_in(counted) for counted in sampled]
-    if planned or sampled:
-        progress("counting with data", len(runs) + 1, len(runs) + 1)
-    for before, subject in zip(asked, found, strict=True):
-        name, entry = subject.kernel.name, subject.kernel.entry
-        of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
-        is_run = any(_is_in(subject, one) and not one.run.is_cut for one in planned)
-        if problem := _problem(subject, of_runs, is_run):
-            advice = "" if of_runs else try_smaller(runs[0], recorded[0])
-            code = Code.DATA_DEPENDENT
-            warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
-        else:
-            largest = [max(one, key=lambda e: e.work) for one in of_runs]
-            measured = _measured(subject, largest)
-            is_cut = any(one.is_cut for of_run in of_runs for one in of_run)
-            if subject is not before or is_cut:
-                count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
-                warn(fewer(name, count - len(left_out), count, "counted"))
-            if threads := [one.sampled_threads for one in sampled if _is_in(subject, one)]:
-                warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
-            asked_for = [one.asked for one in largest]
-            counted_in = (one for one in (*planned, *sampled) if _is_in(subject, one))
-            number = next((one.number for one in counted_in), 0)
-            if remark := unclear_growth(subject, asked_for, runs[number], recorded[number]):
-                warn(remark)
+    subjects = [
+        subject if is_done else thinned(before, SAMPLED_CANDIDATES)
+        for before, subject, is_done in zip(found, subjects, done, strict=True)
+    ]
+    left = [subject for subject, is_done in zip(subjects, done, strict=True) if not is_done]
+    for sampled in _sampled(runs, recorded, left):
+        counting.run(sampled)
+    counting.end()
+    for before, subject in zip(found, subjects, strict=True):
+        if (measured := _judged(counting, before, subject, warn)) is not None:
             yield measured
+
+
+def _judged(
+    counting: _Counting, before: Subject, subject: Subject, warn: Warn
+) -> tuple[Subject, list[Measurement]] | None:
+    """A kernel as it was measured; None, and a warning, where its launches tell nothing.
+
+    `before`: the same with all candidates that it had.
+    """
+    name, runs_with = subject.kernel.name, [*counting.runs_with(subject)]
+    of_runs = counting.of(subject)
+    is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
+    if problem := _problem(subject, of_runs, is_run):
+        advice = "" if of_runs else try_smaller(counting.runs[0], counting.recorded[0])
+        code = Code.DATA_DEPENDENT
+        warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
+        return None
+    largest = [max(one, key=lambda e: e.work) for one in of_runs]
+    measured = _measured(subject, largest)
+    if subject is not before or any(one.is_cut for of_run in of_runs for one in of_run):
+        count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
+        warn(fewer(name, count - len(left_out), count, "counted"))
+    if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
+        warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
+    number = runs_with[0].number if runs_with else 0
+    run, launches = counting.runs[number], counting.recorded[number]
+    if remark := unclear_growth(subject, [one.asked for one in largest], run, launches):
+        warn(remark)
+    return measured
 
 
 def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
@@ -177,10 +220,6 @@ def _planned(
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
-def _is_in(subject: Subject, counted: CountedRun) -> bool:
-    return any(subject is one for one in counted.subjects)
-
-
 def _sampled(
     runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
 ) -> Iterator[CountedRun]:
@@ -211,28 +250,27 @@ def _sampled_threads(launches: Sequence[LaunchRecord]) -> int:
     return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
 
 
-def _larger(
-    planned: Sequence[CountedRun],
-    made: Sequence[Mapping[str, Sequence[Experiment]]],
-    recorded: Sequence[Sequence[LaunchRecord]],
-) -> CountedRun | None:
+def _larger(counting: _Counting) -> CountedRun | None:
     """One more, larger run of the kernels that were counted in all others."""
+    planned = counting.counted
     if any(counted.run.is_cut for counted in planned):
         return None
     in_all = [
         subject
         for subject in (planned[0].subjects if planned else ())
-        if all(of_run.get(subject.kernel.entry) for of_run in made)
+        if len(counting.of(subject)) == len(planned)
     ]
     costs = []
-    for counted, of_run in zip(planned, made, strict=True):
+    for counted, of_run in zip(planned, counting.made, strict=True):
         efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
-        reached = {(p.base, p.size) for r in recorded[counted.number] for p in r.pointers}
+        launches = counting.recorded[counted.number]
+        reached = {(p.base, p.size) for r in launches for p in r.pointers}
         costs.append(Cost(sum(efforts), sum(size for _, size in reached)))
     run = larger_run([counted.run for counted in planned], costs)
     if run is None:
         return None
-    return CountedRun(len(recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
+    number = len(counting.recorded)
+    return CountedRun(number, run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
 def _measured(
