@@ -292,6 +292,22 @@ def _tried(
         if not kernel.variant:
             for said in _remarks(kernel, trials[kernel.entry], run):
                 session.warn(said)
+    _tell_differing(session, run, device, chosen, trials)
+    rejected = {entry: trial.rejected for entry, trial in trials.items()}
+    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
+    # A variant may go wrong where the kernel itself does, and nowhere else.
+    wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
+    return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
+
+
+def _tell_differing(
+    session: Session,
+    run: Run,
+    device: DeviceProfile,
+    chosen: Sequence[MeasuredKernel],
+    trials: Mapping[str, Trial],
+) -> None:
+    """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
@@ -309,11 +325,6 @@ def _tried(
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
-    rejected = {entry: trial.rejected for entry, trial in trials.items()}
-    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
-    # A variant may go wrong where the kernel itself does, and nowhere else.
-    wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
-    return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
 
 def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:

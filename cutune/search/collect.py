@@ -168,22 +168,7 @@ def prepared(
             CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
-    # Who runs trials elsewhere, or on one GPU each, says so itself.
-    gpus = gpu_names() if on == GPU and sweep.workers == LocalWorkers() else []
-    known = device_values(device, len(gpus) or None)
-    whole = program_space(program, session.asked, template, vary, known)
-    named = program.source.path
-    if not whole.space.parameters:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=named))
-    if not program.regions:
-        where = _first_launch(program)
-        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=named, where=where))
-    space = whole.restricted(sweep.names) if sweep.names else whole
-    if sweep.search is not None:
-        _check_start(sweep.search.start, space)
-        _check_technique(session, sweep.search.technique, sweep.workers.size)
-    if sweep.workers == LocalWorkers():
-        _require_gpu(on)
+    whole, space = _asked_space(session, program, template, vary, sweep, device)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     is_made = bool(session.asked.make)
     values = {**vary, **holes}
@@ -225,6 +210,38 @@ def prepared(
         builds.close()
         crew.close()
         pool.shutdown()
+
+
+def _asked_space(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    sweep: HostSweep,
+    device: DeviceProfile,
+) -> tuple[ProgramSpace, ProgramSpace]:
+    """The space of a program, and what of it is to be measured.
+
+    Raises:
+        CutuneError: what `prepared` says, before anything is built.
+    """
+    # Who runs trials elsewhere, or on one GPU each, says so itself.
+    gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
+    known = device_values(device, len(gpus) or None)
+    whole = program_space(program, session.asked, template, vary, known)
+    named = program.source.path
+    if not whole.space.parameters:
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=named))
+    if not program.regions:
+        where = _first_launch(program)
+        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=named, where=where))
+    space = whole.restricted(sweep.names) if sweep.names else whole
+    if sweep.search is not None:
+        _check_start(sweep.search.start, space)
+        _check_technique(session, sweep.search.technique, sweep.workers.size)
+    if sweep.workers == LocalWorkers():
+        _require_gpu(sweep.how.on)
+    return whole, space
 
 
 def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
