@@ -394,7 +394,7 @@ def _compile_original(
     done = subprocess.run([*launcher, *command.words], check=False)
     if done.returncode != 0:
         return _status(done.returncode)
-    said = failed.stderr.decode("latin-1") or failed.stdout.decode("latin-1")
+    said = (failed.stderr or failed.stdout).decode(errors="replace")
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     paths = ", ".join(item.value for item in command.sources)
