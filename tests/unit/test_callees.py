@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from cutune.analysis.analyze import analyze
@@ -11,6 +13,7 @@ from cutune.core.source import Source
 from cutune.frontend.program import LaunchSite
 from cutune.frontend.syntax.parse import parse
 from cutune.rewrite.launch_edit import launch_edits
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 BODY = f"{{ {INDEX} if (i < n) x[i] = 0; }}"
@@ -200,3 +203,34 @@ def doubt(argument: str) -> str | None:
 def test_a_configuration_of_a_class_is_doubtful() -> None:
     text = DECLARED + "void f(int n, float *x) { k<<<object, 2>>>(n, x); }"
     assert last_launch(text)[1].code is Code.SIDE_EFFECT
+
+
+@pytest.mark.parametrize(
+    ("argument", "deduced", "expected"),
+    [
+        ("r", "cutune_by_value", "float *"),
+        ("c", "cutune_by_value", "const float *"),
+        ("row", "cutune_by_value", "float *"),
+        ("op", "cutune_by_value", "Op"),
+        ("r", "cutune_pointee", "float"),
+        ("c", "cutune_pointee", "const float"),
+        ("r", "cutune_constant_pointee", "float"),
+        ("c", "cutune_constant_pointee", "float"),
+        ("row + 1", "cutune_constant_pointee", "float"),
+    ],
+)
+def test_template_arguments_are_those_that_the_compiler_deduces(
+    argument: str, deduced: str, expected: str
+) -> None:
+    """Another instance may be another kernel: that of a `float *__restrict__` is."""
+    text = f"""
+    #include "cutune_deduced.h"
+    #include <type_traits>
+    struct Op {{ int x; }};
+    static const Op op{{1}};
+    static float row[3], *__restrict__ r;
+    static const float *const __restrict__ c = nullptr;
+    static_assert(std::is_same<{deduced}<decltype(({argument}))>, {expected}>::value, "");
+    """
+    command = [host_compiler(), "-std=c++11", "-fsyntax-only", f"-I{INCLUDE_DIRECTORY}"]
+    subprocess.run([*command, "-x", "c++", "-"], input=text, text=True, check=True)
