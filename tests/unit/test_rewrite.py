@@ -27,6 +27,11 @@ from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
         ("'/' /* c */ + '\"'", "'/' + '\"'"),
         ("1'000'000 // x", "1'000'000"),
         ("a // continued \\\n comment\n + b", "a + b"),
+        ("25\\\n6", "256"),
+        ('sizeof(R"(a"b  //c)") * 2', 'sizeof(R"(a"b  //c)") * 2'),
+        ('u8R"x(a\\\n"?\r\n)x"_k', r'u8"a\\\n\"\?\n"_k'),
+        ('"a\\\nb"', '"ab"'),
+        ("""u8'"' + /* c */ '//'""", """u8'"' + '//'"""),
     ],
 )
 def test_one_line(text: str, expected: str) -> None:
@@ -43,6 +48,8 @@ def test_one_line(text: str, expected: str) -> None:
         ("a + \\\n b", " \\\n"),
         ("a // why\r\n + b\r\n", " // why\r\n\r\n"),
         ('"// no"', ""),
+        ('R"(a"b//c\n)" + 1', "\n"),
+        ('"a\\\nb"', " \\\n"),
     ],
 )
 def test_line_structure(text: str, expected: str) -> None:
