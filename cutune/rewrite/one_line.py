@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 
@@ -10,13 +11,22 @@ _COMMENTS = frozenset({"LINE_COMMENT", "BLOCK_COMMENT"})
 _CONTINUATION = re.compile(r"\\\r?\n")
 #: A blank ends with the first byte of CR LF.
 _LINE_END = re.compile(r"\\\r?\n|\n|\r\Z")
-_RAW = re.compile(r"(?P<prefix>\w*)R\"(?P<delimiter>[^(]*)\((?P<text>.*)\)(?P=delimiter)\"", re.DOTALL)
+_RAW = re.compile(
+    r"(?P<prefix>\w*)R\"(?P<delimiter>[^(]*)\((?P<text>.*)\)(?P=delimiter)\"", re.DOTALL
+)
+
+
+def _pieces(text: str) -> Iterator[Token]:
+    """Its tokens. A directive is one token only where it begins a line, as nothing does here."""
+    pieces = lex(f";{text}")
+    next(pieces)
+    return pieces
 
 
 def one_line(text: str) -> str:
     """The same tokens on one line, without comments."""
     parts: list[str] = []
-    for token in lex(text):
+    for token in _pieces(text):
         if token.kind not in TRIVIA:
             parts.append(_literal(token) if "\n" in token.text else token.text)
         elif token.kind in _COMMENTS or _CONTINUATION.sub("", token.text):
@@ -37,7 +47,7 @@ def _literal(token: Token) -> str:
 def line_structure(text: str) -> str:
     """The comments, continuations and line ends of a text: what must stay when its tokens go."""
     parts: list[str] = []
-    for token in lex(text):
+    for token in _pieces(text):
         if token.kind == "RAW_STRING":
             parts.append("\n" * token.text.count("\n"))
         elif token.kind in _COMMENTS:
