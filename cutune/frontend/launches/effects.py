@@ -45,10 +45,12 @@ class Harmless:
     def _types(self) -> HostTypes:
         return HostTypes(self.unit)
 
-    def counts(self, syntax: Syntax, launch: Launch) -> str | None:
-        """A macro in the launch as it is written that has another value at each use."""
-        tokens = syntax.tokens[launch.callee[0] : launch.end]
-        return next((f"'{t.text}'" for t in tokens if t.text in self.unit.counting), None)
+    def unsteady(self, syntax: Syntax, launch: Launch) -> str | None:
+        """A macro in the launch as it is written that means something else where it is repeated."""
+        whole = launch.callee[0], launch.end
+        unsteady = self.unit.unsteady
+        name = unsteady.counted(syntax, whole) or unsteady.moved(syntax, whole)
+        return f"'{name}'" if name is not None else None
 
     def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
         """The first part of a launch that is not known to be harmless; None: there is none."""

@@ -16,11 +16,19 @@ from cutune.toolchain.running import run_limited
 from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import commands, stand_in_for, with_source
 
+#: A macro that is its own name stays. To define these makes compilers warn.
+_MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
+
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
     """As `Nvcc.preprocess`."""
     text = _expanded(nvcc, path, flags, host_pass_flags(flags))
     return nvcc.preprocess(path, flags) if text is None else text
+
+
+def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
+    """The same with `__COUNTER__` and `__LINE__` left where they come out; None: not known."""
+    return _expanded(nvcc, path, flags, host_pass_flags(flags), _MARKING)
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
@@ -29,14 +37,17 @@ def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) 
     return nvcc.preprocess_device(path, flags, architecture) if text is None else text
 
 
-def _expanded(nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str]) -> str | None:
-    """None where nvcc has to do it."""
+def _expanded(
+    nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
+) -> str | None:
+    """None where nvcc has to do it. `added`: options for the preprocessor alone."""
     stand_in = stand_in_for(nvcc, path, flags)
     try:
         steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
         if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
             return None
-        step = with_source(steps[0], stand_in, path)
+        program, *rest = with_source(steps[0], stand_in, path)
+        step = [program, *added, *rest]
         done = run_limited(step, {**os.environ, **variables}, path)
     except CutuneError as error:
         if error.diagnostic.code is not Code.FRONT_END_FAILED:
