@@ -9,14 +9,14 @@ from functools import cached_property
 
 from cutune.core.source import Source
 from cutune.frontend.launches.shown import enclosing_brackets
+from cutune.frontend.syntax.directives import renumbers
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.pointer_numbers import PointerNumbers
 from cutune.frontend.unit.unsteady import Unsteady
 
-#: Macros that are put away, lines that are called otherwise, directives that change nothing.
+#: Macros that are put away, directives that change nothing.
 _STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
-_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
 _UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 
@@ -55,7 +55,7 @@ class KernelTexts:
         """May its text be repeated, without changing the meaning of what follows?"""
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = function.first, function.body[1]
-        if self._is_stateful or _RENUMBERED.search(syntax.source.text):
+        if self._is_stateful or renumbers(syntax.source.text):
             return False
         directives = syntax.directives_within(first, last)
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):

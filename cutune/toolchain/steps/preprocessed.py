@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.toolchain.line_markers import masked
 from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
 from cutune.toolchain.running import run_limited
 from cutune.toolchain.steps.dry_answers import dry_answer
@@ -21,9 +22,9 @@ _MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
-    """As `Nvcc.preprocess`."""
+    """As `Nvcc.preprocess`, and `masked`."""
     text = _expanded(nvcc, path, flags, host_pass_flags(flags))
-    return nvcc.preprocess(path, flags) if text is None else text
+    return masked(nvcc.preprocess(path, flags)) if text is None else text
 
 
 def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
@@ -32,9 +33,9 @@ def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | 
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
-    """As `Nvcc.preprocess_device`."""
+    """As `Nvcc.preprocess_device`, and `masked`."""
     text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
-    return nvcc.preprocess_device(path, flags, architecture) if text is None else text
+    return masked(nvcc.preprocess_device(path, flags, architecture)) if text is None else text
 
 
 def _expanded(
@@ -55,4 +56,4 @@ def _expanded(
         return None
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return masked(done.stdout) if done.returncode == 0 else None
