@@ -7,6 +7,7 @@ import pytest
 from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
+from cutune.frontend.syntax.directives import renumbers
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import lex, lex_significant
 
@@ -31,6 +32,10 @@ def syntax_of(text: str) -> Syntax:
         ("a /\\\n/ b\n/\\\r\n* c *\\\n/ d", ["IDENTIFIER", "IDENTIFIER"]),
         ("k<\\\n<\\\n<1", ["IDENTIFIER", "LAUNCH_OPEN", "NUMBER"]),
         ("#error isn't /* this\n;", ["PUNCTUATION"]),
+        (
+            "int a;\n %:define N { // (\\\n (\na % :",
+            ["IDENTIFIER"] * 2 + ["PUNCTUATION", "IDENTIFIER"] + ["PUNCTUATION"] * 2,
+        ),
         ("#define N 1'000 /* of\n them */ - 1\n;", ["PUNCTUATION"]),
         ("a::b->c", ["IDENTIFIER", "OPERATOR", "IDENTIFIER", "OPERATOR", "IDENTIFIER"]),
         ("\xef\xbb\xbfint", ["IDENTIFIER"]),
@@ -247,3 +252,20 @@ def test_long_class_heads_and_default_arguments() -> None:
 def test_nothing_takes_quadratic_time(text: str) -> None:
     assert "".join(token.text for token in lex(text)) == text
     parse(Source("long.cu", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#line 3\n", True),
+        ('int a;\n # 3 "b.cu"\n', True),
+        ("%:line 3\n", True),
+        ("/* */ #/* */\\\n line 3\n", True),
+        ("??=line 3\n", True),
+        ("// #line 3\n/*\n#line 3\n*/\n", False),
+        ('const char *s = R"(\n#line 3\n)";\n', False),
+        ("#define S(x) #x\n#define LINE line\ninline int f();\n", False),
+    ],
+)
+def test_directives_that_renumber_lines(text: str, expected: bool) -> None:
+    assert renumbers(text) == expected

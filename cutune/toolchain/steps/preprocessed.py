@@ -18,7 +18,7 @@ from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import commands, stand_in_for, with_source
 
 #: A macro that is its own name stays. To define these makes compilers warn.
-_MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
+MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
@@ -29,7 +29,7 @@ def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
 
 def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
     """The same with `__COUNTER__` and `__LINE__` left where they come out; None: not known."""
-    return _expanded(nvcc, path, flags, host_pass_flags(flags), _MARKING)
+    return _expanded(nvcc, path, flags, host_pass_flags(flags), MARKING)
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
