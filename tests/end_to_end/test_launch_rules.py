@@ -48,7 +48,8 @@ def changed(said: str) -> list[str]:
 )
 def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
     path = PROGRAMS / f"{name}.cu"
-    session = Session(flags=(standard, QUICK_FLAGS[1]))
+    # Names that cutune's own code has, too.
+    session = Session(flags=(standard, QUICK_FLAGS[1], "-Drow=3 +", "-Dchosen=int"))
     program = session.load(str(path), require_nvcc=True)
     expected = run(session.build_emulated(str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5

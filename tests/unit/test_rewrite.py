@@ -10,7 +10,7 @@ from cutune.core.source import Source, Span
 from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelParameter
 from cutune.rewrite.launch_edit import hiding_macro
 from cutune.rewrite.one_line import line_structure, one_line
-from cutune.rewrite.prelude import c_path, c_string, prelude_edit
+from cutune.rewrite.prelude import c_path, c_string, guarded, prelude_edit
 from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
 
 
@@ -113,3 +113,12 @@ def test_strings_of_any_bytes() -> None:
 )
 def test_hiding_macros(text: str, expected: str | None) -> None:
     assert hiding_macro(Source("a.cu", text)) == expected
+
+
+def test_macros_of_the_user_do_not_expand_in_a_prelude() -> None:
+    text = "int row, __row;\n#ifdef NDEBUG\n#endif\n"
+    assert guarded(text, {"other", "NDEBUG", "__row"}) == text
+    begin = '#pragma push_macro("row")\n#undef row\n'
+    assert guarded(text, {"row", "NDEBUG"}) == f'{begin}{text}#pragma pop_macro("row")\n'
+    includes = '#include "cutune_argument.h"\n'
+    assert guarded(includes, {"block"}).splitlines()[1:3] == ["#undef block", includes.strip()]
