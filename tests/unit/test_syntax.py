@@ -179,6 +179,41 @@ def test_functions_of_classes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("S(int a) : y{2}", "S"),
+        ("S(int a) : x(a), y{2}, B<int>{a}", "S"),
+        ("template <class... T> S(T... a) noexcept(f(1)) : T{a}..., y{}", "S"),
+        ("[[nodiscard]] static int f [[gnu::cold]] [[gnu::noinline]] (int a)", "f"),
+        ("__global__ void k [[a::b(1)]] (int a[[c]])", "k"),
+    ],
+)
+def test_bodies_behind_initialisers_and_attributes(head: str, name: str) -> None:
+    syntax = syntax_of(f"struct S {{ {head} {{ k<<<1, 2>>>(a); }} int g() {{}} }};")
+    assert [function.name for function in syntax.functions] == [name, "g"]
+    (launch,) = syntax.launches
+    assert launch.is_statement and launch.function is syntax.functions[0]
+    assert syntax.text(launch.function.body or (0, 0)) == "{ k<<<1, 2>>>(a); }"
+    assert syntax.functions[0].is_kernel == (name == "k")
+
+
+@pytest.mark.parametrize(
+    ("before", "is_statement"),
+    [
+        ("[[a]]", True),
+        ("if (a) [[a]] [[b(1)]]", True),
+        ("else [[a]]", True),
+        ("return [[a]]", False),
+        ("x[a[1]]", False),
+        ("x = y", False),
+    ],
+)
+def test_launches_behind_attributes(before: str, is_statement: bool) -> None:
+    (launch,) = syntax_of(f"void f() {{ {before} k<<<1, 2>>>(a); }}").launches
+    assert launch.is_statement == is_statement
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "#if A\nvoid f(int a) {\n#else\nvoid f(float a) {\n#endif\n}\n",
