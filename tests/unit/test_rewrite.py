@@ -107,6 +107,8 @@ def test_strings_of_any_bytes() -> None:
         ("  #  define next(x) x\n", "next"),
         ("#define grids 3\n", None),
         ("// #define grid 3\n", None),
+        ("%:define smem 3\n", "smem"),
+        ("/* */ # /* */ define/* */\\\n stream 3\n", "stream"),
         ("#define grid(n) ((n) / 2)\n", None),
         ("#define cutune_x\n", "cutune_x"),
     ],

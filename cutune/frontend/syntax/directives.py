@@ -9,12 +9,15 @@ from functools import cached_property
 
 from cutune.frontend.syntax.tokens import Token, lex, lex_significant
 
-_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
-_NAME = re.compile(rf"(?:\s|{_COMMENT})*(?:#|%:)(?:[ \t]|\\\r?\n|{_COMMENT})*(\w+)")
-_DEFINE = re.compile(r"\s+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?")
+#: One comment, and no more than one.
+COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
+_NAME = re.compile(rf"(?:\s|{COMMENT})*(?:#|%:)(?:[ \t]|\\\r?\n|{COMMENT})*(\w+)")
+_DEFINE = re.compile(
+    rf"(?:\s|\\\r?\n|{COMMENT})+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?"
+)
 _CONTINUATION = re.compile(r"\\\r?\n")
 #: Perhaps a line gets another number; the trigraph of `#` is not read as such anywhere else.
-_RENUMBERED = re.compile(rf"(?:#|%:|(\?\?=))(?:\s|\\|{_COMMENT})*(?:line\b|\d)")
+_RENUMBERED = re.compile(rf"(?:#|%:|(\?\?=))(?:\s|\\|{COMMENT})*(?:line\b|\d)")
 _INCLUDE = re.compile(r'\s*"([^"\n]+)"')
 
 
