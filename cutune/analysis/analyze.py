@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
@@ -43,10 +43,11 @@ from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.frontend.unit.launch_bounds import LaunchBounds
 from cutune.frontend.unit.layout import layout
-from cutune.frontend.unit.macros import MacroTable, counting_macros
+from cutune.frontend.unit.macros import MacroTable
 from cutune.frontend.unit.names import SCOPE
 from cutune.frontend.unit.preprocess import expanded_parts
 from cutune.frontend.unit.unit import Unit, UnitPart
+from cutune.frontend.unit.unsteady import Seen, Unsteady
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.variants.registry import varied
@@ -68,6 +69,7 @@ def analyze(
     compilation: Compilation | None = None,
     copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
     elsewhere: Iterable[Kernel] = (),
+    marked: Callable[[], Seen | None] = lambda: None,
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -81,6 +83,7 @@ def analyze(
         copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other translation units define, for launches of those of which
             this one has only a declaration.
+        marked: see `Unsteady`.
 
     Raises:
         CutuneError: CT701 where it does not compile.
@@ -89,7 +92,10 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
-    unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
+    files = (syntax.source, *headers)
+    unit = _unit(own, expanded)
+    unsteady = Unsteady(files, _seen(unit), marked)
+    unit = replace(unit, unsteady=unsteady)
     prover = Prover(unit)
     by_name: ByName = _proven(prover)
     entries: Entries = {}
@@ -105,9 +111,8 @@ def analyze(
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
-        files = (syntax.source, *headers)
-        seen = tuple(part.syntax for part in unit.parts) if unit.is_expanded else ()
-        texts = KernelTexts(files, {file.source.path: file for file in own}, seen)
+        seen = tuple(part for _, part in _seen(unit))
+        texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
         kernels = varied(kernels, compiled.proofs, texts)
     calls = (note for file in own for note in called_launches(file, by_name))
     diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
@@ -272,6 +277,11 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
         return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
     macros = MacroTable.of(macro for one in own for macro in one.macros)
     return Unit(tuple(UnitPart(one, one.source) for one in own), macros, is_expanded=False)
+
+
+def _seen(unit: Unit) -> Seen:
+    """The user's files as they are written and as they are compiled, where that is known."""
+    return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()
 
 
 def _kernels(unit: Unit) -> Iterable[tuple[UnitPart, SourceFunction]]:

@@ -8,7 +8,6 @@ name of the site's kernel count as its entries, perhaps more than it has, never 
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +17,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.frontend.launches.verdicts import because
 from cutune.frontend.program import Impurity, Kernel, LaunchSite, Program, Verdict
+from cutune.frontend.syntax.directives import renumbers
 from cutune.toolchain.demangle import demangled
 from cutune.toolchain.entry_names import base_name, may_call
 
-#: Directives by which a line is no longer called by its number.
-_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
 _Place = tuple[str, int]
 
 
@@ -36,7 +34,7 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
     for launch in launches:
         told[launch.path, launch.line].append(launch)
     sources = {site.source.path: site.source for site in program.launches}
-    renumbered = {p for p, source in sources.items() if _RENUMBERED.search(source.text)}
+    renumbered = {p for p, source in sources.items() if renumbers(source.text)}
     elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)

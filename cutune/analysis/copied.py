@@ -23,6 +23,7 @@ from cutune.frontend.program import (
     LaunchSite,
     Program,
 )
+from cutune.frontend.unit.unsteady import Unsteady
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
 from cutune.proof.rounding.alike import rounds_alike
@@ -44,13 +45,13 @@ class ProvenCopy:
 
 
 def proven_copies(
-    program: Program, originals: Sequence[str], compile_unit: Compile
+    program: Program, originals: Sequence[str], compile_unit: Compile, unsteady: Unsteady
 ) -> dict[str, ProvenCopy]:
     """Useful copies of refused kernels, by the names of the kernels.
 
     `originals`: the PTX of the program as it is.
     """
-    candidates = copies(program)
+    candidates = copies(program, unsteady)
     written = {name: candidate.copy for name, candidate in candidates.items()}
     compiled = _compiled(program, written, compile_unit)
     found = {

@@ -24,7 +24,7 @@ from pathlib import Path
 from cutune.core.workspace import Json
 from cutune.toolchain.cache import state_of
 from cutune.toolchain.entry_names import entry_name
-from cutune.toolchain.line_markers import unescaped
+from cutune.toolchain.line_markers import masked, unescaped
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.steps.cudafe import HostText, kept_answer
 from cutune.toolchain.steps.dry_run import front_end_failed
@@ -178,7 +178,7 @@ class _LineMarkers:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.markers = list(_MARKER.finditer(text))
+        self.markers = list(_MARKER.finditer(masked(text)))
         self.starts = [marker.start() for marker in self.markers]
         self.paths: list[str] = []
         path = ""

@@ -22,10 +22,13 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
+from cutune.frontend.unit.preprocess import early_macros, expanded_parts
+from cutune.frontend.unit.unsteady import Seen, Unsteady
 from cutune.proof.compiled import Compilation, Compile
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.steps.dry_run import front_end_failed
+from cutune.toolchain.steps.preprocessed import definitions_before, marked_host_pass
 from cutune.variants.registry import with_written_variants, without_variants
 
 
@@ -96,11 +99,13 @@ class ReadSource:
         """Copies that may stand in for kernels, by the kernels' names."""
         if self.compilation is None or self.compile_unit is None:
             return {}
+        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
         with chdir(self.folder):
-            return proven_copies(self._bare, self.compilation.results(), self.compile_unit)
+            originals = self.compilation.results()
+            return proven_copies(self._bare, originals, self.compile_unit, unsteady)
 
     def _analyzed(self, copies: Mapping[str, ProvenCopy], elsewhere: Sequence[Kernel]) -> Program:
-        return analyze(
+        program = analyze(
             self.syntax,
             self.expanded,
             self.headers,
@@ -108,7 +113,29 @@ class ReadSource:
             self.compilation,
             copies,
             elsewhere,
+            lambda: self._marked,
         )
+        return replace(program, defined=self._defined)
+
+    @cached_property
+    def _defined(self) -> frozenset[str]:
+        """Macros that are there before its first line."""
+        if self.nvcc is None:
+            return frozenset()
+        with chdir(self.folder):
+            return early_macros(definitions_before(self.nvcc, self.flags))
+
+    @cached_property
+    def _marked(self) -> Seen | None:
+        """Its files as `Unsteady` asks for them."""
+        if self.nvcc is None:
+            return None
+        with chdir(self.folder):
+            text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
+        if text is None:
+            return None
+        parts = expanded_parts(text, self.syntax, self.headers)
+        return tuple((part.source, part.syntax) for part in parts)
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:

@@ -12,10 +12,25 @@ from cutune.core.source import Source
 #: Ends a line, and a comment with it, to the preprocessors of g++ and clang. Editors that take
 #: `\r\n` for the end of a line write `\r\r\n`.
 _LONE_RETURN = re.compile(r"\r(?!\n)")
+#: A backslash continues its line for them also where blanks stand behind it.
+_LOOSE = re.compile(r"\\[ \t\f\v\0]+(\r?\n)")
+#: What may hold a `"` that begins nothing, and raw strings, in which such blanks are characters.
+_WITH_LOOSE = re.compile(
+    r"""
+      (?P<raw>(?<!\w)(?:u8|u|U|L)?R"(?P<delimiter>[^()\\\s]{0,16})\([\s\S]*?(?:\)(?P=delimiter)"|\Z))
+      | "(?:\\(?:[ \t\f\v\0]*\r?\n|[\s\S])|[^"\\\n])*"?
+      | '\\?"'
+      | //(?:\\(?:[ \t\f\v\0]*\r?\n)?|[^\n\\])*
+      | /\*[^*]*(?:\*(?!/)[^*]*)*
+      | \\[ \t\f\v\0]+\r?\n""",
+    re.VERBOSE,
+)
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a file, byte for byte but for carriage returns that end a line alone: `\n` stands there.
+    """Read a file, byte for byte but for ends of lines that only the preprocessor takes for such.
+
+    `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
 
     Raises:
         CutuneError: CT001 when the file cannot be read.
@@ -27,4 +42,13 @@ def read_source(path: str | Path) -> Source:
         raise CutuneError(
             Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
         ) from error
-    return Source(str(path), _LONE_RETURN.sub("\n", text))
+    return Source(str(path), _joined(_LONE_RETURN.sub("\n", text)))
+
+
+def _joined(text: str) -> str:
+    """The text without blanks between a backslash and the end of a line."""
+    if _LOOSE.search(text) is None:
+        return text
+    return _WITH_LOOSE.sub(
+        lambda found: found[0] if found["raw"] else _LOOSE.sub(r"\\\1", found[0]), text
+    )

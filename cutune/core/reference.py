@@ -246,7 +246,8 @@ MEANINGS: dict[Code, str] = {
     Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
     "arguments choose the kernel. The rewritten launch then stands twice, with its arguments, "
     "and a side effect would happen twice. Store the value in a variable of a built-in type, or "
-    "write the kernel's template arguments out.",
+    "write the kernel's template arguments out. `__COUNTER__` counts as one, and so does "
+    "`__LINE__` on a line further down.",
     Code.LAUNCHED_BY_CALL: "Launches with triple angle brackets are rewritten, those by a function "
     "of CUDA's runtime are not: their configuration lies in a structure, with attributes that "
     "may ask for this very block.",

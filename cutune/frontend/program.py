@@ -393,6 +393,7 @@ class Program:
     is_lent: bool = False
     #: Is what is said of variants proven on their own compiled code, too?
     has_checked_variants: bool = False
+    defined: frozenset[str] = frozenset()  # macros, before its first line
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
 
     def kernel(self, name: str) -> Kernel | None:

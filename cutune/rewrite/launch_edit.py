@@ -33,6 +33,7 @@ from cutune.frontend.program import (
     MemberParameter,
     Program,
 )
+from cutune.frontend.syntax.directives import COMMENT, directives_of, macros
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit
@@ -44,6 +45,9 @@ MOST_VARIANTS = 12
 #: Words that only a rewritten source holds.
 _MARKS = re.compile(
     r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
+)
+_PERHAPS_HIDING = re.compile(
+    rf"define(?:\s|\\|{COMMENT})+(?:cutune_|(?:{'|'.join(LAUNCH_MEMBERS)})\b)"
 )
 
 
@@ -181,12 +185,12 @@ def with_launch_edits(
     """
     program = unit.program
     repeats = any(site.called is None for site in sites)
-    for file in (program.source, *program.headers):
-        if hidden := hiding_macro(file, repeats):
-            return unit.with_diagnostics(
-                Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden)
-                for site in sites
-            )
+    names = (hiding_macro(file, repeats) for file in (program.source, *program.headers))
+    early = sorted({*LAUNCH_MEMBERS} & program.defined) if repeats else ()
+    if hidden := next(filter(None, (*early, *names)), None):
+        return unit.with_diagnostics(
+            Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden) for site in sites
+        )
     unit = unit.with_prelude(prelude)
     for header in program.launching_headers:
         if any(site.source is header for site in sites):
@@ -242,9 +246,13 @@ def hiding_macro(source: Source, repeats: bool = True) -> str | None:
 
     `repeats`: is a launch repeated?
     """
-    # A macro with parameters only expands before a parenthesis, which `next` alone has.
-    members = rf"|(?:{'|'.join(LAUNCH_MEMBERS[:4])})\b(?!\()|next\b" if repeats else ""
-    found = re.search(
-        rf"^[ \t]*#[ \t]*define[ \t]+(cutune_\w*{members})", source.text, re.MULTILINE
-    )
-    return found[1] if found else None
+    if "define" not in source.text or not _PERHAPS_HIDING.search(source.text):
+        return None
+    for macro in macros(tuple(directives_of(source.text))):
+        # A macro with parameters only expands before a parenthesis, which `next` alone has.
+        is_member = macro.name in LAUNCH_MEMBERS and (
+            macro.parameters is None or macro.name == "next"
+        )
+        if macro.name.startswith("cutune_") or (repeats and is_member):
+            return macro.name
+    return None

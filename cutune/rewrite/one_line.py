@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-_PIECE = re.compile(
-    r"""(?P<literal>"(?:\\.|[^"\\\n])*" | (?<![\da-fA-F])'(?:\\.|[^'\\\n])*')
-      | (?P<comment>/\*.*?\*/ | //(?:\\\r?\n|[^\n])*?(?=\r?\n|\Z))
-      | (?P<continuation>\\\r?\n)
-      | (?P<newline>\r?\n)""",
-    re.DOTALL | re.VERBOSE,
+from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
+
+_COMMENTS = frozenset({"LINE_COMMENT", "BLOCK_COMMENT"})
+_CONTINUATION = re.compile(r"\\\r?\n")
+#: A blank ends with the first byte of CR LF.
+_LINE_END = re.compile(r"\\\r?\n|\n|\r\Z")
+_RAW = re.compile(
+    r"(?P<prefix>\w*)R\"(?P<delimiter>[^(]*)\((?P<text>.*)\)(?P=delimiter)\"", re.DOTALL
 )
+
+
+def _pieces(text: str) -> Iterator[Token]:
+    """Its tokens. A directive is one token only where it begins a line, as nothing does here."""
+    pieces = lex(f";{text}")
+    next(pieces)
+    return pieces
 
 
 def one_line(text: str) -> str:
     """The same tokens on one line, without comments."""
+    parts: list[str] = []
+    for token in _pieces(text):
+        if token.kind not in TRIVIA:
+            parts.append(_literal(token) if "\n" in token.text else token.text)
+        elif token.kind in _COMMENTS or _CONTINUATION.sub("", token.text):
+            # A continuation alone stands in the middle of a token, perhaps.
+            parts += [" "] if parts and parts[-1] != " " else []
+    return "".join(parts).strip()
 
-    def joined(found: re.Match[str]) -> str:
-        if found["literal"] is not None:
-            return found[0]
-        return "" if found["continuation"] is not None else " "
 
-    parts = _PIECE.sub(joined, text)
-    # A blank in a literal is a character of it; elsewhere runs of blanks become one.
-    blanks = re.compile(r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|\s+")
-    return blanks.sub(lambda found: found[1] or " ", parts).strip()
+def _literal(token: Token) -> str:
+    """A token of several lines on one; the lines of a raw string are characters of it."""
+    raw = _RAW.fullmatch(token.text) if token.kind == "RAW_STRING" else None
+    if raw is None:
+        return _CONTINUATION.sub("", token.text)
+    plain = re.sub(r'[\\"?]', r"\\\g<0>", raw["text"].replace("\r\n", "\n")).replace("\n", r"\n")
+    return f'{raw["prefix"]}"{plain}"'
 
 
 def line_structure(text: str) -> str:
     """The comments, continuations and line ends of a text: what must stay when its tokens go."""
-    return "".join(
-        found[0] if found["newline"] is not None else f" {found[0]}"
-        for found in _PIECE.finditer(text)
-        if found["literal"] is None
-    )
+    parts: list[str] = []
+    for token in _pieces(text):
+        if token.kind == "RAW_STRING":
+            parts.append("\n" * token.text.count("\n"))
+        elif token.kind in _COMMENTS:
+            parts.append(f" {token.text}")
+        else:
+            parts += (f" {end}" if end[0] == "\\" else end for end in _LINE_END.findall(token.text))
+    return "".join(parts)

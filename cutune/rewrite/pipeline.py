@@ -16,7 +16,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.edits import Edit, EditConflict, apply_edits
 from cutune.core.source import Source
 from cutune.frontend.program import Program
-from cutune.rewrite.prelude import prelude_edit
+from cutune.rewrite.prelude import guarded, prelude_edit
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class TranslationUnit:
         own = [owned for owned in self.edits if owned.path == source.path]
         edits = [owned.edit for owned in own]
         if self.prelude and source is self.program.source:
-            edits.append(prelude_edit(source, self.prelude))
+            edits.append(prelude_edit(source, guarded(self.prelude, self.program.defined)))
         try:
             return apply_edits(source, edits)
         except EditConflict as error:

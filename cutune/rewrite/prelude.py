@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
+from functools import cache
 
 from cutune.core.edits import Edit
 from cutune.core.source import Source, Span
+from cutune.frontend.syntax.tokens import lex_significant
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
+_OWN_HEADER = re.compile(r'^#include "(?:[^"\n]*/)?(cutune_\w+\.h)"', re.MULTILINE)
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 
@@ -31,6 +36,23 @@ def c_comment(text: str) -> str:
 def c_path(path: str) -> str:
     """A C string literal of a path; the bytes are those by which the file is found."""
     return c_string(os.fsencode(path).decode("latin-1"))
+
+
+def guarded(text: str, macros: Collection[str]) -> str:
+    """Text of cutune's own in which macros of the user are put away that would expand there."""
+    files = [text, *(_included(name) for name in _OWN_HEADER.findall(text))]
+    words = {t.text for file in files if macros for t in lex_significant(file)}
+    hidden = sorted(word for word in words & {*macros} if not word.startswith("_"))
+    begin = "".join(f'#pragma push_macro("{name}")\n#undef {name}\n' for name in hidden)
+    end = "".join(f'#pragma pop_macro("{name}")\n' for name in hidden)
+    return f"{begin}{text.rstrip()}\n{end}" if hidden else text
+
+
+@cache
+def _included(name: str) -> str:
+    """A header of cutune with all that it includes of others."""
+    text = (INCLUDE_DIRECTORY / name).read_text("ascii")
+    return text + "".join(map(_included, _OWN_HEADER.findall(text)))
 
 
 def prelude_edit(source: Source, text: str) -> Edit:

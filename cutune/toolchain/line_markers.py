@@ -10,6 +10,18 @@ from functools import lru_cache
 #: the time that `^#` takes, which is tried at each character.
 BEGIN = r"#(?<![^\n]#)"
 _NAME = re.compile(BEGIN + r'(?:line)? \d+ "((?:[^"\\\n]|\\.)*)"')
+#: What nobody closes is none: text such as `"R",f(` within a string.
+_RAW = re.compile(r'(?<!\w)(?:u8|u|U|L)?R"([^()\\\s]{0,16})\([\s\S]*?\)\1"')
+
+
+def masked(text: str) -> str:
+    """The text with another byte for each `#` that begins a line within a raw string.
+
+    Programs hold the text of others, with `#line` in it, which no marker of their own is.
+    """
+    if 'R"' not in text:
+        return text
+    return _RAW.sub(lambda found: found[0].replace("\n#", "\n\1"), text)
 
 
 @lru_cache(maxsize=4096)
@@ -23,4 +35,6 @@ def unescaped(path: str) -> str:
 
 def files_of(text: str) -> list[str]:
     """All files that were read, in one order everywhere."""
-    return sorted(unescaped(name) for name in {*_NAME.findall(text)} if not name.startswith("<"))
+    return sorted(
+        unescaped(name) for name in {*_NAME.findall(masked(text))} if not name.startswith("<")
+    )

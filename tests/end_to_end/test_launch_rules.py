@@ -48,7 +48,8 @@ def changed(said: str) -> list[str]:
 )
 def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
     path = PROGRAMS / f"{name}.cu"
-    session = Session(flags=(standard, QUICK_FLAGS[1]))
+    # Names that cutune's own code has, too.
+    session = Session(flags=(standard, QUICK_FLAGS[1], "-Drow=3 +", "-Dchosen=int"))
     program = session.load(str(path), require_nvcc=True)
     expected = run(session.build_emulated(str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5
@@ -65,9 +66,9 @@ def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
 def test_how_launches_are_rewritten() -> None:
     program = Session(flags=("-std=c++17", QUICK_FLAGS[1])).load(str(PROGRAMS / "arguments.cu"))
     refused = [site for site in program.launches if site.code is not None]
-    # Where arguments are left out the call is repeated, if it is harmless.
-    assert [site.reason.split()[0] for site in refused] == ["'NEXT'"] * 2
-    assert [site.kernel for site in refused] == ["defaulted", "twice"]
+    # Where arguments are left out the call is repeated, if it is harmless. Lines become one.
+    assert [site.reason.split()[0] for site in refused] == ["'__LINE__'", *["'NEXT'"] * 2]
+    assert [site.kernel for site in refused] == ["add", "defaulted", "twice"]
     called = [site for site in program.tunable_launches if site.called is not None]
     repeated = [site.kernel for site in program.tunable_launches if site.called is None]
     assert repeated == ["defaulted"]

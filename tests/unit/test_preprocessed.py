@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
+from cutune.frontend.unit.preprocess import early_macros
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import preprocessed
-from cutune.toolchain.steps.preprocessed import device_pass, host_pass
+from cutune.toolchain.steps.preprocessed import (
+    definitions_before,
+    device_pass,
+    host_pass,
+    marked_host_pass,
+)
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 SOURCE = """\
@@ -72,3 +78,18 @@ def test_an_output_is_left_to_nvcc(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(preprocessed, "run_limited", None)
     host_pass(find_nvcc(), "app.cu", ["-o", "app.ii"])
     assert os.path.exists("app.ii")
+
+
+def test_macros_that_are_there_before_a_source(folder: Path) -> None:
+    (folder / "early.h").write_text("#define row 3\n#define chosen() 4\n#undef row\n#define last\n")
+    flags = ["-Dthreads=3", "--pre-include", "early.h"]
+    found = early_macros(definitions_before(find_nvcc(), flags))
+    assert found >= {"threads", "row", "chosen", "last"}
+    assert not {"NULL", "assert", "size"} & found
+
+
+def test_what_counts_is_left_where_it_comes_out(folder: Path) -> None:
+    (folder / "a.cu").write_text("int a = VALUE, b = __LINE__, c = __FILE__[0];\n")
+    text = marked_host_pass(find_nvcc(), "a.cu", ["-DVALUE=__COUNTER__", "-Xcompiler", "-Werror"])
+    assert text is not None
+    assert 'int a = __COUNTER__, b = __LINE__, c = "a.cu"[0];' in text

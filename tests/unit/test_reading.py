@@ -10,7 +10,10 @@ from cutune.core.reading import read_source
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.nvcc import host_compiler
 
-TEXT = b"int a; // ends here\rint b = __LINE__;\r\r\nint c = __LINE__;\r\n// \rk<<<1, 2>>>(__LINE__);\n"
+TEXT = (
+    b"int a; // ends here\rint b = __LINE__;\r\r\n"
+    b"int c = __LINE__;\r\n// \rk<<<1, 2>>>(__LINE__);\n"
+)
 
 
 def test_a_carriage_return_ends_a_line_as_it_does_for_the_preprocessor(tmp_path: Path) -> None:
@@ -27,3 +30,36 @@ def test_a_carriage_return_ends_a_line_as_it_does_for_the_preprocessor(tmp_path:
     ]
     assert syntax.tokens[launch.callee[0]].start == places[2]
     assert len(source.encode()) == len(TEXT)
+
+
+LOOSE = rb"""// comment \ \
+k<<<1, 1>>>(0);
+int a\  
+b = 0; /* " \  
+*/ const char *c = "R\  \  \"( \  
+ //", *d = R"(" \ 
+)";
+#define TWO \  
+  __LINE__
+int e = TWO, f = '"', g = 1'0; \ 
+k<<<1, 2>>>(0);
+""".replace(b"  \n", b" \t\r\n").replace(b"R\\  \\", b"R\\\\")
+
+
+def test_blanks_behind_a_backslash_continue_a_line_as_for_the_preprocessor(tmp_path: Path) -> None:
+    path = tmp_path / "loose.cu"
+    path.write_bytes(LOOSE)
+    source = read_source(path)
+    tight = tmp_path / "tight.cu"
+    tight.write_bytes(source.encode())
+    command = [host_compiler(), "-w", "-E", "-P", "-x", "c++"]
+    was, now = (
+        subprocess.run([*command, str(one)], capture_output=True, text=True, check=True).stdout
+        for one in (path, tight)
+    )
+    assert was == now
+    (launch,) = parse(source).launches
+    assert source.location(parse(source).tokens[launch.end].start).line == 11
+    assert source.text.count("\n") == LOOSE.count(b"\n")
+    # Within the raw string alone the blank is left.
+    assert re.findall(r"\\[ \t]+\r?\n", source.text) == ["\\ \n"]

@@ -10,7 +10,7 @@ from cutune.core.source import Source, Span
 from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelParameter
 from cutune.rewrite.launch_edit import hiding_macro
 from cutune.rewrite.one_line import line_structure, one_line
-from cutune.rewrite.prelude import c_path, c_string, prelude_edit
+from cutune.rewrite.prelude import c_path, c_string, guarded, prelude_edit
 from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
 
 
@@ -27,6 +27,11 @@ from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
         ("'/' /* c */ + '\"'", "'/' + '\"'"),
         ("1'000'000 // x", "1'000'000"),
         ("a // continued \\\n comment\n + b", "a + b"),
+        ("25\\\n6", "256"),
+        ('sizeof(R"(a"b  //c)") * 2', 'sizeof(R"(a"b  //c)") * 2'),
+        ('u8R"x(a\\\n"?\r\n)x"_k', r'u8"a\\\n\"\?\n"_k'),
+        ('"a\\\nb"', '"ab"'),
+        ("""u8'"' + /* c */ '//'""", """u8'"' + '//'"""),
     ],
 )
 def test_one_line(text: str, expected: str) -> None:
@@ -43,6 +48,8 @@ def test_one_line(text: str, expected: str) -> None:
         ("a + \\\n b", " \\\n"),
         ("a // why\r\n + b\r\n", " // why\r\n\r\n"),
         ('"// no"', ""),
+        ('R"(a"b//c\n)" + 1', "\n"),
+        ('"a\\\nb"', " \\\n"),
     ],
 )
 def test_line_structure(text: str, expected: str) -> None:
@@ -100,9 +107,20 @@ def test_strings_of_any_bytes() -> None:
         ("  #  define next(x) x\n", "next"),
         ("#define grids 3\n", None),
         ("// #define grid 3\n", None),
+        ("%:define smem 3\n", "smem"),
+        ("/* */ # /* */ define/* */\\\n stream 3\n", "stream"),
         ("#define grid(n) ((n) / 2)\n", None),
         ("#define cutune_x\n", "cutune_x"),
     ],
 )
 def test_hiding_macros(text: str, expected: str | None) -> None:
     assert hiding_macro(Source("a.cu", text)) == expected
+
+
+def test_macros_of_the_user_do_not_expand_in_a_prelude() -> None:
+    text = "int row, __row;\n#ifdef NDEBUG\n#endif\n"
+    assert guarded(text, {"other", "NDEBUG", "__row"}) == text
+    begin = '#pragma push_macro("row")\n#undef row\n'
+    assert guarded(text, {"row", "NDEBUG"}) == f'{begin}{text}#pragma pop_macro("row")\n'
+    includes = '#include "cutune_argument.h"\n'
+    assert guarded(includes, {"block"}).splitlines()[1:3] == ["#undef block", includes.strip()]

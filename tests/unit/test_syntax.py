@@ -7,6 +7,7 @@ import pytest
 from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
+from cutune.frontend.syntax.directives import renumbers
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import lex, lex_significant
 
@@ -26,7 +27,16 @@ def syntax_of(text: str) -> Syntax:
         ('u8"a\\"b" L\'c\'', ["STRING", "CHARACTER"]),
         ('R"x(")" )x"', ["RAW_STRING"]),
         ('"not closed', ["STRING"]),
-        ("don't", ["IDENTIFIER", "OTHER", "IDENTIFIER"]),
+        ("don't say /* this\n;", ["IDENTIFIER", "CHARACTER", "PUNCTUATION"]),
+        ("1'000 f'x'", ["NUMBER", "IDENTIFIER", "CHARACTER"]),
+        ("a /\\\n/ b\n/\\\r\n* c *\\\n/ d", ["IDENTIFIER", "IDENTIFIER"]),
+        ("k<\\\n<\\\n<1", ["IDENTIFIER", "LAUNCH_OPEN", "NUMBER"]),
+        ("#error isn't /* this\n;", ["PUNCTUATION"]),
+        (
+            "int a;\n %:define N { // (\\\n (\na % :",
+            ["IDENTIFIER"] * 2 + ["PUNCTUATION", "IDENTIFIER"] + ["PUNCTUATION"] * 2,
+        ),
+        ("#define N 1'000 /* of\n them */ - 1\n;", ["PUNCTUATION"]),
         ("a::b->c", ["IDENTIFIER", "OPERATOR", "IDENTIFIER", "OPERATOR", "IDENTIFIER"]),
         ("\xef\xbb\xbfint", ["IDENTIFIER"]),
     ],
@@ -169,6 +179,41 @@ def test_functions_of_classes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("S(int a) : y{2}", "S"),
+        ("S(int a) : x(a), y{2}, B<int>{a}", "S"),
+        ("template <class... T> S(T... a) noexcept(f(1)) : T{a}..., y{}", "S"),
+        ("[[nodiscard]] static int f [[gnu::cold]] [[gnu::noinline]] (int a)", "f"),
+        ("__global__ void k [[a::b(1)]] (int a[[c]])", "k"),
+    ],
+)
+def test_bodies_behind_initialisers_and_attributes(head: str, name: str) -> None:
+    syntax = syntax_of(f"struct S {{ {head} {{ k<<<1, 2>>>(a); }} int g() {{}} }};")
+    assert [function.name for function in syntax.functions] == [name, "g"]
+    (launch,) = syntax.launches
+    assert launch.is_statement and launch.function is syntax.functions[0]
+    assert syntax.text(launch.function.body or (0, 0)) == "{ k<<<1, 2>>>(a); }"
+    assert syntax.functions[0].is_kernel == (name == "k")
+
+
+@pytest.mark.parametrize(
+    ("before", "is_statement"),
+    [
+        ("[[a]]", True),
+        ("if (a) [[a]] [[b(1)]]", True),
+        ("else [[a]]", True),
+        ("return [[a]]", False),
+        ("x[a[1]]", False),
+        ("x = y", False),
+    ],
+)
+def test_launches_behind_attributes(before: str, is_statement: bool) -> None:
+    (launch,) = syntax_of(f"void f() {{ {before} k<<<1, 2>>>(a); }}").launches
+    assert launch.is_statement == is_statement
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "#if A\nvoid f(int a) {\n#else\nvoid f(float a) {\n#endif\n}\n",
@@ -242,3 +287,20 @@ def test_long_class_heads_and_default_arguments() -> None:
 def test_nothing_takes_quadratic_time(text: str) -> None:
     assert "".join(token.text for token in lex(text)) == text
     parse(Source("long.cu", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#line 3\n", True),
+        ('int a;\n # 3 "b.cu"\n', True),
+        ("%:line 3\n", True),
+        ("/* */ #/* */\\\n line 3\n", True),
+        ("??=line 3\n", True),
+        ("// #line 3\n/*\n#line 3\n*/\n", False),
+        ('const char *s = R"(\n#line 3\n)";\n', False),
+        ("#define S(x) #x\n#define LINE line\ninline int f();\n", False),
+    ],
+)
+def test_directives_that_renumber_lines(text: str, expected: bool) -> None:
+    assert renumbers(text) == expected

@@ -102,7 +102,7 @@ class Callees:
         general = next((text for text in texts if text.template_parameters), None)
         if general is None or not _is_complete(syntax, launch, kernel):
             return None
-        return Deduction(general, self.unit.counting).of(syntax, launch, count)
+        return Deduction(general, self.unit.unsteady).of(syntax, launch, count)
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None

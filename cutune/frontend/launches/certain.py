@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterable
 
 from cutune.core.source import Source
+from cutune.frontend.syntax.directives import COMMENT
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.unit.unit import Unit
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: What may stand between words, spelled in any way.
-_SPACE = r"(?:[ \t]|/\*.*?\*/|\\\r?\n)"
-_MACRO = re.compile(rf"(?:#|%:){_SPACE}*define{_SPACE}+(\w+)", re.DOTALL)
+_SPACE = rf"(?:[ \t\f\v]|{COMMENT}|\\\r?\n)"
+_MACRO = re.compile(rf"(?:#|%:){_SPACE}*define{_SPACE}+(\w+)")
 #: Line markers name files, which may be called as kernels are.
 _MARKER = re.compile(r"^#[^\n]*", re.MULTILINE)
 

@@ -45,6 +45,7 @@ from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import template_parameters
+from cutune.frontend.unit.unsteady import Unsteady
 
 #: Why the kernel itself is refused, where a copy may help.
 _HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.CONTRADICTION, Code.UNPROVEN_CODE})
@@ -80,13 +81,14 @@ class CopyCandidate:
     has_rolled_loops: bool = False
 
 
-def copies(program: Program) -> dict[str, CopyCandidate]:
+def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
     """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
     files = (program.source, *program.headers)
-    found, texts, constants = {}, KernelTexts(files), cache(lambda: _constants(files))
+    found, constants = {}, cache(lambda: _constants(files))
+    texts = KernelTexts(files, unsteady=unsteady)
     for name, sites in launches.items():
         kernels = [kernel for kernel in program.kernels if kernel.name == name]
         codes = {site.code for site in sites}

@@ -14,16 +14,17 @@ from cutune.frontend.deduced import Deduced, DeducedFrom
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import FunctionText
+from cutune.frontend.unit.unsteady import Unsteady
 
 _WORDS = frozenset({"const", "__restrict__", "__restrict", "restrict"})
 
 
 @dataclass(frozen=True)
 class Deduction:
-    """Answers about one kernel template. `counting`: macros with another value at each use."""
+    """Answers about one kernel template."""
 
     text: FunctionText
-    counting: frozenset[str]
+    unsteady: Unsteady
 
     def of(self, syntax: Syntax, launch: Launch, written: int) -> tuple[Deduced, ...] | None:
         """The template arguments behind the first few, which are written; None: not known."""
@@ -47,18 +48,10 @@ class Deduction:
             if kind is None or position >= len(launch.arguments):
                 continue
             first, last = launch.arguments[position]
-            if self._is_plain(syntax.tokens[first : last + 1]):
+            is_steady = self.unsteady.counted(syntax, (first, last)) is None
+            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
                 return Deduced(kind, position)
         return None
-
-    def _is_plain(self, tokens: Sequence[Token]) -> bool:
-        """May the argument stand where it is not evaluated? No list has a type, no lambda may."""
-        texts = [token.text for token in tokens]
-        is_lambda = any(
-            text == "[" and (index == 0 or not _ends_operand(tokens[index - 1]))
-            for index, text in enumerate(texts)
-        )
-        return not is_lambda and "{" not in texts and not self.counting & {*texts}
 
     def _has_default(self, name: str) -> bool:
         texts = [token.text for token in self.text.head]
@@ -67,6 +60,16 @@ class Deduction:
     def _is_named(self, name: str) -> bool:
         """May it be deduced in an unknown way?"""
         return any(token.text == name for parameter in self.text.parameters for token in parameter)
+
+
+def _is_plain(tokens: Sequence[Token]) -> bool:
+    """May the argument stand where it is not evaluated? No list has a type, no lambda may."""
+    texts = [token.text for token in tokens]
+    is_lambda = any(
+        text == "[" and (index == 0 or not _ends_operand(tokens[index - 1]))
+        for index, text in enumerate(texts)
+    )
+    return not is_lambda and "{" not in texts
 
 
 def _ends_operand(token: Token) -> bool:

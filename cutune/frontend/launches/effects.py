@@ -6,6 +6,7 @@ types, and functions that are one such formula. Everything else is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,6 +33,11 @@ _LIBRARY = word_set("""
     abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
     sqrtf
 """)
+#: A number of the language, with a suffix of it.
+_NUMBER = re.compile(
+    r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
+    r"(?:[uUlLzZ]{1,3}|[fF])?"
+)
 _DEEPEST = 4
 
 
@@ -45,10 +51,12 @@ class Harmless:
     def _types(self) -> HostTypes:
         return HostTypes(self.unit)
 
-    def counts(self, syntax: Syntax, launch: Launch) -> str | None:
-        """A macro in the launch as it is written that has another value at each use."""
-        tokens = syntax.tokens[launch.callee[0] : launch.end]
-        return next((f"'{t.text}'" for t in tokens if t.text in self.unit.counting), None)
+    def unsteady(self, syntax: Syntax, launch: Launch) -> str | None:
+        """A macro in the launch as it is written that means something else where it is repeated."""
+        whole = launch.callee[0], launch.end
+        unsteady = self.unit.unsteady
+        name = unsteady.counted(syntax, whole) or unsteady.moved(syntax, whole)
+        return f"'{name}'" if name is not None else None
 
     def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
         """The first part of a launch that is not known to be harmless; None: there is none."""
@@ -100,8 +108,8 @@ class _Place:
                 if not self._is_known(tokens, index, before, following):
                     yield f"'{token.text}'"
             elif token.kind in ("NUMBER", "STRING", "CHARACTER"):
-                # A literal of the user's: 3_rows.
-                if "_" in token.text and token.kind == "NUMBER":
+                # Any other is a literal of the user's: 3_rows.
+                if token.kind == "NUMBER" and not _NUMBER.fullmatch(token.text):
                     yield f"'{token.text}'"
             elif token.text not in _OPERATORS and token.text != "=":
                 yield f"'{token.text}'"

@@ -42,7 +42,9 @@ class ShownLaunches:
             # Under an #if it may not be compiled at all.
             return bool(heads) or launch.callee[0] in self._uneven or not self._is_optional(launch)
         return any(
-            not seen.is_statement or not _agrees(openers, self._openers(syntax, seen))
+            not seen.is_statement
+            or not _agrees(openers, self._openers(syntax, seen))
+            or not _begins_alike((self.syntax, launch), (syntax, seen))
             for syntax, seen in shown
         )
 
@@ -131,6 +133,26 @@ def _agrees(written: list[tuple[str, str]], shown: list[tuple[str, str]]) -> boo
         and heads == [head for bracket, head in shown[: last + 1] if bracket == "("]
         and not any(bracket == "(" for bracket, _ in shown[last + 1 :])
     )
+
+
+def _begins_alike(written: Shown, shown: Shown) -> bool:
+    """Is what a macro at the beginning of the callee stands for a part of the callee alone?
+
+    In `ELSE ::k<<<…>>>` it is the end of what stands before.
+    """
+    (before, first), (seen_before, seen) = _beginning(*written), _beginning(*shown)
+    if first == seen:
+        return True
+    rest = first[1:]
+    return before == seen_before and len(seen) > len(rest) and seen[len(seen) - len(rest) :] == rest
+
+
+def _beginning(syntax: Syntax, launch: Launch) -> tuple[str, list[str]]:
+    """The token before a callee, and the callee as far as its template arguments."""
+    first, last = launch.callee
+    texts = [token.text for token in syntax.tokens[first : last + 1]]
+    end = texts.index("<") if "<" in texts else len(texts)
+    return syntax.tokens[first - 1].text if first else "", texts[:end]
 
 
 def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:

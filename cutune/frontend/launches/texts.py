@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
+from cutune.frontend.launches.shown import enclosing_brackets
+from cutune.frontend.syntax.directives import renumbers
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
-from cutune.frontend.unit.macros import counting_macros
 from cutune.frontend.unit.pointer_numbers import PointerNumbers
+from cutune.frontend.unit.unsteady import Unsteady
 
-#: Macros that are put away, lines that are called otherwise, directives that change nothing.
+#: Macros that are put away, directives that change nothing.
 _STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
-_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
 _UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 
@@ -30,6 +31,7 @@ class KernelTexts:
     files: tuple[Source, ...]
     parsed: dict[str, Syntax] = field(default_factory=dict)
     expanded: tuple[Syntax, ...] = ()
+    unsteady: Unsteady | None = None
 
     def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
         """Where kernels of a name are defined."""
@@ -53,18 +55,22 @@ class KernelTexts:
         """May its text be repeated, without changing the meaning of what follows?"""
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = function.first, function.body[1]
-        if self._is_stateful or _RENUMBERED.search(syntax.source.text):
+        if self._is_stateful or renumbers(syntax.source.text):
             return False
         directives = syntax.directives_within(first, last)
         if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
             return False
         named = {token.text for token in syntax.tokens[function.body[0] : last]}
-        return not named & {function.name, *self._counting}
+        if function.name in named or _is_argument(syntax, first):
+            return False
+        return (self.unsteady or Unsteady(self.files)).counted(syntax, (first, last)) is None
 
     @cached_property
     def _is_stateful(self) -> bool:
         return any(_STATEFUL.search(file.text) for file in self.files)
 
-    @cached_property
-    def _counting(self) -> frozenset[str]:
-        return counting_macros(self.files)
+
+def _is_argument(syntax: Syntax, index: int) -> bool:
+    """Does a token stand in parentheses, as text does that a macro is given?"""
+    place = enclosing_brackets(syntax)[index]
+    return place >= 0 and syntax.tokens[place].text == "("

@@ -180,7 +180,10 @@ class _LaunchJudge:
         if kernel is not None and (found := self._without_copy(launch, kernel, callee, resolved)):
             return found
         if callee is not None:
-            return None
+            moved = self.unit.unsteady.moved(
+                self.syntax, (launch.callee[0], _closer(self.syntax, launch))
+            )
+            return _refusal(Code.SIDE_EFFECT, what=f"'{moved}'") if moved is not None else None
         if kernel is not None and kernel.elsewhere:
             return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         return self._doubt(launch)
@@ -201,7 +204,7 @@ class _LaunchJudge:
             harmless.doubt(syntax, seen)
             for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
         )
-        what = harmless.counts(self.syntax, launch) or next(filter(None, found), None)
+        what = harmless.unsteady(self.syntax, launch) or next(filter(None, found), None)
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _without_copy(

@@ -9,10 +9,15 @@ from functools import cached_property
 
 from cutune.frontend.syntax.tokens import Token, lex, lex_significant
 
-_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
-_NAME = re.compile(rf"(?:\s|{_COMMENT})*#(?:[ \t]|\\\r?\n|{_COMMENT})*(\w+)")
-_DEFINE = re.compile(r"\s+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?")
+#: One comment, and no more than one.
+COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
+_NAME = re.compile(rf"(?:\s|{COMMENT})*(?:#|%:)(?:[ \t]|\\\r?\n|{COMMENT})*(\w+)")
+_DEFINE = re.compile(
+    rf"(?:\s|\\\r?\n|{COMMENT})+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?"
+)
 _CONTINUATION = re.compile(r"\\\r?\n")
+#: Perhaps a line gets another number; the trigraph of `#` is not read as such anywhere else.
+_RENUMBERED = re.compile(rf"(?:#|%:|(\?\?=))(?:\s|\\|{COMMENT})*(?:line\b|\d)")
 _INCLUDE = re.compile(r'\s*"([^"\n]+)"')
 
 
@@ -90,6 +95,13 @@ class Pragma:
 def directives_of(text: str) -> Iterator[Directive]:
     """The preprocessor lines of a text, without the places among its tokens."""
     return (Directive(0, token) for token in lex(text) if token.kind == "DIRECTIVE")
+
+
+def renumbers(text: str) -> bool:
+    """Is there a directive by which a line is no longer called by its number?"""
+    found = [match[1] for match in _RENUMBERED.finditer(text)]
+    names = (directive.name for directive in directives_of(text) if found)
+    return any(found) or any(name == "line" or name.isdecimal() for name in names)
 
 
 def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:

@@ -102,6 +102,9 @@ class _Scan:
                 continue
             if text == "{":
                 function = self._function(first, index)
+                if function is not None and self._is_initialiser(index):
+                    index = partner[index] + 1
+                    continue
                 if function is not None:
                     yield function
                     first = index = max(index, partner[index]) + 1
@@ -115,6 +118,17 @@ class _Scan:
             if text in (";", "}") or is_access:
                 first = index + 1
             index += 1
+
+    def _is_initialiser(self, brace: int) -> bool:
+        """constructor = … ":" (NAME ("(" … ")" | "{" … "}") "..."? ","?)* body."""
+        head, partner = self._head, self.brackets.partner
+        assert head is not None, "a function was found"
+        is_member = head.end is not None and self.tokens[head.end].text == ":"
+        is_named = self.tokens[brace - 1].kind == "IDENTIFIER" or self.tokens[brace - 1].text == ">"
+        following = (
+            self.tokens[partner[brace] + 1 : partner[brace] + 2] if partner[brace] > 0 else ()
+        )
+        return is_member and is_named and any(t.text in (",", "{", "...") for t in following)
 
     def stray_kernels(self) -> Iterator[SourceFunction]:
         """Kernels that the walk missed, because `#if` branches share a body."""
@@ -183,7 +197,16 @@ class _Scan:
             head.index += 1
         return head
 
+    def _before_attributes(self, index: int) -> int:
+        """The last token that is not one of `[[…]]`."""
+        opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
+        while 0 < opener < index and self.tokens[opener + 1].text == "[":
+            index = opener - 1
+            opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
+        return index
+
     def _may_name(self, index: int, start: int) -> bool:
+        index = self._before_attributes(index)
         if index < start:
             return False
         token = self.tokens[index]
@@ -199,7 +222,7 @@ class _Scan:
         return index
 
     def _name(self, opener: int) -> tuple[int, str]:
-        index = opener - 1
+        index = self._before_attributes(opener - 1)
         while index > 0 and self.tokens[index].kind != "IDENTIFIER":
             if self.tokens[index].text == ">":
                 depth = 0

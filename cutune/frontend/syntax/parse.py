@@ -242,6 +242,8 @@ class _Launches:
         around = self.brackets.around[opener]
         if around < 0 or tokens[around].text != "{" or end + 1 >= len(tokens):
             return False
+        while self._ends_attribute(callee - 1):
+            callee = partner[callee - 1]
         before = tokens[callee - 1].text
         if tokens[end + 1].text != ";":
             return False
@@ -251,6 +253,11 @@ class _Launches:
         if before == ":":
             return self._ends_label(callee - 1, around)
         return before in (";", "{", "}", "else", "do")
+
+    def _ends_attribute(self, index: int) -> bool:
+        """attribute = "[" "[" … "]" "]"."""
+        opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
+        return 0 < opener < index and self.tokens[opener + 1].text == "["
 
     def _ends_label(self, colon: int, around: int) -> bool:
         """label = NAME ":" | "case" … ":" | "default" ":"; the colon of `? :` ends none."""

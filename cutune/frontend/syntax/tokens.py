@@ -26,10 +26,10 @@ _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 _QUICK = (
     r"(?!\A\xef)[A-Za-z_$\x80-\xff][A-Za-z0-9_$\x80-\xff]*+(?![\"'])",
     r"[(){}\[\];,~?]",
-    r"[ \t]++(?![ \t\r\f\v\\#/])",
+    r"[ \t]++(?![ \t\r\f\v\\#%/])",
 )
 #: One line break at most: many before a directive would be looked at again from each of them.
-_QUICK_WITHOUT_BLANKS = (*_QUICK, r"\n[ \t]*+(?![\r\f\v\\#/])")
+_QUICK_WITHOUT_BLANKS = (*_QUICK, r"\n[ \t]*+(?![\r\f\v\\#%/])")
 
 
 class Token(NamedTuple):

@@ -161,11 +161,6 @@ class MacroTable:
         return body
 
 
-def counting_macros(sources: Iterable[Source]) -> frozenset[str]:
-    """Macros with another value at each use: `__COUNTER__`, and those that use it."""
-    return macros_of(("__COUNTER__",), sources)
-
-
 def macros_of(words: Iterable[str], sources: Iterable[Source]) -> frozenset[str]:
     """These words, and macros that lead to one of them."""
     found = {*words}

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import Syntax, parse
@@ -20,6 +21,7 @@ from cutune.frontend.unit.unit import UnitPart
 from cutune.toolchain.line_markers import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
+_DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
 _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
@@ -86,6 +88,21 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
         if _ENTERS in flags and is_users and name != main and not _is_below(name, toolkit):
             found.setdefault(name, is_early)
     return found
+
+
+def early_macros(text: str) -> frozenset[str]:
+    """Macros of options and of the user's headers in a text with all definitions (`-dD`)."""
+    toolkit = _toolkit_directory(text)
+    found: set[str] = set()
+    markers = list(_MARKER.finditer(text))
+    for marker, following in zip_longest(markers, markers[1:]):
+        path = unescaped(marker[2])
+        is_option = path == _COMMAND_LINE
+        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
+        if is_option or not (is_system or _is_below(path, toolkit)):
+            end = following.start() if following is not None else len(text)
+            found.update(_DEFINED.findall(text, marker.end(), end))
+    return frozenset(found)
 
 
 def _plain(text: str) -> str:

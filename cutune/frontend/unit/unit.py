@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.codes import Code
@@ -29,6 +29,7 @@ from cutune.frontend.unit.scope import (
     typedef,
     until_semicolon,
 )
+from cutune.frontend.unit.unsteady import Unsteady
 
 #: Macros that make the text differ between passes of the compiler, only one of which is read.
 _ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
@@ -82,8 +83,7 @@ class Unit:
     parts: tuple[UnitPart, ...]
     macros: MacroTable
     is_expanded: bool
-    #: Macros with another value at each use, `__COUNTER__` itself among them.
-    counting: frozenset[str] = frozenset({"__COUNTER__"})
+    unsteady: Unsteady = field(default_factory=Unsteady)
 
     @cached_property
     def functions(self) -> Mapping[str, Sequence[tuple[UnitPart, SourceFunction]]]:

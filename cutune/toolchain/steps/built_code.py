@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.steps.dry_run import value
 
 #: Makes cicc write where lines come from.
@@ -137,7 +137,7 @@ def without_places(text: str) -> tuple[str, dict[str, int]]:
     def numbered(marker: re.Match[str]) -> str:
         return f'#{marker[1]}"{numbers.setdefault(marker[2], len(numbers))}"'
 
-    return _NAME.sub(numbered, text), numbers
+    return _NAME.sub(numbered, masked(text)), numbers
 
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:

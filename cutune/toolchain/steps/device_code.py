@@ -21,7 +21,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
-from cutune.toolchain.line_markers import BEGIN
+from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.nvcc import Nvcc, ptx_flags
 from cutune.toolchain.steps import built_code
 from cutune.toolchain.steps.built_code import BuiltCode
@@ -191,7 +191,7 @@ class _Kept:
     def __init__(self, steps: Steps, text: str, environment: Mapping[str, str]) -> None:
         compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
         self._asks = _ASKED.search(text) is not None
-        plain = text if self._asks else _MARKER.sub("#", text)
+        plain = text if self._asks else _MARKER.sub("#", masked(text))
         self._plain = folder / f"{key_of(compiler, plain)}.ptx"
         self._text, self._compiler, self._folder = text, compiler, folder
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
-from cutune.toolchain.line_markers import BEGIN, unescaped
+from cutune.toolchain.line_markers import BEGIN, masked, unescaped
 from cutune.tunables.clones.words import KEYWORDS, PLAIN
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?')
@@ -147,6 +147,7 @@ def written(text: str, path: str) -> tuple[Declaration, ...]:
 def _parts(text: str) -> Iterator[tuple[str, str]]:
     """Pieces of text with the file that each is of."""
     path, at = "", 0
+    text = masked(text)
     for marker in _MARKER.finditer(text):
         yield path, text[at : marker.start()]
         path, at = unescaped(marker[2]), marker.end()

@@ -35,7 +35,10 @@ static __global__ void pairs(int n, int *x, Pair pair, const int *none) {
 }
 }  // namespace deep
 
-#define NEXT (__COUNTER__ + 1)
+// Nobody finds this by its letters.
+%:define \
+  NEXT (__COUN\
+TER__ + 1)
 int by_default = 3;
 __global__ void defaulted(int n, int *x, int value = 4) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -151,6 +154,16 @@ int main() {
     add<<<blocks, threads>>>(n, x, shifted >>= 1);
     add<<<blocks, threads>>>(n, x, NEXT);
     add<<<blocks, threads>>>(n, x, NEXT);
+    // Half of them, were it one line above.
+    add<<<blocks,
+          __LINE__ == 159 ? threads : threads / 2>>>(n, x, 8);
+    add<<<blocks, threads>>>(n, x,
+                             __LINE__);
+    // Text of another compiler: no marker of this one.
+    const char *kernels = R"(
+# 1 "other.cl" 3
+)";
+    add<<<blocks, sizeof(R"(a"b//c)") * 8>>>(n, x, kernels[1]);
     show(x);
     add<<<said("grid", blocks), said("block", threads)>>>(said("n", n), x, said("value", 3));
     add<<<Loud(blocks), Loud(threads)>>>(n, x, Loud(5));
