@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.processes import run_to_end
-from cutune.core.reading import read_source
+from cutune.core.reading import read_file
 from cutune.core.typed import Meta, Text
 from cutune.core.workspace import make_folder, writing
 from cutune.interchange.json_text import JsonText
@@ -105,7 +105,7 @@ def run_examples(
         CutuneError: CT821 for a config.json that is wrong, CT833 for a command that fails, CT002.
     """
     for one in examples:
-        text = JsonText.whole(read_source(one.folder / CONFIG), KIND)
+        text = JsonText.whole(read_file(one.folder / CONFIG), KIND)
         config = text.typed(_Config, text.read())
         said = []
         with chdir(one.folder):
@@ -145,5 +145,5 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _best(path: Path) -> Any:
-    text = JsonText.whole(read_source(path), "file of best parameters")
+    text = JsonText.whole(read_file(path), "file of best parameters")
     return text.read()

@@ -27,22 +27,31 @@ _WITH_LOOSE = re.compile(
 )
 
 
+def read_file(path: str | Path) -> Source:
+    """Read a file byte for byte.
+
+    Raises:
+        CutuneError: CT001 when the file cannot be read.
+    """
+    try:
+        return Source(str(path), Path(path).read_bytes().decode("latin-1"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CutuneError(
+            Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
+        ) from error
+
+
 def read_source(path: str | Path) -> Source:
-    """Read a file, byte for byte but for ends of lines that only the preprocessor takes for such.
+    """Read a source, with ends of lines that only the preprocessor takes for such written plainly.
 
     `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
 
     Raises:
         CutuneError: CT001 when the file cannot be read.
     """
-    try:
-        text = Path(path).read_bytes().decode("latin-1")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        ) from error
-    return Source(str(path), _joined(_LONE_RETURN.sub("\n", text)))
+    source = read_file(path)
+    return Source(source.path, _joined(_LONE_RETURN.sub("\n", source.text)))
 
 
 def _joined(text: str) -> str:

@@ -2,33 +2,22 @@
 #ifndef CUTUNE_DEDUCED_H
 #define CUTUNE_DEDUCED_H
 
+#include <type_traits>
 #include <utility>
 
+// Never called. Deduction leaves out all qualifiers that a parameter has not, such as `__restrict__`.
 template <class T>
-struct cutune_deduced {
-    using type = T;
-};
+T cutune_value(T);
 
-// Parameters of type T, T * and const T *. Never called: only deduction knows all qualifiers that a
-// parameter has not, such as `__restrict__`.
-template <class T>
-cutune_deduced<T> cutune_deduce_value(T);
-template <class T>
-cutune_deduced<T> cutune_deduce_pointee(T *);
-template <class T>
-cutune_deduced<T> cutune_deduce_constant_pointee(const T *);
-
-// What such a T is for an argument of a type.
+// What a template parameter T is, as it is deduced from an argument of a type: for parameters of
+// type T, T * and const T *.
 template <class Argument>
-using cutune_by_value =
-    typename decltype(::cutune_deduce_value(std::declval<Argument>()))::type;
+using cutune_by_value = decltype(cutune_value(std::declval<Argument>()));
 
 template <class Argument>
-using cutune_pointee =
-    typename decltype(::cutune_deduce_pointee(std::declval<Argument>()))::type;
+using cutune_pointee = typename std::remove_pointer<cutune_by_value<Argument>>::type;
 
 template <class Argument>
-using cutune_constant_pointee =
-    typename decltype(::cutune_deduce_constant_pointee(std::declval<Argument>()))::type;
+using cutune_constant_pointee = typename std::remove_const<cutune_pointee<Argument>>::type;
 
 #endif  // CUTUNE_DEDUCED_H

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
-from cutune.core.reading import read_source
+from cutune.core.reading import read_file
 from cutune.core.source import Source
 from cutune.core.workspace import refuse_existing, replace_file
 from cutune.interchange import csv_table, kernel_tuner_cache, t4, trials_file, wisdom
@@ -90,7 +90,7 @@ def read_results(path: str | Path, asked: Asked, warn: Warn) -> Results:
         CutuneError: CT001, CT821 where it is damaged, CT822 where it is in none of them, CT827
             where nothing is left of it.
     """
-    source = read_source(path)
+    source = read_file(path)
     found = _named(asked.name) or _of_content(source) or _of_ending(source.path)
     if found is None:
         raise CutuneError(

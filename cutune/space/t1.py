@@ -14,7 +14,7 @@ from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.reading import read_source
+from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.condition import Condition, Value
 from cutune.space.expressions import (
@@ -46,7 +46,7 @@ def read_t1(path: str | Path) -> SpaceFile:
         CutuneError: CT001, CT806 where it is no T1 file, CT807 for an expression that is not
             understood, CT800 for values that are missing or repeated.
     """
-    return _File(read_source(path)).space()
+    return _File(read_file(path)).space()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from cutune.cli.usage.pasted import without_compiler
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.reading import read_source
+from cutune.core.reading import read_file
 from cutune.nvcc.command import Command, Item, split_list
 from cutune.nvcc.options import FLAG, KINDS
 
@@ -87,7 +87,7 @@ def _sources_below(folder: Path) -> Iterator[Path]:
 def _compiled_by(database: Path) -> Iterator[Input]:
     """The CUDA sources of a compile_commands.json, as clang's documentation describes it."""
     try:
-        entries = json.loads(read_source(str(database)).encode())
+        entries = json.loads(read_file(str(database)).encode())
         commands = [_command_of(entry, database.parent) for entry in entries]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"it is no list of compile commands ({type(error).__name__}: {error})"

@@ -17,7 +17,7 @@ from statistics import median
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
-from cutune.core.reading import read_source
+from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.condition import holds
 
@@ -162,7 +162,7 @@ class _Row:
 
 
 def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
-    source = read_source(path)
+    source = read_file(path)
     time = () if columns.time is None else (columns.time,)
     wanted = (*(name for name, _ in columns.where), *columns.sizes, *columns.tunables, *time)
     read = _json_rows if str(path).endswith(".jsonl") else _csv_rows
