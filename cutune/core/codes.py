@@ -825,7 +825,7 @@ class Code(Enum):
         703,
         WARNING,
         "nvcc cannot read the file ({reason}), so macros are expanded by their text alone; give "
-        "the options that it is compiled with (-I, -D, -std)",
+        "the options that it compiles with (-I, -D, -std)",
     )
     NOT_CONFIRMED = (
         709,

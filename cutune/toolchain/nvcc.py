@@ -42,6 +42,11 @@ _REMEDIES = (
         "this CUDA has it no more, under that name; "
         "try: -DcudaThreadSynchronize=cudaDeviceSynchronize",
     ),
+    (
+        "Unsupported gpu architecture",
+        "this nvcc does not compile for it; leave the option out, here and where the program is "
+        "built, or name another (nvcc --list-gpu-code says which)",
+    ),
 )
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (

@@ -172,6 +172,18 @@ def test_a_failed_command_can_be_run_again(tmp_path: Path) -> None:
     assert first_error(head) == head
 
 
+def test_an_architecture_that_nvcc_does_not_know(tmp_path: Path) -> None:
+    path = tmp_path / "nvcc"
+    said = "nvcc fatal   : Unsupported gpu architecture 'sm_35'"
+    path.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
+    path.chmod(0o755)
+    with pytest.raises(CutuneError) as caught:
+        Nvcc(path).check(["-arch=sm_35", "a.cu"])
+    message = caught.value.diagnostic.message
+    assert first_error(message) == said
+    assert "leave the option out" in message.splitlines()[-1]
+
+
 def test_flags_of_the_users_build_without_its_target() -> None:
     flags = ["-O2", "-arch=sm_80", "-gencode", "arch=compute_70,code=sm_70", "-c", "-o", "a.o"]
     assert without_target_flags([*flags, "-DN=3", "-I", "inc", "--gpu-code=sm_80"]) == (
