@@ -333,7 +333,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
 def kernel(name: str, gain: float) -> KernelFacts:
     own = SweptConfiguration((32, 8, 1))
     at = AtSizes("1", own, own, gain, "", False, (), (1, 1, 1))
-    return replace(facts_at_64(), name=name, sizes=(at,))
+    return replace(facts_at_64(), key=name, name=name, sizes=(at,))
 
 
 @pytest.mark.parametrize(
@@ -357,6 +357,12 @@ def kernel(name: str, gain: float) -> KernelFacts:
 def test_one_sentence_says_what_is_gained(gains: list[float], said: str) -> None:
     kernels = [kernel(name, gain) for name, gain in zip("abcd", gains, strict=False)]
     assert summary([], kernels, "NVIDIA H200") == f"On an NVIDIA H200, {said}"
+
+
+def test_kernels_of_one_name_are_told_apart() -> None:
+    kernels = [replace(kernel(file, 1.0), name="a", program=file) for file in ("x.cu", "y.cu")]
+    good = "the program’s own blocks are already good for a of x.cu and a of y.cu."
+    assert summary([], kernels, "NVIDIA H200") == f"On an NVIDIA H200, {good}"
 
 
 def test_nothing_is_said_of_nothing() -> None:
