@@ -7,13 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from cutune.cli.report.choices import choice_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
-from cutune.models.selection.usual_sizes import STREAMING_SIZES, USUAL_SIZES, usual_sizes
+from cutune.models.selection.usual_sizes import (
+    STREAMING_SIZES,
+    USUAL_SIZES,
+    sizes_as_run,
+    usual_sizes,
+)
 from tests.replayed import fitted, measured
 
 H200 = DeviceProfile.named("h200")
@@ -73,6 +79,31 @@ def test_vectors_that_the_same_threads_stride_over_are_shown_long() -> None:
         for recorded in (always, short, many, grows)
     ]
     assert shown == [STREAMING_SIZES, USUAL_SIZES, STREAMING_SIZES, USUAL_SIZES]
+
+
+def test_where_nothing_can_be_asked_for_the_sizes_of_the_runs_are_shown() -> None:
+    """Its threads are 1024 or 2048 at one size: no other size says how many there are."""
+    model = unguarded((((1000,), (2048, 1, 1)), ((1000,), (1024, 1, 1)), ((9000,), (2048, 1, 1))))
+    model = replace(model, reached=model.reached * 2, variants=())
+    shown = choice_table([model], H200)
+    sizes = ["n = 1000, T.x = 1024", "n = 1000, T.x = 2048", "n = 9000, T.x = 2048"]
+    assert [row[1] for row in shown.rows] == sizes
+    assert all(row[4] != "-" for row in shown.rows)  # blocks were compared
+    (question,) = shown.questions
+    assert question.endswith("ask: cutune select copy n=… T.x=…")
+    # At these its own block is as good as any: that is said, not that it chooses.
+    assert [*shown.kept] == [COPY.kernel.entry]
+    followed = choice_table([COPY], H200)
+    assert not followed.questions and len(followed.rows) == len(usual_sizes(COPY))
+
+
+def test_few_of_many_runs_stand_for_all() -> None:
+    one = (((100 * k,), (512 * (8 - k), 1, 1)) for k in range(1, 8))
+    asked = sizes_as_run(unguarded(tuple(one)))
+    assert asked == [{"n": 100 * k, "T.x": 512 * (8 - k)} for k in (7, 4, 1)]
+    blocks = sizes_as_run(unguarded((((100,), (4, 1, 1)),), kept=True))
+    assert blocks == [{"n": 100, "G.x": 4}]
+    assert sizes_as_run(COPY)[0].keys() == {"n"}
 
 
 def test_names_may_be_written_in_either_case() -> None:

@@ -195,7 +195,7 @@ def test_a_launch_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     assert "cutune tune" in launch.question
 
 
-def test_a_thread_space_that_has_to_be_named_is_asked_for(tmp_path: Path) -> None:
+def test_where_a_thread_space_has_to_be_named_that_of_the_runs_is_shown(tmp_path: Path) -> None:
     found, model = add_program()
     kernel = replace(
         model.kernel,
@@ -204,8 +204,11 @@ def test_a_thread_space_that_has_to_be_named_is_asked_for(tmp_path: Path) -> Non
         recorded=(((64, 64), (64, 64, 1)), ((64, 64), (96, 64, 1))),
     )
     changed = replace(model, kernel=kernel, reached=model.reached * 2, variants=())
-    (launch,) = report([Subject("add.cu", found, (changed,))], tmp_path).launches
-    assert launch.question == "cutune select add n=… m=… T.x=… T.y=…"
+    made = report([Subject("add.cu", found, (changed,))], tmp_path)
+    assert [one.label for one in made.kernels[0].sizes] == [
+        "n=64, m=64, T.x=64, T.y=64",
+        "n=64, m=64, T.x=96, T.y=64",
+    ]
 
 
 def test_excerpts_count_bytes_and_show_characters() -> None:

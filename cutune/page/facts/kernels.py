@@ -20,7 +20,7 @@ from cutune.models.constants import REPORTED_BAND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT, MODELS
-from cutune.models.selection.usual_sizes import is_stream, usual_sizes
+from cutune.models.selection.usual_sizes import is_stream, sizes_as_run, usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.page.facts.flow import flow_chart
 from cutune.page.facts.report import AtSizes, Candidate, CodeLine, CurvePoint, KernelFacts
@@ -75,6 +75,7 @@ def kernel_facts(
     except CutuneError:
         return None
     shown = list(every.answers(_asked(model, launches, sizes)))
+    shown = shown or list(every.answers(_as_run(model)))
     if not shown:
         return None
     program = MODELS[DEFAULT].compose(launchable(model, device), device)
@@ -129,6 +130,12 @@ def _asked(
             held = usually_held(model.kernel)
             words = (f"{name}={value}" for name, value in held.items())
             yield Asked(", ".join([str(size), *words]), held, size)
+
+
+def _as_run(model: FittedModel) -> Iterator[Asked]:
+    """Launches of the runs, where no others can be asked for."""
+    for sizes in sizes_as_run(model):
+        yield Asked(", ".join(f"{name}={value}" for name, value in sizes.items()), sizes, None)
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
