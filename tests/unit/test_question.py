@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.fit.fitted_model import FittedModel
+from cutune.fit.fitted_model import FittedModel, Range
 from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
 from cutune.models.selection.usual_sizes import (
     STREAMING_SIZES,
@@ -20,6 +20,7 @@ from cutune.models.selection.usual_sizes import (
     sizes_as_run,
     usual_sizes,
 )
+from cutune.page.facts.kernels import Place, kernel_facts
 from tests.replayed import fitted, measured
 
 H200 = DeviceProfile.named("h200")
@@ -95,6 +96,22 @@ def test_where_nothing_can_be_asked_for_the_sizes_of_the_runs_are_shown() -> Non
     assert [*shown.kept] == [COPY.kernel.entry]
     followed = choice_table([COPY], H200)
     assert not followed.questions and len(followed.rows) == len(usual_sizes(COPY))
+
+
+def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:
+    """Counted on its data at one size, which is none that a GPU is used for."""
+    kernel = replace(COPY.kernel, on_data=True, recorded=(((3000,), (3072, 1, 1)),))
+    model = replace(COPY, kernel=kernel, reached=(Range(3000, 3000),), variants=())
+    shown = choice_table([model], H200)
+    assert [row[1] for row in shown.rows] == ["n = 3000"] and not shown.questions
+    assert shown.rows[0][4] != "-" and "at the sizes shown" in shown.kept[kernel.entry]
+    # Who asks for others is told that nothing is known of them.
+    asked = choice_table([model], H200, [4096])
+    assert [(row[1], row[4]) for row in asked.rows] == [("4096", "-")]
+    assert "run it at larger ones" in asked.kept[kernel.entry]
+    facts = kernel_facts(model, H200, Place("k", "copy", "copy.cu"))
+    assert facts is not None and [one.label for one in facts.sizes] == ["n=3000"]
+    assert facts.sizes[0].gain is not None
 
 
 def test_few_of_many_runs_stand_for_all() -> None:

@@ -42,6 +42,7 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
 _AS_GOOD = "its own block is as good as any at the sizes shown"
 _AS_GOOD_OR_UNKNOWN = f"{_AS_GOOD} for which its counts hold"
 _UNKNOWN = "its counts say nothing of the sizes shown: run it at larger ones (--vary)"
+_AS_RUN = "as run"
 #: Why there are rows at the sizes of the runs alone.
 _OTHERS = "its threads do not follow from its sizes; at others than those of the runs, ask"
 #: What `select` calls the kernel itself.
@@ -230,7 +231,8 @@ def choice_table(
 
     Args:
         sizes: what all data parameters are set to, but for those that are `usually_held`; by
-            default sizes that keep a GPU busy.
+            default sizes that keep a GPU busy, or those of the runs where nothing is known of
+            others.
     """
     cells: list[list[str]] = []
     questions: list[str] = []
@@ -249,17 +251,23 @@ def choice_table(
         ]
         if not answered:
             questions.append(f"{name}: {_OTHERS}: {_question(model)}")
-            answered = [
-                (", ".join(f"{word} = {value}" for word, value in sizes_of_run.items()), row)
-                for sizes_of_run in sizes_as_run(model)
-                if (row := _choice_row(model, chooser, sizes_of_run)) is not None
-            ]
+        if not answered or (sizes is None and not any(row.is_known for _, row in answered)):
+            answered = _rows_as_run(model, chooser) or answered
         cells += [[name, size, *row.cells] for size, row in answered]
         if answered and all(row.is_own for _, row in answered):
             known = [row.is_known for _, row in answered]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return ChoiceTable(device.name, cells, questions, kept)
+
+
+def _rows_as_run(model: FittedModel, chooser: VariantChooser) -> list[tuple[str, _Chosen]]:
+    """Sizes of the runs, and what is chosen there."""
+    return [
+        (", ".join(f"{name} = {value}" for name, value in sizes.items()) or _AS_RUN, row)
+        for sizes in sizes_as_run(model)
+        if (row := _choice_row(model, chooser, sizes)) is not None
+    ]
 
 
 def _question(model: FittedModel) -> str:
@@ -271,7 +279,7 @@ def _question(model: FittedModel) -> str:
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that are held."""
     if not model.kernel.parameters:
-        return "as run"
+        return _AS_RUN
     held = (f"{name} = {value}" for name, value in usually_held(model.kernel).items())
     return ", ".join([str(size), *held])
 

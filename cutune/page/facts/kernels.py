@@ -75,7 +75,8 @@ def kernel_facts(
     except CutuneError:
         return None
     shown = list(every.answers(_asked(model, launches, sizes)))
-    shown = shown or list(every.answers(_as_run(model)))
+    if not shown or not (sizes or launches or any(one.gain is not None for one in shown)):
+        shown = list(every.answers(_as_run(model))) or shown
     if not shown:
         return None
     program = MODELS[DEFAULT].compose(launchable(model, device), device)
