@@ -853,7 +853,7 @@ class Code(Enum):
     NO_LAUNCH_COMPILED = (
         713,
         ERROR,
-        "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
+        "'{command}' compiled {sources} through cutune, which hold no launch '<<<…>>>'; those that "
         "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
     LINKED_UNTUNED = (

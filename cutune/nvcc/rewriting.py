@@ -60,6 +60,11 @@ _REAL_TARGETS = frozenset(
 )
 
 
+def compiled_sources(outputs: Path) -> Path:
+    """The file to which sources of CUDA are appended that were compiled, beside that of outputs."""
+    return outputs.with_name("sources")
+
+
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
     """Compile what can be rewritten in its rewritten form."""
     asked = command
@@ -70,6 +75,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         if named := os.environ.get(OUTPUTS):
             made = (os.path.abspath(path) for path in command.outputs())
             append_text(Path(named), "".join(f"{path}\n" for path in made))
+            read = (item.value for item in command.sources if command.makes_host_code)
+            append_text(compiled_sources(Path(named)), "".join(f"{path}\n" for path in read))
         is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
         shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
         elsewhere = _dependencies_elsewhere(command) if shadows else ""

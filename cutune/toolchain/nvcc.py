@@ -18,6 +18,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.core.workspace import make_folder, write_text
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.running import run_command, run_limited
@@ -372,6 +373,26 @@ def host_compiler() -> str:
         if candidate and (path := shutil.which(candidate)):
             return path
     raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+
+
+def without_driver(folder: Path) -> dict[str, str]:
+    """The variable by which `-lcuda` is linked where there is no driver; none where there is one.
+
+    Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
+    stays, is empty: a program that does call the driver is not linked, as it is not without.
+
+    Raises:
+        CutuneError: CT002, CT007.
+    """
+    asked = [host_compiler(), "-print-file-name=libcuda.so"]
+    if os.path.isabs(run_command(asked, os.environ).stdout.strip()):
+        return {}
+    archive = folder / "lib" / "libcuda.a"
+    make_folder(archive.parent)
+    write_text(archive, "!<arch>\n")
+    # Behind what is searched besides.
+    before = os.environ.get("LIBRARY_PATH")
+    return {"LIBRARY_PATH": os.pathsep.join([*filter(None, [before]), str(archive.parent)])}
 
 
 def _unusable(path: object, reason: str) -> CutuneError:

@@ -262,6 +262,15 @@ def compiled_by_ccache(project: Path) -> list[str]:
     return found
 
 
+def test_a_program_that_launches_nothing_is_told_from_one_that_is_not_seen(tmp_path: Path) -> None:
+    """It is compiled and linked at once, and names a driver that need not be there."""
+    (tmp_path / "app.cu").write_text("int main() {}\n")
+    make = "nvcc app.cu -o app -lcuda"
+    done = cutune("tune", "--make", make, "--run", "./app", cwd=tmp_path)
+    assert done.returncode == 1 and "compiled app.cu through cutune" in done.stderr, done.stderr
+    assert "[CT713]" in done.stderr
+
+
 def test_a_build_that_compiles_nothing_is_reported(tmp_path: Path) -> None:
     done = cutune("tune", "--make", "true", "--run", "./app", cwd=tmp_path)
     assert (done.returncode, "[CT707]" in done.stderr) == (1, True)
