@@ -13,7 +13,14 @@ from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel, Range
-from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
+from cutune.models.selection.question import (
+    Chooser,
+    ask,
+    choose_block,
+    parse_size,
+    parse_sizes,
+    threads_alone,
+)
 from cutune.models.selection.usual_sizes import (
     STREAMING_SIZES,
     USUAL_SIZES,
@@ -96,6 +103,43 @@ def test_where_nothing_can_be_asked_for_the_sizes_of_the_runs_are_shown() -> Non
     assert [*shown.kept] == [COPY.kernel.entry]
     followed = choice_table([COPY], H200)
     assert not followed.questions and len(followed.rows) == len(usual_sizes(COPY))
+
+
+def test_whole_blocks_with_a_thread_per_id_follow_from_two_runs() -> None:
+    """Its grid is computed from its size, and it has no test of its id. Its own block has 256."""
+    model = unguarded((((1000,), (1024, 1, 1)), ((5000,), (5120, 1, 1))))
+    assert ask(model, {"n": 100_000}, None).extents == (100_096, 1, 1)
+    assert ask(model, {}, 256).extents == (256, 1, 1)
+    model = replace(model, reached=model.reached * 2, variants=())
+    assert [row[1] for row in choice_table([model], H200).rows] == ["100000", "1000000", "10000000"]
+    # One run, a size that is not met, or blocks that are kept: no rule.
+    for recorded in (
+        (((1000,), (1024, 1, 1)),),
+        (((1000,), (1024, 1, 1)), ((5000,), (5376, 1, 1))),
+    ):
+        assert code_of(unguarded(recorded), {"n": 100_000}) is Code.MISSING_SIZE
+    kept = unguarded((((1000,), (1024, 1, 1)), ((5000,), (5120, 1, 1))), kept=True)
+    assert code_of(kept, {"n": 100_000}) is Code.MISSING_SIZE
+
+
+def without_size(*threads: int) -> FittedModel:
+    """The same kernel without its size, launched with so many threads."""
+    model = unguarded(tuple(((), (each, 1, 1)) for each in threads))
+    kernel = replace(model.kernel, parameters=(), positions=())
+    return replace(model, kernel=kernel, classes=())
+
+
+def test_threads_are_the_size_of_a_kernel_that_has_no_other() -> None:
+    model = without_size(1024, 5120)
+    assert threads_alone(model.kernel) == "T.x"
+    assert ask(model, {}, 100_000).extents == (100_096, 1, 1)
+    assert ask(model, {"T.x": 512}, 100_000).extents == (512, 1, 1)
+    assert code_of(model, {}) is Code.MISSING_SIZE
+    # Always as many: it has no size at all.
+    always = without_size(1024)
+    assert threads_alone(always.kernel) == ""
+    assert ask(always, {}, 100_000).extents == (1024, 1, 1)
+    assert not threads_alone(COPY.kernel)
 
 
 def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:

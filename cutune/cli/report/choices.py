@@ -21,6 +21,7 @@ from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.expected import expected_regret, kind_of
+from cutune.models.selection.question import threads_alone
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.support import measured_only_at, supported
 from cutune.models.selection.usual_sizes import sizes_as_run, usual_sizes
@@ -243,7 +244,8 @@ def choice_table(
         except CutuneError:
             continue  # nothing that the device can launch
         # Without a size its threads are as many as in the runs, whatever is asked for.
-        shown = (sizes or usual_sizes(model))[: None if model.kernel.parameters else 1]
+        is_sized = model.kernel.parameters or threads_alone(model.kernel)
+        shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
         answered = [
             (_size_text(model, size), row)
             for size in shown
@@ -278,6 +280,8 @@ def _question(model: FittedModel) -> str:
 
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that are held."""
+    if word := threads_alone(model.kernel):
+        return f"{word} = {size}"
     if not model.kernel.parameters:
         return _AS_RUN
     held = (f"{name} = {value}" for name, value in usually_held(model.kernel).items())
