@@ -122,6 +122,13 @@ def test_whole_blocks_with_a_thread_per_id_follow_from_two_runs() -> None:
     assert code_of(kept, {"n": 100_000}) is Code.MISSING_SIZE
 
 
+def test_messages_name_variables_as_users_do() -> None:
+    kernel = unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))).kernel
+    assert kernel.as_asked([("n", 3), ("extent_x", 4)]) == {"n": 3, "T.x": 4}
+    kept = unguarded((((64,), (4, 1, 1)),), kept=True).kernel
+    assert kept.as_asked([("extent_x", 4)]) == {"G.x": 4}
+
+
 def without_size(*threads: int) -> FittedModel:
     """The same kernel without its size, launched with so many threads."""
     model = unguarded(tuple(((), (each, 1, 1)) for each in threads))

@@ -198,8 +198,7 @@ class Chooser:
         if not far:
             return None
         kernel = self._model.kernel
-        words = {variable: word for word, variable in kernel.extent_words.items()}
-        far = {words.get(name, name): held for name, held in far.items()}
+        far = kernel.as_asked(far.items())
         own = grid_of(kernel.original, question.extents, kernel.grid_kept)
         return unanswered(kernel.original, own, far)
 
