@@ -856,6 +856,7 @@ class Code(Enum):
         "'{command}' compiled {sources} through cutune, which hold no launch '<<<…>>>'; those that "
         "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
+    KNOWN_REMEDY = (716, NOTE, "{remedy}; try: export NVCC_APPEND_FLAGS={flag}")
     LINKED_UNTUNED = (
         715,
         NOTE,

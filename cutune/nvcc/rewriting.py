@@ -37,7 +37,13 @@ from cutune.nvcc.settings import (
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.locate import found_program
-from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.nvcc import (
+    COMPATIBILITY_FLAGS,
+    INCLUDE_DIRECTORY,
+    Nvcc,
+    find_nvcc,
+    remedies_of,
+)
 
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
@@ -165,11 +171,21 @@ def _without_rewriting(
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         done = subprocess.run([*launcher, *command.words], check=False)
         if done.returncode != 0:
+            _tell_remedies(error.diagnostic.message)
             return _status(done.returncode)
         print(_said(error), file=sys.stderr)
         return 1 if is_strict else 0
     print(_said(error), file=sys.stderr)
     return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _tell_remedies(said: str) -> None:
+    """Behind what nvcc has said itself: options that help, where some are known."""
+    for remedy in remedies_of(said):
+        if remedy.flag:
+            text, flag = remedy.text, remedy.flag
+            told = Diagnostic.at(Code.KNOWN_REMEDY, None, remedy=text, flag=flag)
+            print(told.render(), file=sys.stderr)
 
 
 def _status(returncode: int) -> int:
@@ -399,9 +415,10 @@ def _compile_original(
 ) -> int:
     """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
     done = subprocess.run([*launcher, *command.words], check=False)
-    if done.returncode != 0:
-        return _status(done.returncode)
     said = (failed.stderr or failed.stdout).decode(errors="replace")
+    if done.returncode != 0:
+        _tell_remedies(said)
+        return _status(done.returncode)
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     paths = ", ".join(item.value for item in command.sources)

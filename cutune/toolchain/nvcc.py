@@ -31,19 +31,32 @@ _SOURCES = frozenset(
         *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
     ]
 )
-#: What compilers and linkers say where it is known what helps, and that.
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What helps where a compiler or linker says `sign`; `flag`: an option of nvcc that does."""
+
+    sign: str
+    text: str
+    flag: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}; try: {self.flag}" if self.flag else self.text
+
+
 _REMEDIES = (
-    (
+    Remedy(
         "undefined reference to `main'",
         "a program needs a main: name all of its sources, or tune the project that it belongs to: "
         "cutune tune --make make --run './app {n}'",
     ),
-    (
+    Remedy(
         '"cudaThreadSynchronize" is undefined',
-        "this CUDA has it no more, under that name; "
-        "try: -DcudaThreadSynchronize=cudaDeviceSynchronize",
+        "this CUDA has it no more, under that name",
+        "-DcudaThreadSynchronize=cudaDeviceSynchronize",
     ),
-    (
+    Remedy(
         "Unsupported gpu architecture",
         "this nvcc does not compile for it; leave the option out, here and where the program is "
         "built, or name another (nvcc --list-gpu-code says which)",
@@ -184,8 +197,7 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
-            remedies = [remedy for sign, remedy in _REMEDIES if sign in said]
-            message = "\n".join([problem.message, said, *remedies])
+            message = "\n".join([problem.message, said, *map(str, remedies_of(said))])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
@@ -281,6 +293,11 @@ _PHASE_FLAGS = frozenset(
         "--device-w",
     ]
 )
+
+
+def remedies_of(said: str) -> list[Remedy]:
+    """What helps, where that is known."""
+    return [remedy for remedy in _REMEDIES if remedy.sign in said]
 
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
