@@ -396,7 +396,7 @@ def without_driver(folder: Path) -> dict[str, str]:
     """The variable by which `-lcuda` is linked where there is no driver; none where there is one.
 
     Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
-    stays, is empty: a program that does call the driver is not linked, as it is not without.
+    stays, holds nothing: a program that does call the driver is not linked, as it is not without.
 
     Raises:
         CutuneError: CT002, CT007.
@@ -404,12 +404,13 @@ def without_driver(folder: Path) -> dict[str, str]:
     asked = [host_compiler(), "-print-file-name=libcuda.so"]
     if os.path.isabs(run_command(asked, os.environ).stdout.strip()):
         return {}
-    archive = folder / "lib" / "libcuda.a"
-    make_folder(archive.parent)
-    write_text(archive, "!<arch>\n")
+    # A script of the linker, which names what every program has. nvlink warns of an archive.
+    script = folder / "lib" / "libcuda.so"
+    make_folder(script.parent)
+    write_text(script, "GROUP ( -lc )\n")
     # Behind what is searched besides.
     before = os.environ.get("LIBRARY_PATH")
-    return {"LIBRARY_PATH": os.pathsep.join([*filter(None, [before]), str(archive.parent)])}
+    return {"LIBRARY_PATH": os.pathsep.join([*filter(None, [before]), str(script.parent)])}
 
 
 def _unusable(path: object, reason: str) -> CutuneError:
