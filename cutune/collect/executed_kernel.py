@@ -180,7 +180,8 @@ def unclear_growth(
     if not seen[0]:
         return None
     if all(sizes == seen[0] for sizes in seen):
-        shown = ", ".join(f"{size} = {value}" for size, value in seen[0].items())
+        asked = subject.kernel.as_asked(seen[0].items())
+        shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
         advice = try_two(run, launches)
         return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown, advice=advice)
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}

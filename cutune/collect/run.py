@@ -26,9 +26,15 @@ _FAILED_KERNEL = re.compile(
     r"|error: ).*|^.*: error: .*\[CT4\d\d\]",
     re.MULTILINE,
 )
-_BEYOND = "illegal address"
+#: Addresses that longer allocations would hold: neither before all of them, as a null pointer's
+#: are, nor in one that was freed.
+_BEYOND = re.compile(
+    r"illegal address: .* (?:reaches past an allocation|at 0x(?!.{1,4}\b).*is in no allocation)"
+)
+_ILLEGAL = "illegal address"
+_MEND = "mend it (cutune run --check shows all of it)"
 _BEYOND_HELP = (
-    "a GPU may not notice it: mend it (cutune run --check shows all of it), or set "
+    f"a GPU may not notice it: {_MEND}, or set "
     "CUTUNE_OVERRUN=4096, bytes that may be accessed behind each allocation"
 )
 #: What a shell adds to the number of the signal that ended a command.
@@ -241,7 +247,9 @@ def check_kernels(run: Run, ended: Ended) -> None:
 
 def _helped(failed: str) -> str:
     """The failure of a kernel, and what helps."""
-    helps = [_BEYOND_HELP] if failed.startswith(_BEYOND) else []
+    helps = []
+    if failed.startswith(_ILLEGAL):
+        helps = [_BEYOND_HELP if _BEYOND.match(failed) else _MEND]
     return "; ".join([failed, *helps, "where it is meant: --status any"])
 
 

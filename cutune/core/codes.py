@@ -825,7 +825,7 @@ class Code(Enum):
         703,
         WARNING,
         "nvcc cannot read the file ({reason}), so macros are expanded by their text alone; give "
-        "the options that it is compiled with (-I, -D, -std)",
+        "the options that it compiles with (-I, -D, -std)",
     )
     NOT_CONFIRMED = (
         709,
@@ -853,9 +853,10 @@ class Code(Enum):
     NO_LAUNCH_COMPILED = (
         713,
         ERROR,
-        "'{command}' compiled {objects} through cutune, which hold no launch '<<<…>>>'; those that "
+        "'{command}' compiled {sources} through cutune, which hold no launch '<<<…>>>'; those that "
         "libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned",
     )
+    KNOWN_REMEDY = (716, NOTE, "{remedy}; try: export NVCC_APPEND_FLAGS={flag}")
     LINKED_UNTUNED = (
         715,
         NOTE,

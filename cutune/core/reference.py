@@ -562,6 +562,8 @@ MEANINGS: dict[Code, str] = {
     "cutune out.",
     Code.BUILD_COMMAND_FAILED: "The command's own messages stand above. `--make` is run by the "
     "shell in the current folder.",
+    Code.KNOWN_REMEDY: "The first build of `tune --make` is for the emulated device, which has "
+    "functions that newer CUDA lacks; its last one, and the program's own, need what nvcc needs.",
     Code.LINKED_UNTUNED: "`cutune nvcc` compiles with the models that `cutune tune` has made; "
     "without any it is nvcc. Said on a terminal only, when a program is linked.",
     Code.NOTHING_COMPILED: "While the build runs, the first nvcc on PATH is cutune. A build "

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.typed import parsed, typed
 
 COMMAND_SCHEMA = "cutune-command-1"
+#: So many folders are named that have what is missing here.
+MOST_BELOW = 3
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -118,12 +121,23 @@ def _reading(path: Path, command: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
+        others = "".join(
+            f"; or, of what lies in '{folder.parent}', give --workspace {shlex.quote(str(folder))}"
+            for folder in _below(path)
+        )
+        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command + others)
         raise CutuneError(missing) from error
     except OSError as error:
         reason = error.strerror or str(error)
         unreadable = Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
         raise CutuneError(unreadable) from error
+
+
+def _below(path: Path) -> list[Path]:
+    """Folders like that of a missing file which have it, beside sources in folders below."""
+    beside, name = path.parent.parent, Path(path.parent.name) / path.name
+    found = (one for under in ("*", "*/*") for one in sorted(beside.glob(f"{under}/{name}")))
+    return [one.parent for one in islice(found, MOST_BELOW)]
 
 
 def make_folder(path: Path) -> None:

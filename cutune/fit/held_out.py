@@ -107,7 +107,7 @@ def _compared(
     small: Sequence[Measurement],
 ) -> HeldOut:
     functions = count_functions(kernel, counted)
-    off = [(deviation(kernel, functions, check), dict(check.sizes)) for check in checks]
+    off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
     worst, at = max(off, key=lambda one: one[0], default=(0.0, {}))
     full = [check for check in checks if check.purpose != FAR]
     below = dict(_below(kernel, functions, small))

@@ -37,7 +37,13 @@ from cutune.nvcc.settings import (
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.toolchain.locate import found_program
-from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.nvcc import (
+    COMPATIBILITY_FLAGS,
+    INCLUDE_DIRECTORY,
+    Nvcc,
+    find_nvcc,
+    remedies_of,
+)
 
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
@@ -60,6 +66,11 @@ _REAL_TARGETS = frozenset(
 )
 
 
+def compiled_sources(outputs: Path) -> Path:
+    """The file to which sources of CUDA are appended that were compiled, beside that of outputs."""
+    return outputs.with_name("sources")
+
+
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
     """Compile what can be rewritten in its rewritten form."""
     asked = command
@@ -70,6 +81,8 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         if named := os.environ.get(OUTPUTS):
             made = (os.path.abspath(path) for path in command.outputs())
             append_text(Path(named), "".join(f"{path}\n" for path in made))
+            read = (item.value for item in command.sources if command.makes_host_code)
+            append_text(compiled_sources(Path(named)), "".join(f"{path}\n" for path in read))
         is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
         shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
         elsewhere = _dependencies_elsewhere(command) if shadows else ""
@@ -158,11 +171,21 @@ def _without_rewriting(
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         done = subprocess.run([*launcher, *command.words], check=False)
         if done.returncode != 0:
+            _tell_remedies(error.diagnostic.message)
             return _status(done.returncode)
         print(_said(error), file=sys.stderr)
         return 1 if is_strict else 0
     print(_said(error), file=sys.stderr)
     return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _tell_remedies(said: str) -> None:
+    """Behind what nvcc has said itself: options that help, where some are known."""
+    for remedy in remedies_of(said):
+        if remedy.flag:
+            text, flag = remedy.text, remedy.flag
+            told = Diagnostic.at(Code.KNOWN_REMEDY, None, remedy=text, flag=flag)
+            print(told.render(), file=sys.stderr)
 
 
 def _status(returncode: int) -> int:
@@ -392,9 +415,10 @@ def _compile_original(
 ) -> int:
     """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
     done = subprocess.run([*launcher, *command.words], check=False)
-    if done.returncode != 0:
-        return _status(done.returncode)
     said = (failed.stderr or failed.stdout).decode(errors="replace")
+    if done.returncode != 0:
+        _tell_remedies(said)
+        return _status(done.returncode)
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     paths = ", ".join(item.value for item in command.sources)

@@ -32,13 +32,13 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
-from cutune.nvcc.rewriting import OUTPUTS
+from cutune.nvcc.rewriting import OUTPUTS, compiled_sources
 from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
 from cutune.stages.makefile import USUAL, compiler_variable, is_make
 from cutune.stages.stages import fit_collected
 from cutune.toolchain.locate import first_on_path, stand_in
-from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
 
 #: Names that a message shows.
 MOST_SHOWN = 3
@@ -84,6 +84,7 @@ def tune_project(
     forget_lending(workspace)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
+    compiled_sources(outputs).unlink(missing_ok=True)
     # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
     # emulated device with a header of its own.
     session = replace(session.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
@@ -114,7 +115,7 @@ def _models(
 ) -> list[FittedModel]:
     units = registered(workspace)
     if not units:
-        raise _nothing_to_measure(project, noted_launches(workspace), _objects(workspace))
+        raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
     read = _Sources(session, device)
     parts = []
     for unit in units:
@@ -138,11 +139,11 @@ def _models(
     ]
 
 
-def _objects(workspace: Workspace) -> list[str]:
-    """The object files that were compiled through cutune; programs may have been linked alone."""
-    outputs = workspace.folder / "outputs"
-    lines = outputs.read_text(errors="surrogateescape").splitlines() if outputs.exists() else []
-    return [Path(line).name for line in dict.fromkeys(lines) if line.endswith((".o", ".obj"))]
+def _compiled(workspace: Workspace) -> list[str]:
+    """The sources of CUDA that were compiled through cutune, as the build names them."""
+    noted = compiled_sources(workspace.folder / "outputs")
+    lines = noted.read_text(errors="surrogateescape").splitlines() if noted.exists() else []
+    return [Path(line).name for line in dict.fromkeys(lines)]
 
 
 def _way_to_cutune(project: Project) -> str:
@@ -158,13 +159,13 @@ def _way_to_cutune(project: Project) -> str:
 
 
 def _nothing_to_measure(
-    project: Project, seen: Sequence[SeenLaunch], objects: Sequence[str]
+    project: Project, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
     """Was anything compiled through cutune at all?"""
-    if not seen and objects:
-        shown = ", ".join(objects[:MOST_SHOWN]) + (", …" if len(objects) > MOST_SHOWN else "")
+    if not seen and sources:
+        shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         code, make = Code.NO_LAUNCH_COMPILED, project.make
-        return CutuneError(Diagnostic.at(code, None, command=make, objects=shown))
+        return CutuneError(Diagnostic.at(code, None, command=make, sources=shown))
     if not seen:
         advice = _way_to_cutune(project)
         raised = Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make, advice=advice)
@@ -173,8 +174,8 @@ def _nothing_to_measure(
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
         for one in seen
     )
-    sources = shlex.join(dict.fromkeys(one.site.source for one in seen))
-    advice = f"what would help, if anything does: cutune inspect --suggest {sources}"
+    named = shlex.join(dict.fromkeys(one.site.source for one in seen))
+    advice = f"what would help, if anything does: cutune inspect --suggest {named}"
     why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
     code, make = Code.NOTHING_TUNABLE_BUILT, project.make
     launches = "1 launch" if len(seen) == 1 else f"{len(seen)} launches"
@@ -230,6 +231,7 @@ class _Build:
         environment = {
             **os.environ,
             **first_on_path(stand_in(self.workspace.folder, self.session.nvcc.path)),
+            **without_driver(self.workspace.folder),
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,

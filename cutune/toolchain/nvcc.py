@@ -18,6 +18,7 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
+from cutune.core.workspace import make_folder, write_text
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.running import run_command, run_limited
@@ -30,17 +31,35 @@ _SOURCES = frozenset(
         *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
     ]
 )
-#: What compilers and linkers say where it is known what helps, and that.
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What helps where a compiler or linker says `sign`; `flag`: an option of nvcc that does."""
+
+    sign: str
+    text: str
+    flag: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}; try: {self.flag}" if self.flag else self.text
+
+
 _REMEDIES = (
-    (
+    Remedy(
         "undefined reference to `main'",
         "a program needs a main: name all of its sources, or tune the project that it belongs to: "
         "cutune tune --make make --run './app {n}'",
     ),
-    (
+    Remedy(
         '"cudaThreadSynchronize" is undefined',
-        "this CUDA has it no more, under that name; "
-        "try: -DcudaThreadSynchronize=cudaDeviceSynchronize",
+        "this CUDA has it no more, under that name",
+        "-DcudaThreadSynchronize=cudaDeviceSynchronize",
+    ),
+    Remedy(
+        "Unsupported gpu architecture",
+        "this nvcc does not compile for it; leave the option out, here and where the program is "
+        "built, or name another (nvcc --list-gpu-code says which)",
     ),
 )
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
@@ -178,8 +197,7 @@ class Nvcc:
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
             said = shown(result.stderr or result.stdout).rstrip()
-            remedies = [remedy for sign, remedy in _REMEDIES if sign in said]
-            message = "\n".join([problem.message, said, *remedies])
+            message = "\n".join([problem.message, said, *map(str, remedies_of(said))])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
@@ -277,6 +295,11 @@ _PHASE_FLAGS = frozenset(
 )
 
 
+def remedies_of(said: str) -> list[Remedy]:
+    """What helps, where that is known."""
+    return [remedy for remedy in _REMEDIES if remedy.sign in said]
+
+
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
     """The toolkit that nvcc names by `--dryrun`."""
     found = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
@@ -367,6 +390,27 @@ def host_compiler() -> str:
         if candidate and (path := shutil.which(candidate)):
             return path
     raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+
+
+def without_driver(folder: Path) -> dict[str, str]:
+    """The variable by which `-lcuda` is linked where there is no driver; none where there is one.
+
+    Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
+    stays, holds nothing: a program that does call the driver is not linked, as it is not without.
+
+    Raises:
+        CutuneError: CT002, CT007.
+    """
+    asked = [host_compiler(), "-print-file-name=libcuda.so"]
+    if os.path.isabs(run_command(asked, os.environ).stdout.strip()):
+        return {}
+    # A script of the linker, which names what every program has. nvlink warns of an archive.
+    script = folder / "lib" / "libcuda.so"
+    make_folder(script.parent)
+    write_text(script, "GROUP ( -lc )\n")
+    # Behind what is searched besides.
+    before = os.environ.get("LIBRARY_PATH")
+    return {"LIBRARY_PATH": os.pathsep.join([*filter(None, [before]), str(script.parent)])}
 
 
 def _unusable(path: object, reason: str) -> CutuneError:

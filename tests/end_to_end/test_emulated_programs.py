@@ -115,6 +115,35 @@ def test_a_wrong_number_of_devices_is_one_error(build: Build, count: str) -> Non
     assert (done.stdout, done.stderr, done.returncode) == ("", said, 1)
 
 
+MANY_STEPS = """
+#include <cstdio>
+int main() {
+    char *a;
+    cudaEvent_t begin, end;
+    float ms;
+    cudaMalloc(&a, 64);
+    cudaEventCreate(&begin), cudaEventCreate(&end);
+    cudaEventRecord(begin);
+    for (int step = 0; step < 4000; ++step) cudaMemset(a, 0, 64);
+    cudaEventRecord(end);
+    cudaEventElapsedTime(&ms, begin, end);
+    printf("%.9g\\n", ms / 4000);
+}
+"""
+
+
+def test_means_of_many_times_vary_by_the_seed_of_the_clock(build: Build, tmp_path: Path) -> None:
+    """Programs print the mean of a thousand launches, which another block makes another."""
+    source = tmp_path / "steps.cu"
+    source.write_text(MANY_STEPS)
+    program = build(source)
+    always = float(execute(program).stdout)
+    assert float(execute(program).stdout) == always
+    means = [float(execute(program, CUTUNE_CLOCK_SEED=str(seed)).stdout) for seed in range(1, 7)]
+    assert all(0.4 * always < mean < 1.6 * always for mean in means)
+    assert max(means) > 1.2 * min(means)
+
+
 def test_two_translation_units(build: Build) -> None:
     program = build(PROGRAMS / "two_files_main.cu", PROGRAMS / "two_files_other.cu")
     assert execute(program).stdout == "PASS\n"

@@ -262,6 +262,31 @@ def compiled_by_ccache(project: Path) -> list[str]:
     return found
 
 
+def test_a_function_that_cuda_has_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulated device has it; who builds for a GPU is told what helps, and that does."""
+    launch = "add_all<<<4, 64>>>(256, 2.0f, nullptr, nullptr)"
+    text = f"{HEADER}int main() {{ {launch}; return cudaThreadSynchronize(); }}\n"
+    (tmp_path / "old.cu").write_text(text.removeprefix("#pragma once"))
+    done = nvcc(tmp_path, "-c", "old.cu", "--cutune-mode=instrument,emulated")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = nvcc(tmp_path, "-c", "old.cu", "--cutune-mode=instrument")
+    if done.returncode == 0:
+        pytest.skip("this CUDA has the function")
+    assert "is undefined" in done.stderr
+    (advice,) = re.findall(r"try: export (\w+)=(\S+) \[CT716\]", done.stderr)
+    monkeypatch.setenv(*advice)
+    assert nvcc(tmp_path, "-c", "old.cu", "--cutune-mode=instrument").returncode == 0
+
+
+def test_a_program_that_launches_nothing_is_told_from_one_that_is_not_seen(tmp_path: Path) -> None:
+    """It is compiled and linked at once, and names a driver that need not be there."""
+    (tmp_path / "app.cu").write_text("int main() {}\n")
+    make = "nvcc app.cu -o app -lcuda"
+    done = cutune("tune", "--make", make, "--run", "./app", cwd=tmp_path)
+    assert done.returncode == 1 and "compiled app.cu through cutune" in done.stderr, done.stderr
+    assert "[CT713]" in done.stderr
+
+
 def test_a_build_that_compiles_nothing_is_reported(tmp_path: Path) -> None:
     done = cutune("tune", "--make", "true", "--run", "./app", cwd=tmp_path)
     assert (done.returncode, "[CT707]" in done.stderr) == (1, True)

@@ -259,8 +259,9 @@ def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     with patch.object(replay, "INSTRUCTION_LIMIT", 4_000_000):
         done, said = tuned_at(source, "12,24", "60")
     assert re.search(r"patches\.cu:\d+:1: note: kernel 'patches' is counted", done.stderr)
-    # Its thread space follows from no size: it has to be named.
-    assert "cutune select patches" in done.stdout and "T.x=" in done.stdout
+    # Its thread space is n in whole blocks of its own, in both runs: it need not be named.
+    assert " 1000, size = 3, pad = 1, height = 24, width = 24 " in done.stdout, done.stdout
+    assert "cutune select patches" not in done.stdout
     assert "block 992x1x1 -> " in said, said
 
 

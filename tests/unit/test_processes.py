@@ -11,7 +11,7 @@ from threading import Event, Timer
 
 import pytest
 
-from cutune.collect.run import Run, needs_shell, plan_runs, run_program
+from cutune.collect.run import Run, check_kernels, needs_shell, plan_runs, run_program
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import GRACE_SECONDS, Ended, run_to_end, signal_name
 
@@ -179,3 +179,22 @@ def test_a_shell_gets_values_that_are_quoted_and_its_signals_are_told() -> None:
     (run,) = plan_runs("(kill -SEGV $$); exit 139", {}, Path())
     with pytest.raises(CutuneError, match="SIGSEGV"):
         run_program(run, os.environ)
+
+
+@pytest.mark.parametrize(
+    ("where", "helps"),
+    [
+        ("at 0x200000000190 reaches past an allocation of 400 bytes", True),
+        ("at 0x200000001000, which is in no allocation", True),
+        ("at 0x0, which is in no allocation", False),
+        ("at 0x7f8, which is in no allocation", False),
+        ("at 0x200000000190, which was freed", False),
+        ("at shared address 0x400, but the block has 1024 bytes", False),
+    ],
+)
+def test_longer_allocations_are_advised_where_they_help(where: str, helps: bool) -> None:
+    said = f"cutune: illegal address: kernel _Z1kPf, block (0, 0, 0): load of 4 bytes {where}"
+    with pytest.raises(CutuneError) as caught:
+        check_kernels(Run(("./app",), {}), Ended(0, b"", said.encode()))
+    message = caught.value.diagnostic.message
+    assert "mend it" in message and ("CUTUNE_OVERRUN" in message) == helps

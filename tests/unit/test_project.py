@@ -57,12 +57,13 @@ def test_a_build_that_compiles_nothing_through_cutune_is_refused(folder: Path) -
 
 
 def test_sources_without_launches_are_told_from_none(folder: Path) -> None:
-    note = f"printf 'a.o\\nb.o\\nc.o\\nd.o\\napp\\n' >> ${OUTPUTS}"
+    # One of them may be compiled and linked at once.
+    note = f"echo app >> ${OUTPUTS}; printf 'a.cu\\nb.cu\\nc.cu\\nd.cu\\n' >> workspace/sources"
     found = refused(replace(PROJECT, make=note), folder).diagnostic
     assert found.code is Code.NO_LAUNCH_COMPILED
-    assert "compiled a.o, b.o, c.o, … through cutune" in found.message
-    # A program alone may have been linked of what was there.
-    linked = replace(PROJECT, make=f"echo app >> ${OUTPUTS}")
+    assert "compiled a.cu, b.cu, c.cu, … through cutune" in found.message
+    # Objects and a program may have been made of others: of C++, or of what was there.
+    linked = replace(PROJECT, make=f"printf 'a.o\\napp\\n' >> ${OUTPUTS}")
     assert refused(linked, folder).diagnostic.code is Code.NOTHING_COMPILED
 
 
@@ -174,6 +175,7 @@ def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:
         document = json.dumps({**seen, "unit": {**unit, "first_site": 0}})
         lines.append(f"mkdir -p {own}; echo '{document}' > {own}/seen.json")
     build = f"test -e app.o || echo built >> order; touch app.o; echo app.o > ${OUTPUTS}"
+    build += "; echo app.cu > workspace/sources"
     (folder / "build.sh").write_text("\n".join([*lines, build]))
     found = refused(replace(PROJECT, make="sh build.sh"), folder)
     assert found.diagnostic.code is Code.NO_LAUNCH_COMPILED

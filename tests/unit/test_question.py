@@ -7,13 +7,27 @@ from dataclasses import replace
 
 import pytest
 
+from cutune.cli.report.choices import choice_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.fit.fitted_model import FittedModel
-from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
-from cutune.models.selection.usual_sizes import STREAMING_SIZES, USUAL_SIZES, usual_sizes
+from cutune.fit.fitted_model import FittedModel, Range
+from cutune.models.selection.question import (
+    Chooser,
+    ask,
+    choose_block,
+    parse_size,
+    parse_sizes,
+    threads_alone,
+)
+from cutune.models.selection.usual_sizes import (
+    STREAMING_SIZES,
+    USUAL_SIZES,
+    sizes_as_run,
+    usual_sizes,
+)
+from cutune.page.facts.kernels import Place, kernel_facts
 from tests.replayed import fitted, measured
 
 H200 = DeviceProfile.named("h200")
@@ -73,6 +87,91 @@ def test_vectors_that_the_same_threads_stride_over_are_shown_long() -> None:
         for recorded in (always, short, many, grows)
     ]
     assert shown == [STREAMING_SIZES, USUAL_SIZES, STREAMING_SIZES, USUAL_SIZES]
+
+
+def test_where_nothing_can_be_asked_for_the_sizes_of_the_runs_are_shown() -> None:
+    """Its threads are 1024 or 2048 at one size: no other size says how many there are."""
+    model = unguarded((((1000,), (2048, 1, 1)), ((1000,), (1024, 1, 1)), ((9000,), (2048, 1, 1))))
+    model = replace(model, reached=model.reached * 2, variants=())
+    shown = choice_table([model], H200)
+    sizes = ["n = 1000, T.x = 1024", "n = 1000, T.x = 2048", "n = 9000, T.x = 2048"]
+    assert [row[1] for row in shown.rows] == sizes
+    assert all(row[4] != "-" for row in shown.rows)  # blocks were compared
+    (question,) = shown.questions
+    assert question.endswith("ask: cutune select copy n=… T.x=…")
+    # At these its own block is as good as any: that is said, not that it chooses.
+    assert [*shown.kept] == [COPY.kernel.entry]
+    followed = choice_table([COPY], H200)
+    assert not followed.questions and len(followed.rows) == len(usual_sizes(COPY))
+
+
+def test_whole_blocks_with_a_thread_per_id_follow_from_two_runs() -> None:
+    """Its grid is computed from its size, and it has no test of its id. Its own block has 256."""
+    model = unguarded((((1000,), (1024, 1, 1)), ((5000,), (5120, 1, 1))))
+    assert ask(model, {"n": 100_000}, None).extents == (100_096, 1, 1)
+    assert ask(model, {}, 256).extents == (256, 1, 1)
+    model = replace(model, reached=model.reached * 2, variants=())
+    assert [row[1] for row in choice_table([model], H200).rows] == ["100000", "1000000", "10000000"]
+    # One run, a size that is not met, or blocks that are kept: no rule.
+    for recorded in (
+        (((1000,), (1024, 1, 1)),),
+        (((1000,), (1024, 1, 1)), ((5000,), (5376, 1, 1))),
+    ):
+        assert code_of(unguarded(recorded), {"n": 100_000}) is Code.MISSING_SIZE
+    kept = unguarded((((1000,), (1024, 1, 1)), ((5000,), (5120, 1, 1))), kept=True)
+    assert code_of(kept, {"n": 100_000}) is Code.MISSING_SIZE
+
+
+def test_messages_name_variables_as_users_do() -> None:
+    kernel = unguarded((((64,), (64, 1, 1)), ((64,), (96, 1, 1)))).kernel
+    assert kernel.as_asked([("n", 3), ("extent_x", 4)]) == {"n": 3, "T.x": 4}
+    kept = unguarded((((64,), (4, 1, 1)),), kept=True).kernel
+    assert kept.as_asked([("extent_x", 4)]) == {"G.x": 4}
+
+
+def without_size(*threads: int) -> FittedModel:
+    """The same kernel without its size, launched with so many threads."""
+    model = unguarded(tuple(((), (each, 1, 1)) for each in threads))
+    kernel = replace(model.kernel, parameters=(), positions=())
+    return replace(model, kernel=kernel, classes=())
+
+
+def test_threads_are_the_size_of_a_kernel_that_has_no_other() -> None:
+    model = without_size(1024, 5120)
+    assert threads_alone(model.kernel) == "T.x"
+    assert ask(model, {}, 100_000).extents == (100_096, 1, 1)
+    assert ask(model, {"T.x": 512}, 100_000).extents == (512, 1, 1)
+    assert code_of(model, {}) is Code.MISSING_SIZE
+    # Always as many: it has no size at all.
+    always = without_size(1024)
+    assert threads_alone(always.kernel) == ""
+    assert ask(always, {}, 100_000).extents == (1024, 1, 1)
+    assert not threads_alone(COPY.kernel)
+
+
+def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:
+    """Counted on its data at one size, which is none that a GPU is used for."""
+    kernel = replace(COPY.kernel, on_data=True, recorded=(((3000,), (3072, 1, 1)),))
+    model = replace(COPY, kernel=kernel, reached=(Range(3000, 3000),), variants=())
+    shown = choice_table([model], H200)
+    assert [row[1] for row in shown.rows] == ["n = 3000"] and not shown.questions
+    assert shown.rows[0][4] != "-" and "at the sizes shown" in shown.kept[kernel.entry]
+    # Who asks for others is told that nothing is known of them.
+    asked = choice_table([model], H200, [4096])
+    assert [(row[1], row[4]) for row in asked.rows] == [("4096", "-")]
+    assert "run it at larger ones" in asked.kept[kernel.entry]
+    facts = kernel_facts(model, H200, Place("k", "copy", "copy.cu"))
+    assert facts is not None and [one.label for one in facts.sizes] == ["n=3000"]
+    assert facts.sizes[0].gain is not None
+
+
+def test_few_of_many_runs_stand_for_all() -> None:
+    one = (((100 * k,), (512 * (8 - k), 1, 1)) for k in range(1, 8))
+    asked = sizes_as_run(unguarded(tuple(one)))
+    assert asked == [{"n": 100 * k, "T.x": 512 * (8 - k)} for k in (7, 4, 1)]
+    blocks = sizes_as_run(unguarded((((100,), (4, 1, 1)),), kept=True))
+    assert blocks == [{"n": 100, "G.x": 4}]
+    assert sizes_as_run(COPY)[0].keys() == {"n"}
 
 
 def test_names_may_be_written_in_either_case() -> None:

@@ -195,7 +195,7 @@ def test_a_launch_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     assert "cutune tune" in launch.question
 
 
-def test_a_thread_space_that_has_to_be_named_is_asked_for(tmp_path: Path) -> None:
+def test_where_a_thread_space_has_to_be_named_that_of_the_runs_is_shown(tmp_path: Path) -> None:
     found, model = add_program()
     kernel = replace(
         model.kernel,
@@ -204,8 +204,11 @@ def test_a_thread_space_that_has_to_be_named_is_asked_for(tmp_path: Path) -> Non
         recorded=(((64, 64), (64, 64, 1)), ((64, 64), (96, 64, 1))),
     )
     changed = replace(model, kernel=kernel, reached=model.reached * 2, variants=())
-    (launch,) = report([Subject("add.cu", found, (changed,))], tmp_path).launches
-    assert launch.question == "cutune select add n=… m=… T.x=… T.y=…"
+    made = report([Subject("add.cu", found, (changed,))], tmp_path)
+    assert [one.label for one in made.kernels[0].sizes] == [
+        "n=64, m=64, T.x=64, T.y=64",
+        "n=64, m=64, T.x=96, T.y=64",
+    ]
 
 
 def test_excerpts_count_bytes_and_show_characters() -> None:
@@ -333,7 +336,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
 def kernel(name: str, gain: float) -> KernelFacts:
     own = SweptConfiguration((32, 8, 1))
     at = AtSizes("1", own, own, gain, "", False, (), (1, 1, 1))
-    return replace(facts_at_64(), name=name, sizes=(at,))
+    return replace(facts_at_64(), key=name, name=name, sizes=(at,))
 
 
 @pytest.mark.parametrize(
@@ -357,6 +360,12 @@ def kernel(name: str, gain: float) -> KernelFacts:
 def test_one_sentence_says_what_is_gained(gains: list[float], said: str) -> None:
     kernels = [kernel(name, gain) for name, gain in zip("abcd", gains, strict=False)]
     assert summary([], kernels, "NVIDIA H200") == f"On an NVIDIA H200, {said}"
+
+
+def test_kernels_of_one_name_are_told_apart() -> None:
+    kernels = [replace(kernel(file, 1.0), name="a", program=file) for file in ("x.cu", "y.cu")]
+    good = "the program’s own blocks are already good for a of x.cu and a of y.cu."
+    assert summary([], kernels, "NVIDIA H200") == f"On an NVIDIA H200, {good}"
 
 
 def test_nothing_is_said_of_nothing() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
 import sys
 import sysconfig
 import tomllib
@@ -21,6 +24,7 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     host_compiler,
     unless_asked,
+    without_driver,
     without_target_flags,
 )
 from cutune.toolchain.steps.dry_run import first_error
@@ -172,6 +176,18 @@ def test_a_failed_command_can_be_run_again(tmp_path: Path) -> None:
     assert first_error(head) == head
 
 
+def test_an_architecture_that_nvcc_does_not_know(tmp_path: Path) -> None:
+    path = tmp_path / "nvcc"
+    said = "nvcc fatal   : Unsupported gpu architecture 'sm_35'"
+    path.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
+    path.chmod(0o755)
+    with pytest.raises(CutuneError) as caught:
+        Nvcc(path).check(["-arch=sm_35", "a.cu"])
+    message = caught.value.diagnostic.message
+    assert first_error(message) == said
+    assert "leave the option out" in message.splitlines()[-1]
+
+
 def test_flags_of_the_users_build_without_its_target() -> None:
     flags = ["-O2", "-arch=sm_80", "-gencode", "arch=compute_70,code=sm_70", "-c", "-o", "a.o"]
     assert without_target_flags([*flags, "-DN=3", "-I", "inc", "--gpu-code=sm_80"]) == (
@@ -196,6 +212,41 @@ def test_the_users_level_of_optimisation_counts(
     flags: tuple[str, ...], added: tuple[str, ...]
 ) -> None:
     assert unless_asked("-O2", flags) == added
+
+
+def test_the_driver_is_linked_without_being_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "c++"
+    monkeypatch.setenv("NVCC_CCBIN", str(compiler))
+    monkeypatch.setenv("LIBRARY_PATH", "/opt/own")
+
+    def found(answer: str) -> dict[str, str]:
+        compiler.write_text(f"#!/bin/sh\necho {answer}\n")
+        compiler.chmod(0o755)
+        return without_driver(tmp_path / "workspace")
+
+    assert found("/usr/lib/libcuda.so") == {}
+    assert not (tmp_path / "workspace").exists()
+    folder = tmp_path / "workspace" / "lib"
+    assert found("libcuda.so") == {"LIBRARY_PATH": f"/opt/own:{folder}"}
+    monkeypatch.delenv("LIBRARY_PATH")
+    searched = found("libcuda.so")
+    assert searched == {"LIBRARY_PATH": str(folder)}
+    # What calls nothing of it is linked, and needs no driver where it runs.
+    linker = shutil.which("g++", path=os.defpath)
+    if linker is None:
+        pytest.skip("no g++")
+    source, program = tmp_path / "app.cpp", tmp_path / "app"
+    source.write_text("int main() { return 0; }\n")
+    link = [linker, str(source), "-lcuda", "-o", str(program)]
+    around = {"PATH": os.defpath, **searched}
+    subprocess.run(link, env=around, check=True)
+    subprocess.run([str(program)], check=True)
+    # What calls it is not: that is said now, not where it runs.
+    source.write_text('extern "C" int cuInit(unsigned); int main() { return cuInit(0); }\n')
+    done = subprocess.run(link, env=around, capture_output=True, check=False)
+    assert done.returncode != 0 and b"cuInit" in done.stderr
 
 
 def test_host_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -69,3 +69,16 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(
     assert "No space left on device" in error.value.diagnostic.message
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_missing_here_and_lies_below_is_named(tmp_path: Path) -> None:
+    """Results lie beside the source, which often lies in a folder of its own."""
+    below = tmp_path / "src" / ".cutune"
+    below.mkdir(parents=True)
+    write_document(below / "models.json", "cutune-models-1", {"models": []})
+    (tmp_path / "lib" / ".cutune").mkdir(parents=True)  # without models
+    with pytest.raises(CutuneError) as error:
+        read_document(tmp_path / ".cutune" / "models.json", "cutune-models-1", "cutune tune FILE")
+    assert error.value.diagnostic.code is Code.MISSING_STAGE
+    message = error.value.diagnostic.message
+    assert message.endswith(f"--workspace {below}") and "lib" not in message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,10 @@ from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.expected import expected_regret, kind_of
+from cutune.models.selection.question import threads_alone
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.support import measured_only_at, supported
-from cutune.models.selection.usual_sizes import usual_sizes
+from cutune.models.selection.usual_sizes import sizes_as_run, usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 from cutune.variants.bounds import NAME as BOUNDS
@@ -42,6 +43,9 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
 _AS_GOOD = "its own block is as good as any at the sizes shown"
 _AS_GOOD_OR_UNKNOWN = f"{_AS_GOOD} for which its counts hold"
 _UNKNOWN = "its counts say nothing of the sizes shown: run it at larger ones (--vary)"
+_AS_RUN = "as run"
+#: Why there are rows at the sizes of the runs alone.
+_OTHERS = "its threads do not follow from its sizes; at others than those of the runs, ask"
 #: What `select` calls the kernel itself.
 PLAIN = "plain"
 
@@ -223,11 +227,13 @@ def choice_table(
 ) -> ChoiceTable:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
-    Of a kernel whose thread space has to be named, how to ask for it.
+    Of a kernel whose thread space has to be named, rows at sizes of the runs, and how to ask for
+    others.
 
     Args:
         sizes: what all data parameters are set to, but for those that are `usually_held`; by
-            default sizes that keep a GPU busy.
+            default sizes that keep a GPU busy, or those of the runs where nothing is known of
+            others.
     """
     cells: list[list[str]] = []
     questions: list[str] = []
@@ -238,26 +244,46 @@ def choice_table(
         except CutuneError:
             continue  # nothing that the device can launch
         # Without a size its threads are as many as in the runs, whatever is asked for.
-        shown = (sizes or usual_sizes(model))[: None if model.kernel.parameters else 1]
-        rows = [(_size_text(model, size), _choice_row(model, chooser, size)) for size in shown]
-        answered = [(size, row) for size, row in rows if row is not None]
+        is_sized = model.kernel.parameters or threads_alone(model.kernel)
+        shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
+        answered = [
+            (_size_text(model, size), row)
+            for size in shown
+            if (row := _choice_row(model, chooser, usually_held(model.kernel), size)) is not None
+        ]
+        if not answered:
+            questions.append(f"{name}: {_OTHERS}: {_question(model)}")
+        if not answered or (sizes is None and not any(row.is_known for _, row in answered)):
+            answered = _rows_as_run(model, chooser) or answered
         cells += [[name, size, *row.cells] for size, row in answered]
         if answered and all(row.is_own for _, row in answered):
             known = [row.is_known for _, row in answered]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             kept[model.kernel.entry] = _AS_GOOD if all(known) else some
-        if not answered:
-            words = (*model.kernel.parameters, *model.kernel.extent_words)
-            asked = " ".join(f"{word}=…" for word in words)
-            command = f"cutune select {model.kernel.name} {asked}"
-            questions.append(f"{name}: its threads do not follow from its sizes; ask: {command}")
     return ChoiceTable(device.name, cells, questions, kept)
+
+
+def _rows_as_run(model: FittedModel, chooser: VariantChooser) -> list[tuple[str, _Chosen]]:
+    """Sizes of the runs, and what is chosen there."""
+    return [
+        (", ".join(f"{name} = {value}" for name, value in sizes.items()) or _AS_RUN, row)
+        for sizes in sizes_as_run(model)
+        if (row := _choice_row(model, chooser, sizes)) is not None
+    ]
+
+
+def _question(model: FittedModel) -> str:
+    """How to ask for its choice."""
+    words = (*model.kernel.parameters, *model.kernel.extent_words)
+    return " ".join(["cutune select", model.kernel.name, *(f"{word}=…" for word in words)])
 
 
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that are held."""
+    if word := threads_alone(model.kernel):
+        return f"{word} = {size}"
     if not model.kernel.parameters:
-        return "as run"
+        return _AS_RUN
     held = (f"{name} = {value}" for name, value in usually_held(model.kernel).items())
     return ", ".join([str(size), *held])
 
@@ -276,9 +302,11 @@ class _Chosen:
     is_known: bool
 
 
-def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
+def _choice_row(
+    model: FittedModel, chooser: VariantChooser, sizes: Mapping[str, int], every: int | None = None
+) -> _Chosen | None:
     try:
-        configuration = chooser.choose(usually_held(model.kernel), size)
+        configuration = chooser.choose(sizes, every)
     except CutuneError:
         return None  # its thread space has to be named
     choice = configuration.chosen

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from cutune.core.source import Source
 from cutune.core.typed import (
@@ -42,6 +42,8 @@ from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.launch_sites import SiteKey
+
+T = TypeVar("T")
 
 KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"
@@ -217,6 +219,11 @@ class MeasuredKernel:
             )
             if variable
         }
+
+    def as_asked(self, sizes: Iterable[tuple[str, T]]) -> dict[str, T]:
+        """Values of its variables, by the names that users have for these."""
+        words = {variable: word for word, variable in self.extent_words.items()}
+        return {words.get(name, name): value for name, value in sizes}
 
     @property
     def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:

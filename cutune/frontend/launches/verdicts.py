@@ -260,13 +260,13 @@ class _LaunchJudge:
         return site, Refusal(code, reason)
 
     def _name(self, launch: Launch) -> str:
-        """The kernel's own name: the last of the callee, template arguments left out."""
+        """The kernel's own name: the last of the callee, but for template arguments and indices."""
         tokens = list(self.syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
         if len(tokens) == 1 and not self.unit.is_expanded:
             tokens = self._expanded(tokens) or tokens
         name, depth = "", 0
         for token in tokens:
-            depth += {"<": 1, ">": -1}.get(token.text, 0)
+            depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
             if depth == 0 and token.kind == "IDENTIFIER":
                 name = token.text
         return name or self.syntax.text(launch.callee)

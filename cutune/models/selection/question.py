@@ -86,6 +86,9 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     sizes = {known[_resolve(name, known, kernel)]: value for name, value in named.items()}
     if every is not None:
         sizes = {**dict.fromkeys(kernel.parameters, every), **sizes}
+        if word := threads_alone(kernel):
+            whole = _whole_blocks(kernel, "xyz".index(word[-1]), every)
+            sizes.setdefault(extents_by_name[word], whole)
     for word, variable in extents_by_name.items():
         if variable not in sizes:
             extent = _recorded_extent(kernel, "xyz".index(word[-1]), sizes)
@@ -104,6 +107,21 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
             )
         )
     return Question(sizes, _extents(kernel, sizes))
+
+
+def threads_alone(kernel: MeasuredKernel) -> str:
+    """`T.x`, where a number of threads is all that differs among the launches; else nothing."""
+    words = [*kernel.extent_words]
+    if kernel.parameters or len(words) != 1 or not words[0].startswith("T."):
+        return ""
+    axis = "xyz".index(words[0][-1])
+    return words[0] if len({threads[axis] for _, threads in kernel.recorded}) > 1 else ""
+
+
+def _whole_blocks(kernel: MeasuredKernel, axis: int, ids: int) -> int:
+    """Threads of as many of its own blocks as give one to each id."""
+    width = kernel.original[axis]
+    return -(-ids // width) * width
 
 
 def _meaning(word: str) -> str:
@@ -180,8 +198,7 @@ class Chooser:
         if not far:
             return None
         kernel = self._model.kernel
-        words = {variable: word for word, variable in kernel.extent_words.items()}
-        far = {words.get(name, name): held for name, held in far.items()}
+        far = kernel.as_asked(far.items())
         own = grid_of(kernel.original, question.extents, kernel.grid_kept)
         return unanswered(kernel.original, own, far)
 
@@ -244,9 +261,29 @@ def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]
         return threads if not kernel.parameters else None
     function = fit_polynomial(kernel.parameters, list(seen), list(seen.values()))
     if function is None:
-        return None
+        return _one_per_id(kernel, axis, seen, sizes)
     value: Fraction = function(sizes)
     return int(value) if value.denominator == 1 and value > 0 else None
+
+
+def _one_per_id(
+    kernel: MeasuredKernel,
+    axis: int,
+    seen: Mapping[tuple[int, ...], int],
+    sizes: Mapping[str, int],
+) -> int | None:
+    """The same, where one of the sizes counts the ids, and the blocks are its own: so in all."""
+    if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
+        return None
+    found = {
+        _whole_blocks(kernel, axis, sizes[name])
+        for place, name in enumerate(kernel.parameters)
+        if all(
+            threads == _whole_blocks(kernel, axis, values[place])
+            for values, threads in seen.items()
+        )
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str:

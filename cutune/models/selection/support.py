@@ -31,9 +31,8 @@ def supported(model: FittedModel) -> dict[str, Range]:
 
 def measured_only_at(model: FittedModel) -> dict[str, int]:
     """Integers of which one value is known, by the names that users have for them."""
-    words = {variable: word for word, variable in model.kernel.extent_words.items()}
     ranges = supported(model).items()
-    return {words.get(name, name): r.least for name, r in ranges if r.least == r.largest}
+    return model.kernel.as_asked((name, r.least) for name, r in ranges if r.least == r.largest)
 
 
 def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, Range]:

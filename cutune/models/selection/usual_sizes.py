@@ -10,11 +10,32 @@ from cutune.fit.measurement.size_relations import extents_at
 #: Matrices, and long vectors.
 USUAL_SIZES = (1000, 1024, 2048, 4096)
 STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
+#: So many launches of the runs stand for all of them.
+MOST_AS_RUN = 3
 
 
 def usual_sizes(model: FittedModel) -> tuple[int, ...]:
     """Sizes that keep a GPU busy, for all data parameters alike."""
     return STREAMING_SIZES if is_stream(model) else USUAL_SIZES
+
+
+def sizes_as_run(model: FittedModel) -> list[dict[str, int]]:
+    """Sizes of launches of the program itself, the smallest and the largest too.
+
+    For kernels whose threads do not follow from their sizes, which nothing else can be asked of.
+    """
+    kernel = model.kernel
+    threads = {
+        (
+            *zip(kernel.parameters, values, strict=True),
+            *((word, extents["xyz".index(word[-1])]) for word in kernel.extent_words),
+        ): math.prod(extents)
+        for values, extents in kernel.recorded
+    }
+    ordered = sorted(threads, key=lambda sizes: (threads[sizes], sizes))
+    step = max(1, (len(ordered) - 1) / (MOST_AS_RUN - 1))
+    places = dict.fromkeys(round(index * step) for index in range(min(len(ordered), MOST_AS_RUN)))
+    return [dict(ordered[place]) for place in places]
 
 
 def is_stream(model: FittedModel) -> bool:

@@ -18,9 +18,9 @@ from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.models.candidates import launchable
 from cutune.models.constants import REPORTED_BAND
 from cutune.models.selection.choose import Prediction
-from cutune.models.selection.question import Chooser
+from cutune.models.selection.question import Chooser, threads_alone
 from cutune.models.selection.registry import DEFAULT, MODELS
-from cutune.models.selection.usual_sizes import is_stream, usual_sizes
+from cutune.models.selection.usual_sizes import is_stream, sizes_as_run, usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.page.facts.flow import flow_chart
 from cutune.page.facts.report import AtSizes, Candidate, CodeLine, CurvePoint, KernelFacts
@@ -75,6 +75,8 @@ def kernel_facts(
     except CutuneError:
         return None
     shown = list(every.answers(_asked(model, launches, sizes)))
+    if not shown or not (sizes or launches or any(one.gain is not None for one in shown)):
+        shown = list(every.answers(_as_run(model))) or shown
     if not shown:
         return None
     program = MODELS[DEFAULT].compose(launchable(model, device), device)
@@ -124,11 +126,19 @@ def _asked(
     labels = _labels(timed)
     for launch, label in zip(timed, labels, strict=True):
         yield Asked(label, sizes_of(launch, model), launch.size, launch)
+    word = threads_alone(model.kernel)
     for size in sizes or (() if len(timed) > FEW else usual_sizes(model)):
         if str(size) not in labels:
             held = usually_held(model.kernel)
             words = (f"{name}={value}" for name, value in held.items())
-            yield Asked(", ".join([str(size), *words]), held, size)
+            first = f"{word}={size}" if word else str(size)
+            yield Asked(", ".join([first, *words]), held, size)
+
+
+def _as_run(model: FittedModel) -> Iterator[Asked]:
+    """Launches of the runs, where no others can be asked for."""
+    for sizes in sizes_as_run(model):
+        yield Asked(", ".join(f"{name}={value}" for name, value in sizes.items()), sizes, None)
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from cutune.page.facts.report import (
     KernelFacts,
@@ -31,8 +32,9 @@ def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
     gaining = sorted(
         (one for one in kernels if one.standing is Standing.GAINS), key=lambda one: -one.gain
     )
-    good = [one.name for one in kernels if one.standing is Standing.GOOD]
-    parts = [_gains(gaining, len(kernels))] if gaining else []
+    called = _called(kernels)
+    good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
+    parts = [_gains(gaining, called)] if gaining else []
     if good and gaining:
         parts.append(f"the program’s own blocks are already good for {_names(good, 'others')}")
     elif good:
@@ -40,9 +42,19 @@ def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
     return parts
 
 
-def _gains(gaining: Sequence[KernelFacts], count: int) -> str:
+def _called(kernels: Sequence[KernelFacts]) -> dict[str, str]:
+    """Their names by key; where several have one name, with the program that each belongs to."""
+    counts = Counter(one.name for one in kernels)
+    return {
+        one.key: one.name if counts[one.name] == 1 else f"{one.name} of {one.program}"
+        for one in kernels
+    }
+
+
+def _gains(gaining: Sequence[KernelFacts], called: Mapping[str, str]) -> str:
     """`a is predicted to run 3.0 times as fast`, or of many how many and the greatest."""
-    names, factors = [one.name for one in gaining], [times(one.gain) for one in gaining]
+    names, factors = [called[one.key] for one in gaining], [times(one.gain) for one in gaining]
+    count = len(called)
     if len(gaining) <= LISTED:
         are = "is" if len(gaining) == 1 else "are"
         told = f"{_joined(factors)} times as fast with cutune"

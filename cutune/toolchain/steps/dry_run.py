@@ -152,4 +152,5 @@ def first_line(said: str) -> str:
 def first_error(message: str) -> str:
     """The first line of nvcc's output with an error."""
     said = [line.strip() for line in message.splitlines()]
-    return next((line for line in said[1:] if "error" in line), said[0])
+    errors = (line for line in said[1:] if "error" in line or line.startswith("nvcc fatal"))
+    return next(errors, said[0])

@@ -44,6 +44,8 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     pointer<<<n, 64>>>(n, a);  // expect CT281: 'pointer' is an argument of 'run' and may be any kernel; launch each kernel by its name where 'run' is called
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;
+    Kernel table[] = {fill, chosen};
+    table[n]<<<n, 64>>>(n, a);  // expect CT208: 'table[n]' is not the name of a kernel; launch the kernel by its name
     chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name
 #pragma cutune ignore
     fill<<<n / 64, 64>>>(n, a);  // expect CT207: left alone by #pragma cutune ignore
