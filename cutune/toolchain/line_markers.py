@@ -10,8 +10,9 @@ from functools import lru_cache
 #: the time that `^#` takes, which is tried at each character.
 BEGIN = r"#(?<![^\n]#)"
 _NAME = re.compile(BEGIN + r'(?:line)? \d+ "((?:[^"\\\n]|\\.)*)"')
-#: What nobody closes is none: text such as `"R",f(` within a string.
-_RAW = re.compile(r'(?<!\w)(?:u8|u|U|L)?R"([^()\\\s]{0,16})\([\s\S]*?\)\1"')
+#: What nobody closes is none: text such as `"R",f(` within a string. A pattern that begins with
+#: text is sought in a tenth of the time.
+_RAW = re.compile(r'R"(?:(?<!\wR")|(?<=\bu8R")|(?<=\b[uUL]R"))([^()\\\s]{0,16})\([\s\S]*?\)\1"')
 
 
 def masked(text: str) -> str:
