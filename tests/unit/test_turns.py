@@ -126,7 +126,7 @@ def test_only_what_was_right_somewhere_is_read(tmp_path: Path) -> None:
 
 def test_workers_ask_while_others_begin() -> None:
     """One worker asks for all of its trials while another begins and ends processes."""
-    own = [trial("1", block) for block in range(256)]
+    own = [trial("400", block) for block in range(256)]
     kept, before = Trials(None, ORIGIN, silent), sys.getswitchinterval()
 
     def begin_and_end() -> None:
