@@ -60,6 +60,9 @@ def unsteady(
         ("#define A __COUNTER__\n#undef A\n#define A 3\n", "A", (None, None)),
         ("#define A 3\nint other = __COUNTER__ + __LINE__;\n", "A", (None, None)),
         ("#define A 3\n", "A + n + NULL", (None, None)),
+        # A macro that stands for its own name, too.
+        ("int n;\n#define n n + __COUNTER__\n", "n", ("__COUNTER__", None)),
+        ("int n;\n#define n n + 1\n", "n", (None, None)),
         ('const char *s = R"(\n# 9 "a.cl"\n)";\n#define A __COUNTER__\n', "A", ("A", None)),
     ],
 )

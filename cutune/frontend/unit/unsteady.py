@@ -8,7 +8,7 @@ themselves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from cutune.frontend.unit.macros import macros_of
 COUNTER, LINE = "__COUNTER__", "__LINE__"
 Seen = Sequence[tuple[Source, Syntax]]
 """The user's files: each as it is written, and as it is compiled."""
-_Lines = Mapping[tuple[str, int], Collection[str]]
+_Lines = Mapping[tuple[str, int], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -46,36 +46,53 @@ class Unsteady:
 
     def _leading_to(self, word: str, syntax: Syntax, tokens: Range, lines: range) -> str | None:
         """A name among the tokens of these lines from which the word comes."""
-        path, used = syntax.source.path, list[Token]()
-        for token in syntax.tokens[tokens[0] : tokens[1] + 1] if lines else ():
-            line = _line(syntax, token)
-            is_macro = token.text not in self._shown.get((path, line), ())
-            if token.kind == "IDENTIFIER" and is_macro and line in lines:
-                used.append(token)
-        if not used:
+        path = syntax.source.path
+        used = [
+            token
+            for token in syntax.tokens[tokens[0] : tokens[1] + 1]
+            if token.kind == "IDENTIFIER" and _line(syntax, token) in lines
+        ]
+        if not used or all(self._is_plain(syntax, line) for line in lines):
             return None
         if self._marks is None:
             names = macros_of((word,), self.sources)
             return next((token.text for token in used if token.text in names), None)
         marked = [line for line in lines if word in self._marks.get((path, line), ())]
-        return next((t.text for t in used if _line(syntax, t) in marked), word if marked else None)
+        replaced = (
+            token.text
+            for token in used
+            if (line := _line(syntax, token)) in marked
+            and token.text not in self._shown.get((path, line), ())
+        )
+        return next(replaced, word if marked else None)
+
+    def _is_plain(self, syntax: Syntax, line: int) -> bool:
+        """Is the line compiled as it is written? A macro may stand for its own name and more."""
+        path = syntax.source.path
+        if path not in self._written:
+            self._written[path] = _by_line([(syntax.source, syntax)])
+        return self._written[path].get((path, line), ()) == self._shown.get((path, line), ())
+
+    @cached_property
+    def _written(self) -> dict[str, _Lines]:
+        return {}
 
     @cached_property
     def _shown(self) -> _Lines:
-        return _names_by_line(self.expanded)
+        return _by_line(self.expanded)
 
     @cached_property
     def _marks(self) -> _Lines | None:
         seen = self.marked()
-        return None if seen is None else _names_by_line(seen)
+        return None if seen is None else _by_line(seen)
 
 
-def _names_by_line(seen: Seen) -> _Lines:
-    found: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+def _by_line(seen: Seen) -> _Lines:
+    """The texts of the tokens of each line."""
+    found: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for written, syntax in seen:
         for token in syntax.tokens:
-            if token.kind == "IDENTIFIER":
-                found[written.path, _line(syntax, token)].add(token.text)
+            found[written.path, _line(syntax, token)].append(token.text)
     return found
 
 
