@@ -1,4 +1,5 @@
-"""Names of launch sites across sources. Takes a source and an id, gives a key and a number.
+"""Names of launch sites across sources, and of what they launch. Takes a source and an id, gives a
+key and a number.
 
 The id of a launch site is unique within one source and its headers. A process that holds several
 sources tells their sites apart by one number each: in logs, and in the file of candidates.
@@ -13,6 +14,7 @@ from pathlib import Path
 from cutune.core.source import Source
 from cutune.core.typed import SiteNumber, Text
 from cutune.frontend.program import LaunchSite, Program
+from cutune.toolchain.entry_names import may_call
 
 
 @dataclass(frozen=True, order=True)
@@ -55,3 +57,9 @@ def numbers_of(programs: Iterable[Program]) -> Iterator[SiteNumbers]:
     for program in programs:
         yield SiteNumbers(before)
         before += len(program.launches)
+
+
+def may_launch(program: Program, site: LaunchSite, entry: str) -> bool:
+    """May a launch call the kernel of this name in compiled code, as the host names it?"""
+    kernel = program.kernel(site.kernel)
+    return may_call(entry, site.entries, kernel.entries if kernel is not None else ())

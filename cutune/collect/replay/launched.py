@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.frontend.launch_sites import SiteNumbers
+from cutune.frontend.launch_sites import SiteNumbers, may_launch
 from cutune.frontend.program import Kernel, LaunchSite, Program
-from cutune.toolchain.entry_names import may_call
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,8 @@ def _not_clear(
     program: Program, site: LaunchSite, instances: Mapping[str, set[int]]
 ) -> Diagnostic | None:
     """Why a site is left out: it must have launched the kernels that the compiler calls there."""
-    where, kernel = (site.source, site.span), program.kernel(site.kernel)
-    known = kernel.entries if kernel is not None else ()
-    others = [name for name in instances if not may_call(name, site.entries, known)]
+    where = site.source, site.span
+    others = [name for name in instances if not may_launch(program, site, name)]
     if others:
         return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
     if not instances:

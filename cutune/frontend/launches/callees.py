@@ -13,7 +13,6 @@ from functools import cached_property
 from cutune.frontend.deduced import Deduced
 from cutune.frontend.function.parameters import parameter_of
 from cutune.frontend.launches.deduction import Deduction
-from cutune.frontend.launches.shown import enclosing_brackets
 from cutune.frontend.program import Kernel
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
@@ -59,7 +58,6 @@ class Callees:
     """Answers for the launches of one unit."""
 
     unit: Unit
-    _scopes: dict[int, list[int]] = field(default_factory=dict)
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
     def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
@@ -167,23 +165,17 @@ class Callees:
     ) -> tuple[str, ...] | None:
         """The namespaces around a token; None within a class, unless that does not matter."""
         found: tuple[str, ...] | None = ()
-        place = self._enclosing(syntax)[index]
+        place = syntax.enclosing[index]
         while place >= 0 and found is not None:
             inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
             is_body = inner is None and (through_classes or self._opens_body(syntax, place))
             found = found if is_body else None if inner is None else (*inner, *found)
-            place = self._enclosing(syntax)[place]
+            place = syntax.enclosing[place]
         return found
 
     def _opens_body(self, syntax: Syntax, brace: int) -> bool:
         """Does it lie in a function, so that no class is opened by it?"""
         return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
-
-    def _enclosing(self, syntax: Syntax) -> list[int]:
-        """For each token the innermost bracket that is open there, or -1."""
-        if id(syntax) not in self._scopes:
-            self._scopes[id(syntax)] = enclosing_brackets(syntax)
-        return self._scopes[id(syntax)]
 
     @cached_property
     def _used_namespaces(self) -> set[tuple[str, ...]]:

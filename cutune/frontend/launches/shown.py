@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.unit.unit import Unit
 
@@ -25,7 +24,6 @@ class ShownLaunches:
 
     syntax: Syntax
     unit: Unit
-    _enclosing: dict[int, list[int]] = field(default_factory=dict)
 
     def of(self, launch: Launch) -> list[Shown]:
         """A launch in the preprocessed text; one per time that its header is included."""
@@ -95,32 +93,12 @@ class ShownLaunches:
     def _openers(self, syntax: Syntax, launch: Launch) -> list[tuple[str, str]]:
         """The brackets around a launch, from the innermost, each with the word before it."""
         found = []
-        place = self._around(syntax)[launch.callee[0]]
+        place = syntax.enclosing[launch.callee[0]]
         while place >= 0:
             before = syntax.tokens[place - 1].text if place else ""
             found.append((syntax.tokens[place].text, before))
-            place = self._around(syntax)[place]
+            place = syntax.enclosing[place]
         return found
-
-    def _around(self, syntax: Syntax) -> list[int]:
-        """For each token the innermost bracket that is open there, or -1."""
-        if id(syntax) not in self._enclosing:
-            self._enclosing[id(syntax)] = enclosing_brackets(syntax)
-        return self._enclosing[id(syntax)]
-
-
-def enclosing_brackets(syntax: Syntax) -> list[int]:
-    """For each token the innermost bracket that is open there, or -1."""
-    found: list[int] = []
-    inner = -1
-    for index, token in enumerate(syntax.tokens):
-        if token.text in CLOSER.values():
-            opener = syntax.brackets.partner[index]
-            inner = found[opener] if opener >= 0 else -1
-        found.append(inner)
-        if token.text in CLOSER:
-            inner = index
-    return found
 
 
 def _agrees(written: list[tuple[str, str]], shown: list[tuple[str, str]]) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Source
-from cutune.frontend.launches.shown import enclosing_brackets
 from cutune.frontend.syntax.directives import renumbers
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
@@ -72,5 +71,5 @@ class KernelTexts:
 
 def _is_argument(syntax: Syntax, index: int) -> bool:
     """Does a token stand in parentheses, as text does that a macro is given?"""
-    place = enclosing_brackets(syntax)[index]
+    place = syntax.enclosing[index]
     return place >= 0 and syntax.tokens[place].text == "("

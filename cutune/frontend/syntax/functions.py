@@ -125,10 +125,9 @@ class _Scan:
         assert head is not None, "a function was found"
         is_member = head.end is not None and self.tokens[head.end].text == ":"
         is_named = self.tokens[brace - 1].kind == "IDENTIFIER" or self.tokens[brace - 1].text == ">"
-        following = (
-            self.tokens[partner[brace] + 1 : partner[brace] + 2] if partner[brace] > 0 else ()
-        )
-        return is_member and is_named and any(t.text in (",", "{", "...") for t in following)
+        end = partner[brace] + 1  # 0 where nothing closes it
+        following = self.tokens[end].text if 0 < end < len(self.tokens) else ""
+        return is_member and is_named and following in (",", "{", "...")
 
     def stray_kernels(self) -> Iterator[SourceFunction]:
         """Kernels that the walk missed, because `#if` branches share a body."""

@@ -60,6 +60,20 @@ class Syntax:
         """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
+    @cached_property
+    def enclosing(self) -> Sequence[int]:
+        """For each token the innermost bracket that is open there, or -1."""
+        found: list[int] = []
+        inner = -1
+        for index, token in enumerate(self.tokens):
+            if token.text in CLOSER.values():
+                opener = self.brackets.partner[index]
+                inner = found[opener] if opener >= 0 else -1
+            found.append(inner)
+            if token.text in CLOSER:
+                inner = index
+        return found
+
     def span(self, tokens: Range) -> Span:
         """The bytes from the first to the last token."""
         first, last = tokens

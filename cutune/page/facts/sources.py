@@ -11,9 +11,9 @@ from cutune.core.diagnostics import Diagnostic, shown
 from cutune.core.source import Source, Span
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
+from cutune.frontend.launch_sites import may_launch
 from cutune.frontend.program import LaunchSite, Program, Verdict
 from cutune.page.facts.report import CodeLine, KernelFacts, LaunchFacts, ProgramFacts, Standing
-from cutune.toolchain.entry_names import may_call
 
 #: Lines shown around a launch, and at most of a kernel; characters of a line.
 AROUND, MOST_LINES, MOST_CHARACTERS = 2, 150, 240
@@ -64,7 +64,12 @@ def _launch(
     program: Program, site: LaunchSite, models: Sequence[Modelled], remedies: _Remedies
 ) -> LaunchFacts:
     line = site.source.location(site.span.start).line
-    own = [one for one in models if _is_launched(one.model, program, site)]
+    own = [
+        one
+        for one in models
+        if one.model.kernel.name == site.kernel
+        and may_launch(program, site, one.model.kernel.entry)
+    ]
     facts = [one.facts for one in own if one.facts is not None]
     question = next((one.question for one in own if one.facts is None), "")
     remedy = remedies.get((site.kernel, line)) if site.verdict is Verdict.REFUSED else None
@@ -83,12 +88,6 @@ def _launch(
         tuple(one.key for one in facts),
         question or ("" if facts or standing is Standing.REFUSED else NOT_YET),
     )
-
-
-def _is_launched(model: FittedModel, program: Program, site: LaunchSite) -> bool:
-    entry, kernel = model.kernel.entry, program.kernel(site.kernel)
-    known = kernel.entries if kernel is not None else ()
-    return model.kernel.name == site.kernel and may_call(entry, site.entries, known)
 
 
 def _standing(site: LaunchSite, models: Sequence[KernelFacts]) -> Standing:
