@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
@@ -71,9 +71,7 @@ def compare(
         most = max(tables, key=lambda one: len(one.known), default=None)
         where, count = (most.where, len(most.known)) if most is not None else ("here", 0)
         size = space.space.size if most is None else most.space.size
-        raise CutuneError(
-            Diagnostic.at(Code.NOT_ALL_TRIED, None, where=where, count=count, size=size)
-        )
+        raise CutuneError.at(Code.NOT_ALL_TRIED, where=where, count=count, size=size)
     for table in complete:
         yield compared(table.where, table.space, table.known, techniques, session.progress)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.processes import run_to_end
 from cutune.core.reading import read_file
 from cutune.core.typed import Meta, Text
@@ -80,14 +80,8 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
         for name in wanted or ([] if every else [CONFIG]):
             if name not in known:
                 listed = known_names(name, known)
-                raise CutuneError(
-                    Diagnostic.at(
-                        *(Code.NO_BENCHMARK, None),
-                        kind=kind,
-                        name=name,
-                        folder=folder,
-                        known=listed,
-                    )
+                raise CutuneError.at(
+                    Code.NO_BENCHMARK, kind=kind, name=name, folder=folder, known=listed
                 )
     return [
         one
@@ -123,14 +117,11 @@ def _run(words: Sequence[str]) -> str:
     ended = run_to_end(list(words), os.environ, SECONDS)
     if ended.status != 0:
         lines = (ended.errors_text or ended.output_text or ended.not_started).strip().splitlines()
-        raise CutuneError(
-            Diagnostic.at(
-                Code.EXAMPLE_FAILED,
-                None,
-                command=" ".join(words),
-                folder=os.getcwd(),
-                reason=lines[-1] if lines else f"status {ended.status}",
-            )
+        raise CutuneError.at(
+            Code.EXAMPLE_FAILED,
+            command=" ".join(words),
+            folder=os.getcwd(),
+            reason=lines[-1] if lines else f"status {ended.status}",
         )
     return ended.output_text
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.interchange.results import Result, Results, Setting, Settings
 from cutune.search.techniques.replay import Known
 from cutune.space.asked import Asked
@@ -87,4 +87,4 @@ def _where(one: Result) -> str:
 
 
 def _incomplete(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NOT_WHOLE, None, reason=reason))
+    return CutuneError.at(Code.NOT_WHOLE, reason=reason)

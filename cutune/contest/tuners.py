@@ -44,10 +44,8 @@ def _guarded(tuner: Tuner, search: Run) -> Run:
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:200]}"
             others = ",".join(one.name for one in TUNERS if one is not tuner)
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.TUNER_FAILED, None, tuner=tuner.name, reason=reason, others=others
-                )
+            raise CutuneError.at(
+                Code.TUNER_FAILED, tuner=tuner.name, reason=reason, others=others
             ) from error
 
     return run
@@ -153,7 +151,7 @@ def tuners_named(names: Sequence[str]) -> list[Tuner]:
     for name in names:
         if _plain(name) not in known:
             listed = known_names(name, [one.name for one in TUNERS])
-            raise CutuneError(Diagnostic.at(Code.UNKNOWN_TUNER, None, name=name, known=listed))
+            raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
     wanted = {known[_plain(name)].name for name in names} or {one.name for one in TUNERS}
     return [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
 

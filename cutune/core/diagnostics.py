@@ -134,3 +134,10 @@ class CutuneError(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+    @staticmethod
+    def at(
+        code: Code, source: Source | None = None, span: Span | None = None, **values: object
+    ) -> CutuneError:
+        """The error of one message, as `Diagnostic.at` makes it; most concern the whole run."""
+        return CutuneError(Diagnostic.at(code, source, span, **values))

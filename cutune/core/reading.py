@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 
 #: Ends a line, and a comment with it, to the preprocessors of g++ and clang. Editors that take
@@ -37,9 +37,7 @@ def read_file(path: str | Path) -> Source:
         return Source(str(path), Path(path).read_bytes().decode("latin-1"))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
 
 
 def read_source(path: str | Path) -> Source:

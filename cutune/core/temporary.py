@@ -20,7 +20,7 @@ from threading import Lock
 from typing import IO
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 
 _LOCK = Lock()
 _PREFIX, _MARKER = "cutune-process-", "alive"
@@ -103,4 +103,4 @@ def _sweep(parent: Path) -> None:
 
 def _no_folder(error: OSError) -> CutuneError:
     reason = error.strerror or str(error)
-    return CutuneError(Diagnostic.at(Code.NO_TEMPORARY_FOLDER, None, reason=reason))
+    return CutuneError.at(Code.NO_TEMPORARY_FOLDER, reason=reason)

@@ -110,9 +110,7 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNWRITABLE_FILE, None, path=path, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNWRITABLE_FILE, path=path, reason=reason) from error
 
 
 @contextmanager
@@ -166,7 +164,7 @@ def refuse_existing(path: Path, is_replacing: bool) -> None:
         CutuneError: CT825.
     """
     if path.is_file() and not is_replacing:
-        raise CutuneError(Diagnostic.at(Code.ALREADY_THERE, None, path=path))
+        raise CutuneError.at(Code.ALREADY_THERE, path=path)
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Label, Meta, Text, parsed, require, typed
 
 SCHEMA = "cutune-device-2"
@@ -177,14 +177,12 @@ class DeviceProfile:
                 text = Path(name).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                raise CutuneError(
-                    Diagnostic.at(Code.UNREADABLE_FILE, None, path=name, reason=reason)
-                ) from error
+                raise CutuneError.at(Code.UNREADABLE_FILE, path=name, reason=reason) from error
             return _parse(name, text)
         shipped = resources.files("cutune.device") / "profiles" / f"{name.lower()}.json"
         if not shipped.is_file():
             known = known_names(name, profile_names())
-            raise CutuneError(Diagnostic.at(Code.UNKNOWN_DEVICE, None, name=name, known=known))
+            raise CutuneError.at(Code.UNKNOWN_DEVICE, name=name, known=known)
         return _parse(name, shipped.read_text(encoding="utf-8"))
 
 
@@ -215,6 +213,4 @@ def _parse(path: str, text: str) -> DeviceProfile:
             return typed(DeviceProfile, {**data, "compute_capability": capability})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         found = error
-    raise CutuneError(
-        Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=found)
-    )
+    raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=found)

@@ -93,14 +93,12 @@ def read_results(path: str | Path, asked: Asked, warn: Warn) -> Results:
     source = read_file(path)
     found = _named(asked.name) or _of_content(source) or _of_ending(source.path)
     if found is None:
-        raise CutuneError(
-            Diagnostic.at(Code.UNKNOWN_FORMAT, None, path=path, option=f"--from {_names()}")
-        )
+        raise CutuneError.at(Code.UNKNOWN_FORMAT, path=path, option=f"--from {_names()}")
     whole = found.read(source, asked.meaning, warn)
     kept = whole.only(asked.only)
     if not kept.results:
         known = _known(whole)
-        raise CutuneError(Diagnostic.at(Code.NO_RESULTS, None, path=path, known=known))
+        raise CutuneError.at(Code.NO_RESULTS, path=path, known=known)
     return kept
 
 
@@ -113,9 +111,7 @@ def convert(results: Results, target: Path, name: str, is_replacing: bool, warn:
     """
     found = _named(name) or _of_ending(str(target))
     if found is None:
-        raise CutuneError(
-            Diagnostic.at(Code.UNKNOWN_FORMAT, None, path=target, option=f"--to {_names()}")
-        )
+        raise CutuneError.at(Code.UNKNOWN_FORMAT, path=target, option=f"--to {_names()}")
     refuse_existing(target, is_replacing)
     text = found.write(results)
     replace_file(target, text.encode())

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import Label, Symbol, typed
 from cutune.interchange.results import Result, Results, Setting, read_back, written
@@ -149,9 +149,7 @@ class _Table:
         line = min(line, self.source.line_count)
         start = self.source.line_start(line)
         place = Span(start, start + max(1, len(self.source.line_text(line))))
-        return CutuneError(
-            Diagnostic.at(Code.BAD_RESULTS, self.source, place, kind=KIND, reason=reason)
-        )
+        return CutuneError.at(Code.BAD_RESULTS, self.source, place, kind=KIND, reason=reason)
 
 
 def write(results: Results) -> str:
@@ -165,7 +163,7 @@ def write(results: Results) -> str:
     twice = next((name for i, name in enumerate(head) if name in head[:i]), None)
     if twice is not None:
         reason = f"two columns would be called '{twice}'"
-        raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+        raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)

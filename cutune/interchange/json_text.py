@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import parsed, typed
 
@@ -113,9 +113,7 @@ class JsonText:
     def _at_byte(self, reason: str, offset: int) -> CutuneError:
         start = min(self.start + offset, max(self.end - 1, self.start))
         place = Span(start, start + 1) if self.source.text else None
-        return CutuneError(
-            Diagnostic.at(Code.BAD_RESULTS, self.source, place, kind=self.kind, reason=reason)
-        )
+        return CutuneError.at(Code.BAD_RESULTS, self.source, place, kind=self.kind, reason=reason)
 
     def _offset(self, path: Path) -> int:
         """Where an entry begins, or the last one on the way to it that is there."""

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
@@ -195,15 +195,12 @@ def _several(results: Results) -> CutuneError:
     parts = [f"{name}={value}" for name, value in distinct[0].items()]
     parts = parts if len(distinct) > 1 else []
     parts += [f"device={devices[0]}"] if len(devices) > 1 else []
-    return CutuneError(
-        Diagnostic.at(
-            Code.SEVERAL_SIZES,
-            None,
-            kind=KIND,
-            devices=_counted(len(devices), "device"),
-            sizes=_counted(len(distinct), "size"),
-            example=" ".join(f"--only '{one}'" for one in parts),
-        )
+    return CutuneError.at(
+        Code.SEVERAL_SIZES,
+        kind=KIND,
+        devices=_counted(len(devices), "device"),
+        sizes=_counted(len(distinct), "size"),
+        example=" ".join(f"--only '{one}'" for one in parts),
     )
 
 
@@ -218,11 +215,11 @@ def _records(
     for one in results:
         if {*one.configuration} != {*names}:
             reason = "configurations have different parameters"
-            raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+            raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
         key = ",".join(str(one.configuration[name]) for name in names)
         if key in seen:
             reason = f"the configuration {key} has several results"
-            raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+            raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
         seen.add(key)
         yield key, _record(one, names)
 

@@ -165,7 +165,7 @@ def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> H
         device = typed(Label, one.device or "unknown")
     except ValueError as error:
         reason = str(error)
-        raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason)) from None
+        raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason) from None
     return replace(HostMeasurement(origin, device, known, {}, None), milliseconds=one.milliseconds)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.typed import Integer, Label, Text, one_of
 from cutune.interchange.json_text import JsonText
@@ -119,4 +119,4 @@ def _line(one: Result, names: tuple[str, ...], sizes: tuple[str, ...]) -> dict[s
 
 
 def _not_held(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+    return CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)

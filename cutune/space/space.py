@@ -9,7 +9,7 @@ from functools import cached_property
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.space.condition import Condition, Value, unknown_names
 from cutune.space.parameter import NONE, Parameter
 from cutune.space.tables import Table, tables_of
@@ -52,20 +52,18 @@ class Space:
         names = [parameter.name for parameter in space.parameters]
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
-            raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
+            raise CutuneError.at(Code.PARAMETER_TWICE, name=twice)
         for condition in space.conditions:
             for name in sorted(space.unknown(condition)):
                 listed = known_names(name, [*names, *space.known])
                 code = Code.UNKNOWN_IN_SPACE
-                raise CutuneError(
-                    Diagnostic.at(
-                        code,
-                        condition.source,
-                        condition.span,
-                        condition=condition.text,
-                        name=name,
-                        known=listed,
-                    )
+                raise CutuneError.at(
+                    code,
+                    condition.source,
+                    condition.span,
+                    condition=condition.text,
+                    name=name,
+                    known=listed,
                 )
         return space
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.condition import Condition, Value
@@ -105,13 +105,11 @@ class _File:
         return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
     def _unknown(self, reason: str) -> CutuneError:
-        return CutuneError(Diagnostic.at(Code.NOT_T1, None, path=self.source.path, reason=reason))
+        return CutuneError.at(Code.NOT_T1, path=self.source.path, reason=reason)
 
     def _bad(self, text: str, error: ExpressionError) -> CutuneError:
-        return CutuneError(
-            Diagnostic.at(
-                Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
-            )
+        return CutuneError.at(
+            Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
         )
 
 

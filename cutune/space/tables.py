@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.space.columns import Array, Column, Mask, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter
@@ -357,8 +357,8 @@ class _Join:
 
     def _too_large(self, names: Sequence[str]) -> CutuneError:
         place = next(iter(self.conditions))
-        return CutuneError(
-            Diagnostic.at(Code.SPACE_TOO_LARGE, place.source, place.span, names=", ".join(names))
+        return CutuneError.at(
+            Code.SPACE_TOO_LARGE, place.source, place.span, names=", ".join(names)
         )
 
 
@@ -375,6 +375,4 @@ def _nothing(conditions: Sequence[Condition]) -> CutuneError:
     """Which conditions leave nothing; the first one says where."""
     texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
     place = conditions[0]
-    return CutuneError(
-        Diagnostic.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
-    )
+    return CutuneError.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)

@@ -170,7 +170,7 @@ class Nvcc:
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if (word := executed_word(arguments)) is not None:
-            raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
+            raise CutuneError.at(Code.EXECUTED_WORD, word=word)
         return [str(self.path), *arguments]
 
     def check(
@@ -365,7 +365,7 @@ def find_nvcc(option: str | None = None) -> Nvcc:
     for candidate, origin in candidates():
         if is_program(candidate):
             return _nvcc_at(Path(candidate), origin)
-    raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+    raise CutuneError.at(Code.MISSING_NVCC)
 
 
 @cache
@@ -389,7 +389,7 @@ def host_compiler() -> str:
     for candidate in (*named, "g++", "clang++", "c++"):
         if candidate and (path := shutil.which(candidate)):
             return path
-    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+    raise CutuneError.at(Code.MISSING_COMPILER)
 
 
 def without_driver(folder: Path) -> dict[str, str]:
@@ -414,4 +414,4 @@ def without_driver(folder: Path) -> dict[str, str]:
 
 
 def _unusable(path: object, reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.UNUSABLE_NVCC, None, path=path, reason=reason))
+    return CutuneError.at(Code.UNUSABLE_NVCC, path=path, reason=reason)

@@ -93,14 +93,8 @@ def run_limited(
             _ENDED.set()
             for running in (process, *_RUNNING):
                 end(running)
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.ENDLESS_TEXT,
-                    None,
-                    path=path,
-                    seconds=MOST_SECONDS,
-                    megabytes=MOST_BYTES >> 20,
-                )
+            raise CutuneError.at(
+                Code.ENDLESS_TEXT, path=path, seconds=MOST_SECONDS, megabytes=MOST_BYTES >> 20
             )
         status = process.wait()
         errors.seek(0)

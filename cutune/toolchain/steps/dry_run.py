@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.running import run_command
 
@@ -66,7 +66,7 @@ def is_cicc(step: Sequence[str]) -> bool:
 
 def front_end_failed(reason: str) -> CutuneError:
     """The front end could not be asked, for this reason."""
-    return CutuneError(Diagnostic.at(Code.FRONT_END_FAILED, None, reason=reason))
+    return CutuneError.at(Code.FRONT_END_FAILED, reason=reason)
 
 
 def words(line: str) -> tuple[str, ...]:
