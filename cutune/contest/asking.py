@@ -23,7 +23,7 @@ MOST_REFUSED = 2000
 
 
 @dataclass
-class Asking:
+class TimedSpace:
     """Times by numbers of values, one per parameter: what every tuner can be given."""
 
     tries: Tries

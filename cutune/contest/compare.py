@@ -24,7 +24,7 @@ COMMAND = "cutune collect --tunables --on gpu"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TunerComparison:
     """Techniques at one size.
 
     Attributes:
@@ -49,7 +49,7 @@ def compare(
     names: Sequence[str],
     techniques: Sequence[Technique],
     device: DeviceProfile,
-) -> Iterator[Comparison]:
+) -> Iterator[TunerComparison]:
     """Replay techniques at every size at which all configurations were tried.
 
     Args:
@@ -82,14 +82,14 @@ def compared(
     known: Mapping[int, Known],
     techniques: Sequence[Technique],
     progress: Progress,
-) -> Comparison:
+) -> TunerComparison:
     """Techniques on the times of a whole space."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))
         scores.append(replayed(space, known, technique))
     progress("replaying", 1, 1)
-    return Comparison(where, space.size, expected_of_chance(known), scores, known)
+    return TunerComparison(where, space.size, expected_of_chance(known), scores, known)
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]

@@ -49,7 +49,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExampleResult:
     """What a run has left.
 
     Attributes:
@@ -92,7 +92,7 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
 
 def run_examples(
     examples: Sequence[Example], size: int, technique: str, results: Path
-) -> Iterator[Ran]:
+) -> Iterator[ExampleResult]:
     """Build and run each, and copy its files into `results`.
 
     Raises:
@@ -110,7 +110,7 @@ def run_examples(
         kept = results / one.tuner / one.benchmark
         _copy(one.folder, kept)
         best = {name: _best(one.folder / name) for name in config.results}
-        yield Ran(one, best, kept, "".join(said))
+        yield ExampleResult(one, best, kept, "".join(said))
 
 
 def _run(words: Sequence[str]) -> str:

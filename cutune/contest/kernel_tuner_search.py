@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from cutune.contest.asking import Asking, places_of, plain_values, rows_of
+from cutune.contest.asking import TimedSpace, places_of, plain_values, rows_of
 from cutune.contest.asking import seeded as seeded_by
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, Tries
@@ -27,11 +27,11 @@ class _Runner:
 
     simulation_mode = True
 
-    def __init__(self, asking: Asking, budget: Any, failed: Any) -> None:
-        self.asking, self.budget, self.failed = asking, budget, failed
-        self.values = [plain_values(one.values) for one in asking.space.parameters]
+    def __init__(self, timed: TimedSpace, budget: Any, failed: Any) -> None:
+        self.timed, self.budget, self.failed = timed, budget, failed
+        self.values = [plain_values(one.values) for one in timed.space.parameters]
         self.places = places_of(self.values)
-        self.names = [one.name for one in asking.space.parameters]
+        self.names = [one.name for one in timed.space.parameters]
 
     def run(self, configurations: Sequence[Sequence[Any]], options: Any) -> list[dict[str, Any]]:
         """A result for each."""
@@ -39,9 +39,9 @@ class _Runner:
 
     def _result(self, values: Sequence[Any]) -> dict[str, Any]:
         own = [place[_own(value)] for place, value in zip(self.places, values, strict=True)]
-        before = len(self.asking.tries.known)
-        time = self.asking.at(own)
-        self.budget.add_evaluations(len(self.asking.tries.known) - before)
+        before = len(self.timed.tries.known)
+        time = self.timed.at(own)
+        self.budget.add_evaluations(len(self.timed.tries.known) - before)
         known = dict(zip(self.names, values, strict=True))
         return {**known, "time": time} if time is not None else {**known, "__error__": self.failed}
 
@@ -65,11 +65,11 @@ def kernel_tuner(strategy: str) -> Run:
         from kernel_tuner.interface import Options, strategy_map
         from kernel_tuner.util import RuntimeFailedConfig, TuningBudget
 
-        asking = Asking(tries)
+        timed = TimedSpace(tries)
         # A strategy that counts evaluations, for instance to cool down, is told how many there are.
         budget = TuningBudget(None, max(1, min(tries.allowance.most, tries.space.size)))
-        runner = _Runner(asking, budget, RuntimeFailedConfig())
-        first = [own[i] for own, i in zip(runner.values, asking.places(start), strict=True)]
+        runner = _Runner(timed, budget, RuntimeFailedConfig())
+        first = [own[i] for own, i in zip(runner.values, timed.places(start), strict=True)]
         own = Options() if strategy in _WITHOUT_START else Options(x0=first)
         options = Options(
             strategy_options=own,

@@ -19,7 +19,7 @@ from cutune.space.space import Configuration
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What one search has found.
 
     Attributes:
@@ -42,7 +42,7 @@ class Contender:
     """A technique, and its searches from several starts."""
 
     technique: str
-    found: tuple[Found, ...]
+    found: tuple[SearchResult, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class LiveContest:
     contenders: tuple[Contender, ...]
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> SearchResult | None:
         """The best of all."""
         every = [one for own in self.contenders for one in own.found if one.cost is not None]
         return min(every, key=lambda one: one.cost or 0.0, default=None)
@@ -94,7 +94,7 @@ def contest(
 
 def _searched(
     ready: Prepared, place: Place, technique: Technique, budget: Budget, state: int
-) -> Found:
+) -> SearchResult:
     (run, space), trials = place, ready.trials
     spent = 0.0
     costs: list[float | None] = []
@@ -125,7 +125,7 @@ def _searched(
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
     cost, needed, values = best or (None, 0, None)
-    return Found(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
+    return SearchResult(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cutune.contest.asking import Asking, seeded
+from cutune.contest.asking import TimedSpace, seeded
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, Tries
 from cutune.space.space import Space
@@ -31,11 +31,11 @@ def pyatf(technique: str) -> Run:
 
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)  # pyATF would only end one search
-        asking, names = Asking(tries), _names(tries.space)
+        timed, names = TimedSpace(tries), _names(tries.space)
         order = [names[one.name] for one in tries.space.parameters]
 
         def cost(own: Mapping[str, int]) -> float:
-            time = asking.at([own[name] for name in order])
+            time = timed.at([own[name] for name in order])
             if time is None:
                 raise CostFunctionError("failed")
             return time

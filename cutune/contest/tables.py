@@ -10,7 +10,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.interchange.results import Result, Results, Setting, Settings
 from cutune.search.techniques.replay import Known
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.listed import listed_space
 from cutune.space.space import Configuration, Space
@@ -30,7 +30,7 @@ class RecordedTable:
     known: Mapping[int, Known]
 
 
-def recorded_tables(results: Results, asked: Asked) -> Iterator[RecordedTable]:
+def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
     """One table per device and size at which something ended well.
 
     Args:
@@ -49,7 +49,7 @@ def recorded_tables(results: Results, asked: Asked) -> Iterator[RecordedTable]:
     return (_table(group, asked) for group in useful)
 
 
-def _table(group: Sequence[Result], asked: Asked) -> RecordedTable:
+def _table(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
     # What was timed again counts as it was timed last.
     found = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
     names = [*group[0].configuration]

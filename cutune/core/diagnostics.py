@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutune.core.codes import ERROR, NOTE, WARNING, Code
 
@@ -137,7 +137,7 @@ class CutuneError(Exception):
 
     @staticmethod
     def at(
-        code: Code, source: Source | None = None, span: Span | None = None, **values: object
+        code: Code, source: Source | None = None, span: Span | None = None, **values: Any
     ) -> CutuneError:
         """The error of one message, as `Diagnostic.at` makes it; most concern the whole run."""
         return CutuneError(Diagnostic.at(code, source, span, **values))

@@ -1,4 +1,4 @@
-"""The user's programs run to their end, and by which signal a compiler ended. Gives `Ended`.
+"""The user's programs run to their end, and signals that end compilers. Gives `ProgramResult`s.
 
 A program is started as its user would start it, but nobody types to it, and its output is captured.
 """
@@ -30,7 +30,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """How a program ended, and what it printed until then.
 
     Attributes:
@@ -97,7 +97,7 @@ def run_to_end(
     seconds: float,
     folder: Path | None = None,
     is_over: Event | None = None,
-) -> Ended:
+) -> ProgramResult:
     """Run a program until it ends or its time is over; what it started is then ended, too.
 
     Args:
@@ -114,7 +114,7 @@ def run_to_end(
             stderr=subprocess.PIPE,
         )
     except OSError as error:
-        return Ended(None, not_started=error.strerror or str(error))
+        return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
     streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
     try:
@@ -127,7 +127,7 @@ def run_to_end(
         raise
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (stream.until(last) for stream in streams)
-    return Ended(status, output, errors)
+    return ProgramResult(status, output, errors)
 
 
 def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:

@@ -70,7 +70,7 @@ FORMATS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadingOptions:
     """What is to be read.
 
     Attributes:
@@ -83,7 +83,7 @@ class Asked:
     meaning: Meaning = field(default_factory=Meaning)
 
 
-def read_results(path: str | Path, asked: Asked, warn: Warn) -> Results:
+def read_results(path: str | Path, asked: ReadingOptions, warn: Warn) -> Results:
     """The results of a file in any of the formats.
 
     Raises:

@@ -18,7 +18,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import PHASES, Measured, Result, Results, Setting
+from cutune.interchange.results import PHASES, Metric, Result, Results, Setting
 from cutune.search.trials import Status
 
 KIND = "cache of Kernel Tuner"
@@ -136,7 +136,7 @@ def _result(
     phases = {name: data.get(f"{name}_time") for name in PHASES}
     known = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
     further = {
-        name: Measured(float(value))
+        name: Metric(float(value))
         for name, value in data.items()
         if name not in known and isinstance(value, (int, float)) and not isinstance(value, bool)
     }

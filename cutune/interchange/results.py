@@ -16,7 +16,7 @@ Settings = Mapping[str, Setting]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Metric:
     """A quantity besides the time: energy, GFLOP/s."""
 
     value: float | Label
@@ -65,7 +65,7 @@ class Result:
     seconds: float | None = None
     timestamp: str = ""
     phases: Mapping[str, float] = field(default_factory=dict)
-    measurements: Mapping[str, Measured] = field(default_factory=dict)
+    measurements: Mapping[str, Metric] = field(default_factory=dict)
     of_trial: OfTrial | None = None
 
     @property

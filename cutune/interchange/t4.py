@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import Measured, OfTrial, Result, Results, Setting
+from cutune.interchange.results import Metric, OfTrial, Result, Results, Setting
 from cutune.search.trials import Status
 
 KIND = "results file in the T4 format"
@@ -123,7 +123,7 @@ def _result(entry: _Entry) -> Result:
         if known:
             phases[name] = known[0]
     further = {
-        m.name: Measured(m.value, m.unit)
+        m.name: Metric(m.value, m.unit)
         for m in entry.measurements
         if m.name != _TIME and isinstance(m.value, (int, float, str))
     }

@@ -15,7 +15,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.interchange.json_text import JsonText, member
 from cutune.interchange.results import OfTrial, Result, Results, Setting, read_back, written
 from cutune.search.regions import HostMeasurement
-from cutune.search.regions import Settings as Measured
+from cutune.search.regions import Settings as ProgramSettings
 from cutune.search.trials import SCHEMA, Ended, Status, Trial
 
 KIND = "file of trials"
@@ -161,7 +161,7 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
     """What stands for the regions of a program that is not known."""
     try:
-        known = typed(Measured, values)  # type: ignore[type-abstract]
+        known = typed(ProgramSettings, values)  # type: ignore[type-abstract]
         device = typed(Label, one.device or "unknown")
     except ValueError as error:
         reason = str(error)

@@ -15,7 +15,7 @@ _PART = re.compile(r"""[^\s'"]*\{[A-Za-z_]\w*\}[^\s'"]*""")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParameterOptions:
     """Parameters of the command line.
 
     Attributes:

@@ -61,23 +61,22 @@ def _unusable_reason(folder: Path) -> str:
 
 
 def key_of(*parts: str) -> str:
-    """The same for the same parts."""
+    """Return a key that other parts, or others in number, do not share."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")
-        digest.update(b"%d\0" % len(data))
-        digest.update(data)
+        digest.update(b"%d\0" % len(data) + data)
     return digest.hexdigest()[:40]
 
 
 def state_of(path: Path) -> str:
-    """What changes whenever a file is written or replaced."""
+    """Return a text that changes whenever the file is written or replaced."""
     about = os.stat(path)
     return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
 def kept_text(path: Path) -> str | None:
-    """What is kept there; it stays for longer."""
+    """Return the text that is kept there, if any; it stays for longer."""
     with suppress(OSError):
         text = path.read_text(encoding="latin-1")
         os.utime(path)

@@ -38,10 +38,9 @@ def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
     """
     whole = demangled(entries, parameters=True)
     short = [_with_arguments(k, text) for k, text in zip(kernels, whole, strict=True)]
-    by_entry = set(zip(short, entries, strict=True))
-    count = Counter(name for name, _ in by_entry)
+    count = Counter(name for name, _ in {*zip(short, entries, strict=True)})
     return [
-        brief(name) if count[name] == 1 else brief(f"{name}{_parameters(kernel, text)}")
+        brief(name if count[name] == 1 else name + _parameters(kernel, text))
         for name, kernel, text in zip(short, kernels, whole, strict=True)
     ]
 

@@ -36,6 +36,5 @@ def unescaped(path: str) -> str:
 
 def files_of(text: str) -> list[str]:
     """All files that were read, in one order everywhere."""
-    return sorted(
-        unescaped(name) for name in {*_NAME.findall(masked(text))} if not name.startswith("<")
-    )
+    names = {*_NAME.findall(masked(text))}
+    return sorted(unescaped(name) for name in names if not name.startswith("<"))

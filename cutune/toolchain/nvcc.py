@@ -25,17 +25,14 @@ from cutune.toolchain.running import run_command, run_limited
 from cutune.toolchain.shell_words import executed_word
 
 #: Endings of sources and headers that nvcc knows, or takes as it always did.
-_SOURCES = frozenset(
-    [
-        *(".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx"),
-        *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
-    ]
+_SOURCES = frozenset((".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx")).union(
+    (".c", ".C", ".cc", ".cpp", ".cxx", ".c++")
 )
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What helps where a compiler or linker says `sign`; `flag`: an option of nvcc that does."""
+    """Advice for where a compiler or linker prints `sign`; `flag`: an option of nvcc that helps."""
 
     sign: str
     text: str
@@ -132,10 +129,8 @@ class Nvcc:
     @cached_property
     def architectures(self) -> tuple[int, ...]:
         """Compute capabilities it can compile for, for instance 90 for sm_90, ascending."""
-        codes = re.findall(
-            r"^sm_(\d+)\s*$", self._execute(["--list-gpu-code"]).stdout, re.MULTILINE
-        )
-        return tuple(sorted({int(code) for code in codes}))
+        said = self._execute(["--list-gpu-code"]).stdout
+        return tuple(sorted({int(code) for code in re.findall(r"(?m)^sm_(\d+)\s*$", said)}))
 
     def architecture(self, wanted: str = "sm_90") -> str:
         """`wanted`, or the nearest below it that this nvcc knows (or its lowest)."""
@@ -154,7 +149,7 @@ class Nvcc:
         return self._execute([*self.extra_flags, *arguments], cwd)
 
     def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """The same, with `--dryrun` among the arguments: where it is is said then, too."""
+        """Like `run`, for arguments with `--dryrun`; learns the toolkit's root."""
         if "root" not in vars(self) and not self._is_in_toolkit:
             said = self._execute(arguments)
             if (root := _told_root(said)) is not None:
@@ -186,18 +181,16 @@ class Nvcc:
     def checked(
         self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
     ) -> subprocess.CompletedProcess[str]:
-        """What came of a run with these arguments, or of the step that ended it.
+        """Return the result of a run with these arguments, or of the step that ended it.
 
         Raises:
             CutuneError: CT701 with nvcc's own messages.
         """
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
-            problem = Diagnostic.at(
-                Code.NVCC_FAILED, None, status=result.returncode, command=command
-            )
             said = shown(result.stderr or result.stdout).rstrip()
-            message = "\n".join([problem.message, said, *map(str, remedies_of(said))])
+            failed = Code.NVCC_FAILED.template.format(status=result.returncode, command=command)
+            message = "\n".join([failed, said, *map(str, remedies_of(said))])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
@@ -214,14 +207,16 @@ class Nvcc:
 
     def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
         """The host pass of the preprocessor, with line markers."""
-        words = [*host_pass_flags(flags), *self.source_words(path, flags)]
-        return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
+        return self._preprocessed(path, flags, host_pass_flags(flags))
 
     def preprocess_device(
         self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
     ) -> str:
         """The device pass for an architecture, as `ptx` names it."""
-        words = [*device_pass_flags(flags, architecture), *self.source_words(path, flags)]
+        return self._preprocessed(path, flags, device_pass_flags(flags, architecture))
+
+    def _preprocessed(self, path: str | Path, flags: Sequence[str], options: Sequence[str]) -> str:
+        words = [*options, *self.source_words(path, flags)]
         return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
@@ -231,14 +226,8 @@ class Nvcc:
         """
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
-            self.check(
-                [
-                    *ptx_flags(flags, architecture),
-                    *self.source_words(path, flags),
-                    "-o",
-                    str(output),
-                ]
-            )
+            words = [*ptx_flags(flags, architecture), *self.source_words(path, flags)]
+            self.check([*words, "-o", str(output)])
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
     def static_counters(
@@ -269,34 +258,18 @@ class Nvcc:
 
 
 _OUTPUT_FLAGS = frozenset(["-o", "--output-file"])
-_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
-    "-arch",
-    "-gencode",
-    "-code",
-    "--gpu-architecture",
-    "--gpu-code",
-    "--generate-code",
-}
+_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS.union(
+    ["-arch", "-gencode", "-code", "--gpu-architecture", "--gpu-code", "--generate-code"]
+)
 #: It would read PTX as C++.
 _LANGUAGE = frozenset(["-x", "--x"])
-_PHASE_FLAGS = frozenset(
-    [
-        "-c",
-        "-dc",
-        "-dw",
-        "-ptx",
-        "-cubin",
-        "-fatbin",
-        "-dlto",
-        "--compile",
-        "--device-c",
-        "--device-w",
-    ]
+_PHASE_FLAGS = frozenset(("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlto")).union(
+    ("--compile", "--device-c", "--device-w")
 )
 
 
 def remedies_of(said: str) -> list[Remedy]:
-    """What helps, where that is known."""
+    """Return the advice that fits the output of a compiler or linker."""
     return [remedy for remedy in _REMEDIES if remedy.sign in said]
 
 
@@ -319,14 +292,17 @@ def host_pass_flags(flags: Iterable[str]) -> list[str]:
 
 def device_pass_flags(flags: Iterable[str], architecture: str) -> list[str]:
     """Compile flags for its device pass, for instance for `90a`; for nvcc's default without."""
-    target = [f"-arch=compute_{architecture}"] if architecture else []
-    return [*without_target_flags(flags), *target, "-E"]
+    return [*_for_target(flags, architecture), "-E"]
 
 
 def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
     """Compile flags for PTX, for instance for `90a`; for nvcc's default without a name."""
+    return [*_for_target(flags, architecture), "-ptx"]
+
+
+def _for_target(flags: Iterable[str], architecture: str) -> list[str]:
     target = [f"-arch=compute_{architecture}"] if architecture else []
-    return [*without_target_flags(flags), *target, "-ptx"]
+    return [*without_target_flags(flags), *target]
 
 
 def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
 from cutune.cluster.executor_options import NAMES as OF_WORKERS
-from cutune.contest.compare import Comparison, compare, compared
+from cutune.contest.compare import TunerComparison, compare, compared
 from cutune.contest.counted import COUNTED, UNIT, counted
-from cutune.contest.examples import Ran, examples_in, run_examples
+from cutune.contest.examples import ExampleResult, examples_in, run_examples
 from cutune.contest.live import contest
 from cutune.contest.plot import write_plot
 from cutune.contest.tables import recorded_tables
@@ -54,7 +54,7 @@ class Compared:
     """A comparison on one benchmark."""
 
     benchmark: str
-    comparison: Comparison
+    comparison: TunerComparison
 
 
 def bat(options: argparse.Namespace) -> int:
@@ -247,7 +247,7 @@ def _run_examples(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_best(ran: Ran) -> None:
+def _print_best(ran: ExampleResult) -> None:
     print(f"{ran.example.benchmark} by {ran.example.tuner}: files in {ran.kept}")
     for name, best in ran.best.items():
         values = best.items() if isinstance(best, dict) else [("", best)]

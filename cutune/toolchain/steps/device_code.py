@@ -28,9 +28,9 @@ from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import (
     commands,
-    ended,
     front_end_failed,
     is_cicc,
+    run_any,
     stand_in_for,
     value,
     with_source,
@@ -54,7 +54,7 @@ class DeviceCode:
 
 
 @dataclass(frozen=True)
-class Steps:
+class DeviceSteps:
     """What nvcc runs for the PTX of a source; `variables`: what it sets for that."""
 
     preprocess: tuple[str, ...]
@@ -99,7 +99,7 @@ def compiled(
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
-class _Ran(NamedTuple):
+class _StepOutput(NamedTuple):
     """What a step has written, and whether it said nothing."""
 
     text: str
@@ -123,11 +123,11 @@ class _Source:
         )
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
         words = [*self.asked, "--dryrun", *files, stand_in]
-        steps = read_steps(dry_answer(self.nvcc, words, str(self.folder)))
+        steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
-        def run(step: Sequence[str]) -> _Ran:
-            done = ended(with_source(step, stand_in, self.path), environment)
+        def run(step: Sequence[str]) -> _StepOutput:
+            done = run_any(with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
                 words = self.nvcc.source_words(self.path, self.flags)
@@ -135,7 +135,7 @@ class _Source:
             if done.returncode != 0:
                 raise front_end_failed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
-            return _Ran(text, not (done.stdout or done.stderr))
+            return _StepOutput(text, not (done.stdout or done.stderr))
 
         run(steps.preprocess)
         text = steps.expanded.read_text(encoding="latin-1")
@@ -150,7 +150,11 @@ class _Source:
         return DeviceCode(found)
 
     def _for_programs(
-        self, steps: Steps, text: str, kept: _Kept, run: Callable[[Sequence[str]], _Ran]
+        self,
+        steps: DeviceSteps,
+        text: str,
+        kept: _Kept,
+        run: Callable[[Sequence[str]], _StepOutput],
     ) -> DeviceCode:
         """With lines; where the PTX is kept without, it is not compiled for their sake alone."""
         built = kept.built()
@@ -168,7 +172,7 @@ class _Source:
         return DeviceCode(plain, built)
 
 
-def read_steps(said: str) -> Steps:
+def read_device_steps(said: str) -> DeviceSteps:
     """The steps among what `nvcc -ptx --dryrun` says.
 
     Raises:
@@ -179,7 +183,7 @@ def read_steps(said: str) -> Steps:
     compile_ = [line for line in lines if is_cicc(line)]
     if len(preprocess) != 1 or len(compile_) != 1:
         raise front_end_failed("nvcc does not name the steps to PTX")
-    steps = Steps(preprocess[0], compile_[0], variables)
+    steps = DeviceSteps(preprocess[0], compile_[0], variables)
     if str(steps.expanded) not in steps.compile:
         raise front_end_failed("nvcc does not name the steps to PTX")
     return steps
@@ -188,7 +192,7 @@ def read_steps(said: str) -> Steps:
 class _Kept:
     """What is kept for a text, options and a compiler."""
 
-    def __init__(self, steps: Steps, text: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, steps: DeviceSteps, text: str, environment: Mapping[str, str]) -> None:
         compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
         self._asks = _ASKED.search(text) is not None
         plain = text if self._asks else _MARKER.sub("#", masked(text))
@@ -220,7 +224,7 @@ class _Kept:
             keep_text(self._built, text)
 
 
-def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
+def _compiler_digest(steps: DeviceSteps, environment: Mapping[str, str]) -> str:
     """The same for the same options and compiler."""
     options = built_code.without_names(steps.compile, str(steps.expanded))
     cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))

@@ -1,4 +1,4 @@
-"""What nvcc says by `--dryrun`. Takes its words, gives its answer; equal questions are asked once.
+"""Answers of `nvcc --dryrun`. Takes nvcc's words, gives its answer; equal questions are asked once.
 
 Questions that differ in nothing but the places of files are equal: nvcc repeats these names, and
 looks at none of the files. It is asked about stand-ins, which its answer is freed of again.
@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from cutune.toolchain.cache import state_of
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.shell_words import PLAIN
 
@@ -29,7 +30,7 @@ _MOST = 1000
 
 
 def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
-    """What nvcc says that it would do with these words, `--dryrun` among them.
+    """Return nvcc's answer to these words, `--dryrun` among them.
 
     Args:
         folder: where it would write files; of no matter for what it does.
@@ -55,16 +56,15 @@ def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
     if any(map(_READ.search, (*words, *further))):
         return None
     try:
-        about = os.stat(nvcc.path)
+        state = state_of(nvcc.path)
     except OSError:
         return None
-    state = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
     variables = frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD)
-    return nvcc.path, state, variables, *words
+    return state, variables, *words
 
 
 def _stand_ins(words: Sequence[str], folder: str, output: str) -> Mapping[str, str]:
-    """What stands for places, of those that a shell takes as they are."""
+    """Return the stand-in of each place that a shell takes as it is."""
     found = {folder: f"{_STAND_IN}-folder"}
     quoted = (word.removeprefix(_QUOTED) for word in words if word.startswith(_QUOTED))
     for number, place in enumerate(dict.fromkeys(quoted)):

@@ -1,4 +1,4 @@
-"""What nvcc would run. Takes what it says by `--dryrun`, gives steps as words, and runs them.
+"""Steps of nvcc. Takes what it says by `--dryrun`, gives steps as words, and runs them.
 
 Steps are run one by one and without a shell. nvcc is asked about a stand-in for the source, whose
 own name may be special to a shell.
@@ -31,7 +31,7 @@ _PIECE = re.compile(
 
 
 def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
-    """A name of the same kind."""
+    """Return a name of the same kind as the source's."""
     *language, _ = nvcc.source_words(path, flags)
     return "cutune_source" + (".cu" if language else Path(path).suffix)
 
@@ -55,7 +55,7 @@ def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
 
 
 def warnings(said: str) -> list[str]:
-    """What nvcc says besides."""
+    """Return the lines of nvcc's output that name no step."""
     return [line for line in said.splitlines() if line.strip() and not line.startswith("#$")]
 
 
@@ -99,34 +99,34 @@ def _unquoted(piece: re.Match[str]) -> str:
 
 
 def value(command: Sequence[str], option: str) -> str:
-    """What stands behind an option; empty where it is not given."""
+    """Return the word behind an option; empty where the option is not given."""
     at = command.index(option) if option in command else len(command)
     return command[at + 1] if at + 1 < len(command) else ""
 
 
 def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
-    """The same for the source itself. The module's number is made of its real path."""
-    found = [path if word == stand_in else word for word in command]
-    for at, word in enumerate(found[:-1]):
+    """Return a step for the source itself. The module's number is made of its real path."""
+    named = [path if word == stand_in else word for word in command]
+    for at, word in enumerate(named[:-1]):
         if word == _REAL_PATH:
-            found[at + 1] = os.path.realpath(path)
-    return found
+            named[at + 1] = os.path.realpath(path)
+    return named
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run a step; what it said.
+    """Run a step and return its output.
 
     Raises:
         CutuneError: CT703 when it fails.
     """
-    done = ended(command, environment)
+    done = run_any(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
         raise front_end_failed(reason or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
-def ended(
+def run_any(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Run a step, whatever its status.
@@ -144,9 +144,8 @@ def ended(
 def first_line(said: str) -> str:
     """The first line with an error, else the first line."""
     lines = [line.strip() for line in said.splitlines() if not line.startswith("#$")]
-    return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
-        iter(lines), ""
-    )
+    errors = (line for line in lines if "error" in line or "fatal" in line)
+    return next(errors, lines[0] if lines else "")
 
 
 def first_error(message: str) -> str:
