@@ -15,7 +15,7 @@ from cutune.toolchain import cache
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import device_code
-from cutune.toolchain.steps.device_code import ptx, read_device_steps
+from cutune.toolchain.steps.device_code import read_device_steps
 from tests.noted_steps import noted_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
@@ -73,9 +73,13 @@ __global__ void scale(int n, float *a) {
 """
 
 
+def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
+    return device_code.compiled(nvcc, path, flags, architecture).ptx
+
+
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    return noted_steps(device_code, "ended", tmp_path, monkeypatch)
+    return noted_steps(device_code, "run_any", tmp_path, monkeypatch)
 
 
 @pytest.mark.nvcc
@@ -180,5 +184,5 @@ def test_where_a_step_fails_without_a_word_nvcc_is_asked(
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, -9, "", "")
 
-    monkeypatch.setattr(device_code, "ended", killed)
+    monkeypatch.setattr(device_code, "run_any", killed)
     assert ptx(find_nvcc(), str(source), ["-DFACTOR=2"]) == find_nvcc().ptx(source, ["-DFACTOR=2"])

@@ -40,7 +40,7 @@ def code_for(
     flags: Sequence[str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> DeviceCode:
-    """As `compiled`: what the emulated device runs is for programs, too."""
+    """Compile as `compiled` does; code that the emulated device runs is for programs, too."""
     return compiled(nvcc, path, flags, architecture, f"sm_{architecture}" == EMULATED, tell)
 
 
@@ -48,7 +48,7 @@ def code_for(
 class Begun:
     """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
 
-    `passes`: what the preprocessor has written for these, once it has.
+    `passes`: the preprocessor's output for each of these, once it is there.
     """
 
     path: str
@@ -60,16 +60,14 @@ class Begun:
     @staticmethod
     def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
         """Begin."""
-        known = targets(flags, devices, nvcc)
-        pool = ThreadPoolExecutor(1 + len(known))
+        architectures = targets(flags, devices, nvcc)
+        pool = ThreadPoolExecutor(1 + len(architectures))
         expanded = pool.submit(host_pass, nvcc, path, flags)
-        passes: dict[str, Future[str]] = {one: Future() for one in known}
-        codes = {
-            one: pool.submit(code_for, one, nvcc, path, flags, told.set_result)
-            for one, told in passes.items()
-        }
-        for one, code in codes.items():
-            code.add_done_callback(partial(_end, passes[one]))
+        passes: dict[str, Future[str]] = {one: Future() for one in architectures}
+        codes = {}
+        for one, told in passes.items():
+            codes[one] = pool.submit(code_for, one, nvcc, path, flags, told.set_result)
+            codes[one].add_done_callback(partial(_end, told))
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
@@ -84,12 +82,12 @@ class Begun:
             code.exception()
 
     def device_pass(self, architecture: str) -> str | None:
-        """What the preprocessor writes for an architecture; None where it was not told."""
-        known = self.passes.get(architecture)
-        return None if known is None or known.exception() is not None else known.result()
+        """The preprocessor's output for an architecture; None where it is not known."""
+        told = self.passes.get(architecture)
+        return None if told is None or told.exception() is not None else told.result()
 
 
 def _end(told: Future[str], code: Future[DeviceCode]) -> None:
-    """Who waits for what was not told need not wait any more."""
+    """End the waiting for output that was not told."""
     if not told.done():
         told.set_exception(LookupError())

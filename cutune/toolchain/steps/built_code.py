@@ -56,13 +56,13 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class BuiltCode:
-    """What a program is made of, besides the host's code.
+    """The device's share of a program.
 
     Attributes:
         ptx: with lines.
-        stub: what the host's code includes.
+        stub: the C++ that the host's code includes.
         options: with which cicc has made it, but for names of files, sorted.
-        is_silent: had it nothing to say then?
+        is_silent: did cicc print nothing?
     """
 
     ptx: str
@@ -109,7 +109,7 @@ def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
 def written(
     compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
 ) -> BuiltCode | None:
-    """What that step has written; None where it is of one place alone."""
+    """Return the code that such a step has written; None where it is of one place alone."""
     file = Path(value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
     options = options_of(compile_, text)
@@ -120,11 +120,11 @@ def written(
 
 
 def without_lines(ptx: str) -> str | None:
-    """What cicc writes without lines; None where that is not known."""
-    found = _OF_LINES.sub("", ptx)
-    if found == ptx:
+    """Return the PTX that cicc writes without lines; None where that is not known."""
+    plain = _OF_LINES.sub("", ptx)
+    if plain == ptx:
         return ptx
-    return None if _LEFT_OVER.search(found) else found.rstrip("\n") + "\n\n"
+    return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
 
 
 # ---- as text that is the same wherever the source lies
@@ -152,7 +152,7 @@ def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
-    """The same, of the files of another place; None if that is no such text."""
+    """Return the code of such a text, with the files of another place; None if it is none."""
     names = {str(number): name for name, number in numbers.items()}
     try:
         entry = json.loads(text)

@@ -47,7 +47,7 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """What a source is compiled to. `built`: for programs, where it was asked for and is known."""
+    """The PTX of a source. `built`: the code for programs, where it was wanted and is known."""
 
     ptx: str
     built: BuiltCode | None = None
@@ -55,7 +55,7 @@ class DeviceCode:
 
 @dataclass(frozen=True)
 class DeviceSteps:
-    """What nvcc runs for the PTX of a source; `variables`: what it sets for that."""
+    """The commands that nvcc runs for the PTX of a source, and the variables that it sets."""
 
     preprocess: tuple[str, ...]
     compile: tuple[str, ...]
@@ -63,17 +63,8 @@ class DeviceSteps:
 
     @property
     def expanded(self) -> Path:
-        """What the preprocessor writes."""
+        """The file that the preprocessor writes."""
         return Path(value(self.preprocess, "-o"))
-
-
-def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
-    """As `Nvcc.ptx`.
-
-    Raises:
-        CutuneError: CT701 with nvcc's own messages.
-    """
-    return compiled(nvcc, path, flags, architecture).ptx
 
 
 def compiled(
@@ -84,15 +75,19 @@ def compiled(
     for_programs: bool = False,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DeviceCode:
-    """The same, for programs, too; `tell` gets what the preprocessor has written, if it is known.
+    """Compile a source for an architecture, as `Nvcc.ptx` does, or take what is kept.
+
+    Args:
+        for_programs: the code that programs hold is wanted, too.
+        tell: gets the preprocessor's output, if it is known.
 
     Raises:
         CutuneError: CT701 with nvcc's own messages.
     """
     with temporary_folder() as name:
         try:
-            folder, asked = Path(name), ptx_flags(flags, architecture)
-            return _Source(nvcc, path, flags, asked, folder).compiled(for_programs, tell)
+            options = ptx_flags(flags, architecture)
+            return _Source(nvcc, path, flags, options, Path(name)).compiled(for_programs, tell)
         except CutuneError as error:
             if error.diagnostic.code is not Code.FRONT_END_FAILED:
                 raise
@@ -100,7 +95,7 @@ def compiled(
 
 
 class _StepOutput(NamedTuple):
-    """What a step has written, and whether it said nothing."""
+    """The PTX that a step has written, and whether it printed nothing."""
 
     text: str
     is_silent: bool
@@ -113,16 +108,14 @@ class _Source:
     nvcc: Nvcc
     path: str
     flags: Sequence[str]
-    asked: Sequence[str]
+    options: Sequence[str]
     folder: Path
 
     def compiled(self, for_programs: bool, tell: Callable[[str], None]) -> DeviceCode:
-        output, stand_in = (
-            self.folder / "module.ptx",
-            stand_in_for(self.nvcc, self.path, self.flags),
-        )
+        output = self.folder / "module.ptx"
+        stand_in = stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
-        words = [*self.asked, "--dryrun", *files, stand_in]
+        words = [*self.options, "--dryrun", *files, stand_in]
         steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
@@ -131,7 +124,7 @@ class _Source:
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
                 words = self.nvcc.source_words(self.path, self.flags)
-                self.nvcc.checked([*self.asked, *words, "-o", str(output)], done)
+                self.nvcc.checked([*self.options, *words, "-o", str(output)], done)
             if done.returncode != 0:
                 raise front_end_failed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
@@ -143,11 +136,11 @@ class _Source:
         kept = _Kept(steps, text, environment)
         if for_programs and not built_code.has_lines(steps.compile):
             return self._for_programs(steps, text, kept, run)
-        found = kept.ptx()
-        if found is None:
-            found = run(steps.compile).text
-            kept.keep(found)
-        return DeviceCode(found)
+        ptx = kept.ptx()
+        if ptx is None:
+            ptx = run(steps.compile).text
+            kept.keep(ptx)
+        return DeviceCode(ptx)
 
     def _for_programs(
         self,
@@ -173,31 +166,30 @@ class _Source:
 
 
 def read_device_steps(said: str) -> DeviceSteps:
-    """The steps among what `nvcc -ptx --dryrun` says.
+    """Return the steps from the output of `nvcc -ptx --dryrun`.
 
     Raises:
         CutuneError: CT703 when they are not found, as for a source of the host alone.
     """
-    lines, variables = commands(said)
-    preprocess = [line for line in lines if "-E" in line]
-    compile_ = [line for line in lines if is_cicc(line)]
-    if len(preprocess) != 1 or len(compile_) != 1:
-        raise front_end_failed("nvcc does not name the steps to PTX")
-    steps = DeviceSteps(preprocess[0], compile_[0], variables)
-    if str(steps.expanded) not in steps.compile:
-        raise front_end_failed("nvcc does not name the steps to PTX")
-    return steps
+    steps, variables = commands(said)
+    preprocess = [step for step in steps if "-E" in step]
+    compile_ = [step for step in steps if is_cicc(step)]
+    if len(preprocess) == len(compile_) == 1:
+        found = DeviceSteps(preprocess[0], compile_[0], variables)
+        if str(found.expanded) in found.compile:
+            return found
+    raise front_end_failed("nvcc does not name the steps to PTX")
 
 
 class _Kept:
-    """What is kept for a text, options and a compiler."""
+    """The entries of the cache for a text, options and a compiler."""
 
     def __init__(self, steps: DeviceSteps, text: str, environment: Mapping[str, str]) -> None:
-        compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
+        self._text, self._folder = text, cache_folder() / "ptx"
+        self._compiler = _compiler_digest(steps, environment)
         self._asks = _ASKED.search(text) is not None
         plain = text if self._asks else _MARKER.sub("#", masked(text))
-        self._plain = folder / f"{key_of(compiler, plain)}.ptx"
-        self._text, self._compiler, self._folder = text, compiler, folder
+        self._plain = self._folder / f"{key_of(self._compiler, plain)}.ptx"
 
     @cached_property
     def _numbered(self) -> tuple[str, dict[str, int]]:
@@ -215,8 +207,8 @@ class _Kept:
             keep_text(self._plain, ptx)
 
     def built(self) -> BuiltCode | None:
-        found = None if self._asks else kept_text(self._built)
-        return built_code.from_text(found, self._numbered[1]) if found is not None else None
+        text = None if self._asks else kept_text(self._built)
+        return built_code.from_text(text, self._numbered[1]) if text is not None else None
 
     def keep_built(self, built: BuiltCode | None) -> None:
         text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
@@ -225,7 +217,7 @@ class _Kept:
 
 
 def _compiler_digest(steps: DeviceSteps, environment: Mapping[str, str]) -> str:
-    """The same for the same options and compiler."""
+    """Cache key of the options and the compiler."""
     options = built_code.without_names(steps.compile, str(steps.expanded))
     cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
     library = environment.get("NVVMIR_LIBRARY_DIR")

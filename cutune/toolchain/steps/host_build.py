@@ -118,5 +118,4 @@ def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
 
 def _identified(word: str, stand_in: str, source: Path) -> str:
     """An option with the name of the source, which a program keeps with its PTX."""
-    name = "--ident="
-    return word.replace(stand_in, str(source)) if word.startswith(name) else word
+    return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
