@@ -1,6 +1,7 @@
-"""What searches of other tuners ask for. Takes what may be tried, gives times; counts what is idle.
+"""Searches of other tuners: Kernel Tuner, OpenTuner, pyATF. Take a space and a start, try places.
 
-Each configuration counts once. What a space does not allow costs nothing, but not without end.
+They ask cutune for times, so that nothing is compiled by them. Each configuration counts once. What
+a space does not allow costs nothing, but not without end.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ MOST_REFUSED = 2000
 
 @dataclass
 class TimedSpace:
-    """Times by numbers of values, one per parameter: what every tuner can be given."""
+    """Times by numbers of values, one per parameter: a form that every tuner takes."""
 
     tries: Tries
     _refused: int = 0
 
     @property
     def space(self) -> Space:
-        """What may be tried."""
+        """The space that is searched."""
         return self.tries.space
 
     def at(self, places: Sequence[int]) -> float | None:
@@ -40,11 +41,8 @@ class TimedSpace:
         Raises:
             SearchEnd: no more may be measured, or nothing new is asked for.
         """
-        parameters = self.space.parameters
-        rows = rows_of(
-            self.space,
-            {one.name: one.values[i] for one, i in zip(parameters, places, strict=True)},
-        )
+        pairs = zip(self.space.parameters, places, strict=True)
+        rows = rows_of(self.space, {one.name: one.values[i] for one, i in pairs})
         if rows is None:
             self._refused += 1
             if self._refused > MOST_REFUSED:
@@ -55,8 +53,8 @@ class TimedSpace:
 
     def places(self, rows: Rows) -> list[int]:
         """The numbers of the values at a place."""
-        own = self.space.of_rows(rows)
-        return [one.values.index(own[one.name]) for one in self.space.parameters]
+        configuration = self.space.of_rows(rows)
+        return [one.values.index(configuration[one.name]) for one in self.space.parameters]
 
 
 def rows_of(space: Space, configuration: Configuration) -> Rows | None:

@@ -97,15 +97,15 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 def _grouped(recorded: Sequence[RecordedTrial]) -> dict[_Key, list[RecordedTrial]]:
     """By what was held: GPU, options, command line, sizes."""
-    found: dict[_Key, list[RecordedTrial]] = {}
+    groups: dict[_Key, list[RecordedTrial]] = {}
     for one in recorded:
-        found.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
-    return found
+        groups.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
+    return groups
 
 
 @dataclass(frozen=True)
 class _Table:
-    """What is known at one size, by numbers of configurations."""
+    """The known times at one size, by numbers of configurations."""
 
     where: str
     space: Space
@@ -128,11 +128,9 @@ class _Table:
         for one in recorded:
             own = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
             if {*one.configuration} == {*values} and None not in own.values():
-                configuration = {n: v for n, v in own.items() if v is not None}
-                number = space.number(configuration)
+                number = space.number({n: v for n, v in own.items() if v is not None})
                 if number is not None:
-                    known[number] = Known(
-                        one.ended.milliseconds(program.tunables), one.ended.seconds
-                    )
+                    time = one.ended.milliseconds(program.tunables)
+                    known[number] = Known(time, one.ended.seconds)
         where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
         return _Table(where, space, known)

@@ -50,7 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What a run has left.
+    """The files and output of a run.
 
     Attributes:
         best: parameters by the files of `results`.
@@ -101,12 +101,9 @@ def run_examples(
     for one in examples:
         text = JsonText.whole(read_file(one.folder / CONFIG), KIND)
         config = text.typed(_Config, text.read())
-        said = []
+        words = [*config.run.split(), "--size", str(size), "--technique", technique]
         with chdir(one.folder):
-            for command in config.build:
-                said.append(_run(command.split()))
-            words = [*config.run.split(), "--size", str(size), "--technique", technique]
-            said.append(_run(words))
+            said = [_run(command.split()) for command in config.build] + [_run(words)]
         kept = results / one.tuner / one.benchmark
         _copy(one.folder, kept)
         best = {name: _best(one.folder / name) for name in config.results}
@@ -136,5 +133,4 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _best(path: Path) -> Any:
-    text = JsonText.whole(read_file(path), "file of best parameters")
-    return text.read()
+    return JsonText.whole(read_file(path), "file of best parameters").read()

@@ -1,7 +1,9 @@
 """Searches that build and run what they ask for. Takes a benchmark, techniques, a budget.
 
 All of them search one space, begin at the same configurations, and are measured by the same trials:
-what one has tried is known, costs the next one no run, and counts as if it had run again.
+what one has tried is known, costs the next one no run, and counts as if it had run again. Where
+there is no GPU, warp instructions of all kernels of a run stand in place of times: they only let
+searches be seen at work.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from cutune.space.space import Configuration
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What one search has found.
+    """The best of one search, and the way to it.
 
     Attributes:
         best: None where nothing ended well. cost: its time.

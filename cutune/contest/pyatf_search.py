@@ -40,14 +40,14 @@ def pyatf(technique: str) -> Run:
                 raise CostFunctionError("failed")
             return time
 
-        found = getattr(search_techniques, technique)()
+        search = getattr(search_techniques, technique)()
         with seeded(generator):
             if not any(space is tries.space for space, _ in made):
-                parameters = _parameters(tries.space, names)
-                made[:] = [
-                    (tries.space, SearchSpace(*parameters, enable_1d_access=True, verbosity=0))
-                ]
-            tuner = Tuner().search_space(made[0][1]).search_technique(found).verbosity(0)
+                view = SearchSpace(
+                    *_parameters(tries.space, names), enable_1d_access=True, verbosity=0
+                )
+                made[:] = [(tries.space, view)]
+            tuner = Tuner().search_space(made[0][1]).search_technique(search).verbosity(0)
             while True:
                 tuner.make_step(cost)
 

@@ -1,4 +1,8 @@
-"""Recorded results as tables that searches are replayed on: a space, and how each of it did."""
+"""Recorded results as tables that searches are replayed on: a space, and how each of it did.
+
+A space whose configurations are listed has the same axes as one with conditions: the list is the
+product of the groups of parameters that depend on each other.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +50,10 @@ def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[Recor
     useful = [g for g in groups.values() if any(one.milliseconds is not None for one in g)]
     if not useful:
         raise _incomplete("nothing in it has a time")
-    return (_table(group, asked) for group in useful)
+    return (_recorded(group, asked) for group in useful)
 
 
-def _table(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
+def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
     # What was timed again counts as it was timed last.
     found = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
     names = [*group[0].configuration]

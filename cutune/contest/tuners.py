@@ -76,7 +76,7 @@ class Tuner:
         return Technique(f"{self.name} {name}", run, (), package)
 
     def named(self, name: str) -> str | None:
-        """What it calls a technique; None where it has none such."""
+        """Its name of a technique; None where it has none such."""
         known = {**{own: own for own in self.techniques.values()}, **self.techniques}
         known[self.default] = self.default
         return {_plain(word): own for word, own in known.items()}.get(_plain(name))

@@ -56,12 +56,12 @@ class Diagnostic:
 
     @staticmethod
     def with_notes_once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-        """The same messages; a note that several of them have is left with the first."""
+        """Yield the messages; a note that several of them have is left with the first."""
         shown: set[Diagnostic] = set()
-        for one in diagnostics:
-            notes = tuple(note for note in one.notes if note not in shown)
+        for diagnostic in diagnostics:
+            notes = tuple(note for note in diagnostic.notes if note not in shown)
             shown.update(notes)
-            yield replace(one, notes=notes)
+            yield replace(diagnostic, notes=notes)
 
     @property
     def is_error(self) -> bool:
@@ -107,16 +107,16 @@ class Diagnostic:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """What there is in place of a name that is not, and which of it may be meant."""
+    """Return the names that there are, and which of them an unknown name may stand for."""
     names = list(dict.fromkeys(known))
     return f"{', '.join(names) or 'none'}{meant(name, names)}"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'gemm'?` where one of the names is close to what was written."""
-    lower = {one.lower(): one for one in known}
-    found = get_close_matches(name.lower(), lower, 1, ALIKE)
-    return f"; did you mean '{lower[found[0]]}'?" if found else ""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, 1, ALIKE)
+    return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
 #: Says something to the user, and goes on.

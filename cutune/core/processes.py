@@ -61,7 +61,7 @@ class ProgramResult:
 
 
 def signal_name(status: int) -> str:
-    """What ended a program of this status: `SIGSEGV` for -11."""
+    """Return the signal that ended a program of this status: `SIGSEGV` for -11."""
     try:
         return signal.Signals(-status).name
     except ValueError:
@@ -82,13 +82,13 @@ def ending_in_order() -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     # What is ignored (nohup), or is someone else's, stays so.
     plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
-    for one in plain:
-        signal.signal(one, interrupt)
+    for number in plain:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for one in plain:
-            signal.signal(one, signal.SIG_DFL)
+        for number in plain:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def run_to_end(
@@ -174,10 +174,10 @@ def _descendants(ancestor: int) -> list[int]:
             # pid (name, which may hold anything) state parent …
             parent = stat.read_bytes().rpartition(b")")[2].split()[1]
             children.setdefault(int(parent), []).append(int(stat.parent.name))
-    found = [ancestor]
-    for pid in found:
-        found.extend(children.get(pid, ()))
-    return found[1:]
+    family = [ancestor]
+    for pid in family:
+        family.extend(children.get(pid, ()))
+    return family[1:]
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class _Captured:
         return _Captured(chunks, thread)
 
     def until(self, last: float) -> bytes:
-        """What was written until its end, or until this time."""
+        """Return the bytes that were written until its end, or until this time."""
         self.thread.join(max(0.0, last - time.monotonic()))
         return b"".join(tuple(self.chunks))
 
@@ -239,9 +239,9 @@ def ended_by(status: int, said: str) -> Signals | None:
     for number in (-status, status - _IN_SHELL):
         if number in _SIGNALS.values():
             return Signals(number)
-    found = _SAID.search(said) if status != 0 else None
-    if found is None:
+    named = _SAID.search(said) if status != 0 else None
+    if named is None:
         return None
-    if found["number"]:
-        return Signals(int(found["number"]))
-    return _SIGNALS[found["part"] or found["whole"]]
+    if named["number"]:
+        return Signals(int(named["number"]))
+    return _SIGNALS[named["part"] or named["whole"]]

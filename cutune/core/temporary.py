@@ -82,9 +82,9 @@ def _run_folder() -> _RunFolder:
         fcntl.flock(marker, fcntl.LOCK_EX)
     except OSError as error:
         raise _no_folder(error) from error
-    made = _RunFolder(path, marker, os.getpid())
-    atexit.register(made.remove)
-    return made
+    folder = _RunFolder(path, marker, os.getpid())
+    atexit.register(folder.remove)
+    return folder
 
 
 def _sweep(parent: Path) -> None:

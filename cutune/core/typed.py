@@ -13,35 +13,9 @@ from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta
 
 T = TypeVar("T")
-__all__ = [  # Meta is a part of it
-    "Convert",
-    "Count",
-    "Formula",
-    "Index",
-    "Integer",
-    "Label",
-    "MemberName",
-    "Meta",
-    "Name",
-    "NameOrNone",
-    "QualifiedName",
-    "Quantity",
-    "SiteNumber",
-    "Small",
-    "Symbol",
-    "Text",
-    "Time",
-    "Word",
-    "one_of",
-    "parsed",
-    "rational",
-    "require",
-    "typed",
-]
-
+Meta = msgspec.Meta
 _LETTER = r"[A-Za-z_$\x80-\xff]"
 _WORD = rf"{_LETTER}[\w$\x80-\xff]{{0,199}}"
 
@@ -84,7 +58,7 @@ _LARGEST = Fraction(1 << 200)
 
 
 def one_of(*words: str) -> Meta:
-    """What a text is that has to be one of these words."""
+    """Return the bound of a text that has to be one of these words."""
     return Meta(pattern=rf"\A({'|'.join(map(re.escape, words))})\Z")
 
 
@@ -116,12 +90,12 @@ def rational(value: object) -> Fraction:
     if isinstance(value, bool) or not _RATIONAL.fullmatch(text):
         raise ValueError(f"Expected a number, got {text[:40]!r}")
     try:
-        found = Fraction(text)
+        number = Fraction(text)
     except ZeroDivisionError as error:
         raise ValueError("Expected a number, got a division by zero") from error
-    if abs(found) > _LARGEST:
+    if abs(number) > _LARGEST:
         raise ValueError(f"Expected a number up to 2^200, got {text[:40]!r}")
-    return found
+    return number
 
 
 def parsed(text: str | bytes) -> Any:

@@ -93,7 +93,8 @@ class Workspace:
         with ExitStack() as held:
             for name in sorted({*names}):
                 path = self.folder / f"{name}.lock"
-                held.enter_context(locked(path, partial(warn, _busy(path))))
+                busy = Diagnostic.at(Code.BUSY_WORKSPACE, None, name=name, folder=self.folder)
+                held.enter_context(locked(path, partial(warn, busy)))
             yield
 
     @contextmanager
@@ -115,7 +116,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: Path, command: str) -> Iterator[None]:
-    """The same for reading (CT001); where `path` is missing, `command` makes it (CT009)."""
+    """Turns a refusal to read into a diagnostic (CT001, CT009); `command` makes the file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -123,19 +124,17 @@ def _reading(path: Path, command: str) -> Iterator[None]:
             f"; or, of what lies in '{folder.parent}', give --workspace {shlex.quote(str(folder))}"
             for folder in _below(path)
         )
-        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command + others)
-        raise CutuneError(missing) from error
+        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command + others) from error
     except OSError as error:
         reason = error.strerror or str(error)
-        unreadable = Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        raise CutuneError(unreadable) from error
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
 
 
 def _below(path: Path) -> list[Path]:
     """Folders like that of a missing file which have it, beside sources in folders below."""
     beside, name = path.parent.parent, Path(path.parent.name) / path.name
-    found = (one for under in ("*", "*/*") for one in sorted(beside.glob(f"{under}/{name}")))
-    return [one.parent for one in islice(found, MOST_BELOW)]
+    paths = (path for under in ("*", "*/*") for path in sorted(beside.glob(f"{under}/{name}")))
+    return [path.parent for path in islice(paths, MOST_BELOW)]
 
 
 def make_folder(path: Path) -> None:
@@ -158,7 +157,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def refuse_existing(path: Path, is_replacing: bool) -> None:
-    """What someone has written is not lost by a slip.
+    """Refuse to replace a file unless that was asked for.
 
     Raises:
         CutuneError: CT825.
@@ -212,14 +211,13 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         with _reading(path, command), checking(path, command):
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise CutuneError(_unknown(path, schema, "no JSON")) from error
+        raise _unknown(path, schema, "no JSON") from error
     found = data.get("schema") if isinstance(data, dict) else None
     if _is_older(found, schema):
         reason = f"{found}, not {schema}"
-        older = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
-        raise CutuneError(older)
+        raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
     if found != schema:
-        raise CutuneError(_unknown(path, schema, found))
+        raise _unknown(path, schema, found)
     document: Json = data
     return document
 
@@ -245,8 +243,9 @@ def checking(path: Path, command: str) -> Iterator[None]:
     except (KeyError, ValueError) as error:
         missing = isinstance(error, KeyError)
         reason = f"without `{error.args[0]}`" if missing else str(error)
-        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
-        raise CutuneError(damaged) from error
+        raise CutuneError.at(
+            Code.DAMAGED_FILE, path=path, reason=reason, command=command
+        ) from error
 
 
 def _is_older(found: object, wanted: str) -> bool:
@@ -329,9 +328,5 @@ def read_lines(
                 warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
 
 
-def _busy(path: Path) -> Diagnostic:
-    return Diagnostic.at(Code.BUSY_WORKSPACE, None, name=path.stem, folder=path.parent)
-
-
-def _unknown(path: Path, wanted: str, found: object) -> Diagnostic:
-    return Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=wanted, found=found)
+def _unknown(path: Path, wanted: str, found: object) -> CutuneError:
+    return CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=wanted, found=found)

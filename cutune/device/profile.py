@@ -1,4 +1,9 @@
-"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one."""
+"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one.
+
+Occupancy follows from the limits by the allocation rule of compute capability 6.1 and later (CUDA
+occupancy calculator): four sub-partitions share the register file, registers are allocated per warp
+in units of 256, shared memory per block in units of the device.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +19,8 @@ from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Label, Meta, Text, parsed, require, typed
 
 SCHEMA = "cutune-device-2"
+#: The shipped profiles.
+_PROFILES = Path(__file__).parent / "profiles"
 #: Beginning of the provenance of constants that were fitted to times of this GPU.
 FITTED = "fitted to micro-kernels"
 #: Constants that a time is divided by.
@@ -135,7 +141,7 @@ class DeviceProfile:
 
     @property
     def architecture(self) -> str:
-        """As nvcc names it, for instance `sm_90`."""
+        """Its architecture by nvcc's name, for instance `sm_90`."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
 
@@ -150,7 +156,7 @@ class DeviceProfile:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def to_json(self) -> dict[str, Any]:
-        """As a profile file holds it."""
+        """The content of its profile file."""
         major, minor = self.compute_capability
         return {
             "schema": SCHEMA,
@@ -179,7 +185,7 @@ class DeviceProfile:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise CutuneError.at(Code.UNREADABLE_FILE, path=name, reason=reason) from error
             return _parse(name, text)
-        shipped = resources.files("cutune.device") / "profiles" / f"{name.lower()}.json"
+        shipped = _PROFILES / f"{name.lower()}.json"
         if not shipped.is_file():
             known = known_names(name, profile_names())
             raise CutuneError.at(Code.UNKNOWN_DEVICE, name=name, known=known)
@@ -188,8 +194,7 @@ class DeviceProfile:
 
 def profile_names() -> list[str]:
     """Names of the shipped profiles."""
-    folder = resources.files("cutune.device") / "profiles"
-    return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name[-5:] == ".json")
+    return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:

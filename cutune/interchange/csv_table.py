@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import Label, Symbol, typed
-from cutune.interchange.results import Result, Results, Setting, read_back, written
+from cutune.interchange.results import Result, Results, Setting, not_held, read_back, written
 from cutune.search.trials import Status
 
 KIND = "table of results"
@@ -26,7 +26,7 @@ COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestam
 
 @dataclass(frozen=True)
 class Meaning:
-    """What columns mean, where that is said.
+    """The meaning of columns, where options say it.
 
     Attributes:
         sizes: those that hold sizes.
@@ -70,15 +70,15 @@ class _Table:
             raise self._wrong(f"it has no column `{unknown}`, which --sizes names", line)
         for name in head:
             self._label(name, line)
-        found, kernel = [], ""
+        results, kernel = [], ""
         sizes = self.meaning.sizes or tuple(head[: head.index(DEVICE)] if DEVICE in head else ())
         for line, row in rows:
             if len(row) != len(head):
                 raise self._wrong(f"it has {len(row)} cells, not {len(head)}", line)
             cells = dict(zip(head, row, strict=True))
             kernel = kernel or cells.get("kernel", "")
-            found.append(self._result(cells, sizes, line))
-        return Results(tuple(found), kernel)
+            results.append(self._result(cells, sizes, line))
+        return Results(tuple(results), kernel)
 
     def _result(self, cells: Mapping[str, str], sizes: Sequence[str], line: int) -> Result:
         status = cells.get(STATUS, "")
@@ -91,11 +91,9 @@ class _Table:
         time = self._number(text, line) if text else None
         if time is None and ended is Status.OK:
             raise self._wrong("it is ok, and has no time", line)
-        times = cells.get("times", "").split()
         seconds = cells.get("seconds", "")
-        code = cells.get("code", "")
         try:
-            code = typed(Symbol, code)
+            code = typed(Symbol, cells.get("code", ""))
         except ValueError:
             raise self._wrong("its code is no hash", line) from None
         return Result(
@@ -103,7 +101,7 @@ class _Table:
             {name: self._setting(cells[name], line) for name in sizes},
             ended,
             time if ended is Status.OK else None,
-            tuple(self._number(one, line) for one in times),
+            tuple(self._number(one, line) for one in cells.get("times", "").split()),
             cells.get(DEVICE, ""),
             cells.get("reason", ""),
             code,
@@ -162,8 +160,7 @@ def write(results: Results) -> str:
     head = [*sizes, DEVICE, *names, *COLUMNS[1:]]
     twice = next((name for i, name in enumerate(head) if name in head[:i]), None)
     if twice is not None:
-        reason = f"two columns would be called '{twice}'"
-        raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
+        raise not_held(KIND, f"two columns would be called '{twice}'")
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)

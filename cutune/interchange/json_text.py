@@ -55,12 +55,12 @@ class JsonText:
 
     @property
     def bytes(self) -> bytes:
-        """As they stand in the file."""
+        """The bytes as they stand in the file."""
         return self.source.text[self.start : self.end].encode("latin-1")
 
     @cached_property
     def text(self) -> str:
-        """As characters.
+        """The text in characters.
 
         Raises:
             CutuneError: CT821 where it is no UTF-8.
@@ -96,9 +96,9 @@ class JsonText:
             return typed(kind, data)
         except ValueError as error:
             text = str(error)
-            found = _AT.search(text)
-            inner = _steps(found[1]) if found is not None else ()
-            reason = text[: found.start()] if found is not None else text
+            place = _AT.search(text)
+            reason, steps = (text[: place.start()], place[1]) if place else (text, "")
+            inner = tuple(int(i) if i else name for name, i in _STEP.findall(steps))
             named = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in inner)
             raise self.at(f"{reason}{f' in {named}' if named else ''}", *path, *inner) from None
 
@@ -149,12 +149,8 @@ def _entries(text: str, at: int) -> Iterator[tuple[str | int, int]]:
 
 
 def _skipped(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
-
-
-def _steps(text: str) -> Path:
-    return tuple(int(i) if i else name for name, i in _STEP.findall(text))
+    blanks = _SPACE.match(text, at)
+    return at if blanks is None else blanks.end()
 
 
 def member(data: object, name: str) -> Any:

@@ -18,7 +18,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import PHASES, Metric, Result, Results, Setting
+from cutune.interchange.results import PHASES, Metric, Result, Results, Setting, not_held
 from cutune.search.trials import Status
 
 KIND = "cache of Kernel Tuner"
@@ -53,7 +53,7 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Record:
-    """What is known of the members of a record; others are values of parameters, or quantities."""
+    """The known members of a record; others are values of parameters, or quantities."""
 
     times: tuple[Quantity, ...] = ()
     timestamp: Text = ""
@@ -86,20 +86,12 @@ def read(source: Source) -> Results:
 
 
 def _closed(source: Source) -> tuple[JsonText, str]:
-    """The text up to its last record, and what is missing behind it."""
+    """Return the text up to its last record, and the braces that are missing behind it."""
     content = source.text.rstrip()
-    whole = JsonText(source, KIND, 0, len(content))
-    depth = _depth(content)
-    if depth == 0:
-        return whole, ""
-    end = len(content) - content.endswith(",")
+    braces = Counter(_BRACES.findall(content))
+    depth = braces["{"] - braces["}"]
+    end = len(content) - (depth != 0 and content.endswith(","))
     return JsonText(source, KIND, 0, end), "}" * depth if depth in (1, 2) else ""
-
-
-def _depth(content: str) -> int:
-    """How many braces are open at the end."""
-    found = Counter(_BRACES.findall(content))
-    return found["{"] - found["}"]
 
 
 def _sizes(text: JsonText, size: object) -> dict[str, Setting]:
@@ -188,7 +180,7 @@ def write(results: Results) -> str:
 
 
 def _several(results: Results) -> CutuneError:
-    """What there are several of, and how one of them is named."""
+    """Return the error that names the devices and sizes, and how one of them is chosen."""
     devices = list(dict.fromkeys(one.device for one in results.results))
     sizes = [dict(one.sizes) for one in results.results]
     distinct = [one for i, one in enumerate(sizes) if one not in sizes[:i]]
@@ -214,12 +206,10 @@ def _records(
     seen: set[str] = set()
     for one in results:
         if {*one.configuration} != {*names}:
-            reason = "configurations have different parameters"
-            raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
+            raise not_held(KIND, "configurations have different parameters")
         key = ",".join(str(one.configuration[name]) for name in names)
         if key in seen:
-            reason = f"the configuration {key} has several results"
-            raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason)
+            raise not_held(KIND, f"the configuration {key} has several results")
         seen.add(key)
         yield key, _record(one, names)
 

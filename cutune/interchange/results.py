@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import Integer, Label, Symbol, Text
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Status
@@ -25,7 +28,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class OfTrial:
-    """What only cutune's own trials have.
+    """Members that only cutune's own trials have.
 
     Attributes:
         path, content: the program, and a hash of it.
@@ -70,7 +73,7 @@ class Result:
 
     @property
     def cost_seconds(self) -> float:
-        """What is known of how long it took."""
+        """Seconds that are known to have been spent on it."""
         if self.seconds is not None:
             return self.seconds
         return sum(self.phases.values()) / 1e3 + sum(self.times) / 1e3
@@ -125,40 +128,32 @@ class Results:
         return {name: self.values.get(name) or self._seen(name) for name in self.names}
 
     def _seen(self, name: str) -> tuple[Setting, ...]:
-        found = (one.configuration.get(name) for one in self.results)
-        return tuple(dict.fromkeys(value for value in found if value is not None))
+        values = (one.configuration.get(name) for one in self.results)
+        return tuple(dict.fromkeys(value for value in values if value is not None))
 
     def only(self, wanted: Mapping[str, str]) -> Results:
         """Those with some sizes, device, or values of parameters, as they are written."""
-        kept = (one for one in self.results if _has(one, wanted))
-        return replace(self, results=tuple(kept))
+        return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
 
     def ordered(self, names: Sequence[str]) -> Results:
         """With these parameters first, in this order."""
-        found = (
-            replace(
-                one,
-                configuration={
-                    **{
-                        name: one.configuration[name] for name in names if name in one.configuration
-                    },
-                    **one.configuration,
-                },
-            )
-            for one in self.results
-        )
-        return replace(self, results=tuple(found))
+
+        def sorted_first(one: Result) -> Result:
+            first = {n: one.configuration[n] for n in names if n in one.configuration}
+            return replace(one, configuration={**first, **one.configuration})
+
+        return replace(self, results=tuple(map(sorted_first, self.results)))
 
     def best(self) -> Results:
         """The fastest at each size on each device."""
-        found: dict[tuple[object, ...], Result] = {}
+        fastest: dict[tuple[object, ...], Result] = {}
         for one in self.results:
             key = (one.device, *one.sizes.items())
             if one.milliseconds is not None and (
-                key not in found or one.milliseconds < (found[key].milliseconds or 0.0)
+                key not in fastest or one.milliseconds < (fastest[key].milliseconds or 0.0)
             ):
-                found[key] = one
-        return replace(self, results=tuple(found.values()))
+                fastest[key] = one
+        return replace(self, results=tuple(fastest.values()))
 
 
 def _has(one: Result, wanted: Mapping[str, str]) -> bool:
@@ -178,32 +173,33 @@ def written(value: Setting) -> str:
 
 def read_back(text: str) -> Setting:
     """The value that a text stands for: an integer, a number, or a word."""
-    try:
-        found = int(text)
-        if str(found) == text and abs(found) < 1 << 63:
-            return found
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if isfinite(number) and str(number) == text else text
+    for kind in (int, float):
+        with suppress(ValueError):
+            number = kind(text)
+            fits = abs(number) < 1 << 63 if kind is int else isfinite(number)
+            if fits and str(number) == text:
+                return number
+    return text
 
 
 def losses(before: Results, after: Results) -> list[str]:
-    """What the results have, and what was made of them has not."""
-    found = [word for name, word in FIELDS.items() if _differ(before.results, after.results, name)]
+    """Name the parts of the results that a conversion of them lacks."""
+    lost = [word for name, word in FIELDS.items() if _differ(before.results, after.results, name)]
     missing = len(before.results) - len(after.results)
     if missing:
         failed = sum(one.milliseconds is None for one in before.results)
         why = "which have no time" if failed == missing else "one of each configuration is kept"
-        found.insert(0, f"{missing} of {len(before.results)} results ({why})")
+        lost.insert(0, f"{missing} of {len(before.results)} results ({why})")
     if before.kernel and before.kernel != after.kernel:
-        found.append("the name of the kernel")
+        lost.append("the name of the kernel")
     if any(after.all_values.get(n) != v for n, v in before.values.items() if n in before.names):
-        found.append("values without a result")
-    return found
+        lost.append("values without a result")
+    return lost
+
+
+def not_held(kind: str, reason: str) -> CutuneError:
+    """Return the error of results that a format cannot hold (CT826)."""
+    return CutuneError.at(Code.NOT_HELD, kind=kind, reason=reason)
 
 
 def _differ(before: Sequence[Result], after: Sequence[Result], name: str) -> bool:

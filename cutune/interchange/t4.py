@@ -44,7 +44,7 @@ _STATUSES = one_of(*(one.value for one in Status))
 
 @dataclass(frozen=True)
 class _Head:
-    """What cutune adds, by Kernel Tuner's names."""
+    """Members that cutune adds, by Kernel Tuner's names."""
 
     kernel_name: Text = ""
     tune_params: Mapping[Label, tuple[Setting, ...]] = field(default_factory=dict)

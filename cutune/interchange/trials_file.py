@@ -13,7 +13,15 @@ from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import OfTrial, Result, Results, Setting, read_back, written
+from cutune.interchange.results import (
+    OfTrial,
+    Result,
+    Results,
+    Setting,
+    not_held,
+    read_back,
+    written,
+)
 from cutune.search.regions import HostMeasurement
 from cutune.search.regions import Settings as ProgramSettings
 from cutune.search.trials import SCHEMA, Ended, Status, Trial
@@ -159,13 +167,12 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
-    """What stands for the regions of a program that is not known."""
+    """Return a measurement in place of the regions of a program that is not known."""
     try:
         known = typed(ProgramSettings, values)  # type: ignore[type-abstract]
         device = typed(Label, one.device or "unknown")
     except ValueError as error:
-        reason = str(error)
-        raise CutuneError.at(Code.NOT_HELD, kind=KIND, reason=reason) from None
+        raise not_held(KIND, str(error)) from None
     return replace(HostMeasurement(origin, device, known, {}, None), milliseconds=one.milliseconds)
 
 

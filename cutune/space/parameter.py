@@ -1,4 +1,7 @@
-"""Parameters: a name and the values that it may have. Takes texts, gives `Parameter`s."""
+"""Parameters: a name and the values that it may have. Takes texts, gives `Parameter`s.
+
+Those of a command line stand in `--tune` and `--space`, and as `{NAME}` in other options.
+"""
 
 from __future__ import annotations
 

@@ -49,21 +49,19 @@ class Space:
         """
         space = Space(tuple(parameters), tuple(conditions), known or {})
         space = replace(space, vocabulary=space.vocabulary.union(words))
-        names = [parameter.name for parameter in space.parameters]
+        names = space.names
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             raise CutuneError.at(Code.PARAMETER_TWICE, name=twice)
         for condition in space.conditions:
             for name in sorted(space.unknown(condition)):
-                listed = known_names(name, [*names, *space.known])
-                code = Code.UNKNOWN_IN_SPACE
                 raise CutuneError.at(
-                    code,
+                    Code.UNKNOWN_IN_SPACE,
                     condition.source,
                     condition.span,
                     condition=condition.text,
                     name=name,
-                    known=listed,
+                    known=known_names(name, [*names, *space.known]),
                 )
         return space
 
@@ -74,11 +72,11 @@ class Space:
     @property
     def words(self) -> frozenset[str]:
         """All words that conditions may compare something with."""
-        own = (v for p in self.parameters for v in p.values if isinstance(v, str))
-        return self.vocabulary.union(own)
+        values = (v for parameter in self.parameters for v in parameter.values)
+        return self.vocabulary.union(v for v in values if isinstance(v, str))
 
     def at(self, known: Mapping[str, Value]) -> Space:
-        """The same with more that is known, for instance the sizes of a run."""
+        """Return this space with more names of one value, for instance the sizes of a run."""
         return replace(self, known={**self.known, **known})
 
     @property
@@ -152,7 +150,7 @@ class Space:
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
         """The configuration of one row of each table."""
-        found: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for table, row in zip(self.tables, rows, strict=True):
-            found.update(table.row(row))
-        return {name: found[name] for name in self.names}
+            values.update(table.row(row))
+        return {name: values[name] for name in self.names}

@@ -1,6 +1,9 @@
 """T1, the interchange format of tuners. Takes a file, gives parameters and conditions, and back.
 
-The parts that describe a space are read, leniently: keys in any case, lists as text or as JSON.
+The parts that describe a space are read, leniently: keys in any case, lists as text or as JSON. Its
+expressions are a part of Python's, and are never run:
+
+    [1, 2] + list(range(4, 65, 4))      [2**i for i in range(5)]      32 <= x * y and x % 2 == 0
 """
 
 from __future__ import annotations
@@ -28,12 +31,11 @@ from cutune.space.space import Space
 
 Json = dict[str, Any]
 VERSION = "1.0.0"
-_NUMBERS = ("int", "uint", "float", "bool")
 
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """What a T1 file says about a space."""
+    """The parameters and conditions of a T1 file."""
 
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...]
@@ -140,7 +142,8 @@ def to_t1(space: Space, own: Mapping[str, Value], kernel: Mapping[str, str]) -> 
 
 def _parameter_json(parameter: Parameter, own: Mapping[str, Value]) -> Json:
     default = own.get(parameter.name)
-    known = {} if default is None else {"Default": _number(default)}
+    number = float(default) if isinstance(default, Fraction) else default
+    known = {} if default is None else {"Default": number}
     return {
         "Name": parameter.name,
         "Type": _type(parameter.values),
@@ -160,17 +163,10 @@ def _condition_json(space: Space, condition: Condition, device: dict[str, Value]
 def _values_text(values: Sequence[Value]) -> str:
     if is_run(values):
         return f"list(range({values[0]}, {values[-1]} + 1))"
-    return f"[{', '.join(map(_quoted, values))}]"
+    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
+    return f"[{', '.join(quoted)}]"
 
 
 def _type(values: Iterable[Value]) -> str:
     kinds = {type(value) for value in values}
     return "string" if str in kinds else "float" if Fraction in kinds else "int"
-
-
-def _quoted(value: Value) -> str:
-    return f"'{value}'" if isinstance(value, str) else shown(value)
-
-
-def _number(value: Value) -> int | float | str:
-    return float(value) if isinstance(value, Fraction) else value

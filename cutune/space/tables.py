@@ -219,11 +219,11 @@ class _Join:
         grid = np.meshgrid(*(kept[name] for name in names), indexing="ij")
         flat = {name: index.ravel() for name, index in zip(names, grid, strict=True)}
         allowed = np.broadcast_to(self._mask([condition], flat), prod(counts)).reshape(counts)
-        found = []
-        for axis, name in enumerate(names):
-            others = tuple(a for a in range(len(names)) if a != axis)
-            found.append((name, kept[name][allowed.any(axis=others)]))
-        return found
+        axes = range(len(names))
+        return [
+            (name, kept[name][allowed.any(axis=tuple(a for a in axes if a != axis))])
+            for axis, name in enumerate(names)
+        ]
 
     def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
         columns = {
@@ -232,8 +232,7 @@ class _Join:
             if any(name in condition.names for condition in conditions)
         }
         known = {**self.known, **columns}
-        found = (mask(condition.tree, known) for condition in conditions)
-        return reduce(np.logical_and, found)
+        return reduce(np.logical_and, (mask(condition.tree, known) for condition in conditions))
 
     def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
         """The parameter of whose combinations with the rows, a few of them, fewest are allowed."""
@@ -260,8 +259,8 @@ class _Join:
         if not asked or count * len(values) > MOST_PAIRS:
             return 1.0
         looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
-        allowed, _ = self._pairs(asked, looked, name, values, count)
-        return len(allowed) / (count * len(values))
+        allowed = self._allowed(asked, looked, name, values, count)
+        return int(np.count_nonzero(allowed)) / allowed.size
 
     def _met(self, rows: Mapping[str, Indices], name: str) -> int:
         """Conditions that speak of a parameter and of joined ones."""
@@ -282,46 +281,49 @@ class _Join:
         values = kept[name]
         asked = self._asked(rows, name)
         if not rows:
-            return {name: self._first(values, name, asked)}
+            left = values[self._mask(asked, {name: values})] if asked else values
+            if not len(left):
+                raise _nothing(asked)
+            return {name: left}
         count = len(next(iter(rows.values())))
         step = max(1, CHUNK // len(values))
         looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
         known = self._lookup(asked, looked, name, values, count)
-        found: list[tuple[Array, Indices]] = []
+        joined: list[tuple[Array, Indices]] = []
         total = 0
         for start in range(0, count, step):
             part = {n: index[start : start + step] for n, index in looked.items()}
-            own, new = (
-                self._pairs(asked, part, name, values, min(step, count - start))
+            own, new = np.nonzero(
+                self._allowed(asked, part, name, values, min(step, count - start))
                 if known is None
-                else np.nonzero(known[self._keys(part)])
+                else known[self._keys(part)]
             )
             own = (own + start).astype(np.int32 if count < 1 << 31 else np.int64)
-            found.append((own, values[new]))
+            joined.append((own, values[new]))
             total += len(own)
             if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
                 raise self._too_large([*rows, name])
-        own = np.concatenate([part for part, _ in found])
+        own = np.concatenate([part for part, _ in joined])
         if not len(own):
             raise _nothing([*asked, *self._within(list(rows))])
-        new = np.concatenate([part for _, part in found])
+        new = np.concatenate([part for _, part in joined])
         return {**{n: index[own] for n, index in rows.items()}, name: new}
 
-    def _pairs(
+    def _allowed(
         self,
         asked: Sequence[Condition],
         rows: Mapping[str, Indices],
         name: str,
         values: Indices,
         count: int,
-    ) -> tuple[Array, Array]:
-        """Which rows go with which values, both by their places."""
-        own, new = np.divmod(np.arange(count * len(values)), len(values))
+    ) -> Mask:
+        """Per row, which values of a further parameter go with it."""
         if not asked:
-            return own, new
+            return np.ones((count, len(values)), dtype=np.bool_)
+        own, new = np.divmod(np.arange(count * len(values)), len(values))
         looked = {n: index[own] for n, index in rows.items()}
         allowed = self._mask(asked, {**looked, name: values[new]})
-        return own[allowed], new[allowed]
+        return allowed.reshape(count, len(values))
 
     def _lookup(
         self,
@@ -330,8 +332,8 @@ class _Join:
         name: str,
         values: Indices,
         count: int,
-    ) -> Array | None:
-        """Per combination of what conditions look at, which values go with it.
+    ) -> Mask | None:
+        """Per combination of values that conditions name, which values go with it.
 
         None where that takes more than looking at each row.
         """
@@ -339,27 +341,17 @@ class _Join:
         if not rows or prod(sizes) > count or prod(sizes) * len(values) > MOST_PAIRS:
             return None
         every = np.indices(sizes).reshape(len(sizes), -1)
-        own, new = np.divmod(np.arange(prod(sizes) * len(values)), len(values))
-        looked = {n: index[own] for n, index in zip(rows, every, strict=True)}
-        allowed = self._mask(asked, {**looked, name: values[new]})
-        return allowed.reshape(-1, len(values))
+        combinations = dict(zip(rows, every, strict=True))
+        return self._allowed(asked, combinations, name, values, prod(sizes))
 
     def _keys(self, rows: Mapping[str, Indices]) -> Array:
         """The number of each row's combination."""
         sizes = [len(self._by_name[name].values) for name in rows]
         return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
 
-    def _first(self, values: Indices, name: str, asked: Sequence[Condition]) -> Indices:
-        left = values[self._mask(asked, {name: values})] if asked else values
-        if not len(left):
-            raise _nothing(asked)
-        return left
-
     def _too_large(self, names: Sequence[str]) -> CutuneError:
-        place = next(iter(self.conditions))
-        return CutuneError.at(
-            Code.SPACE_TOO_LARGE, place.source, place.span, names=", ".join(names)
-        )
+        first, listed = self.conditions[0], ", ".join(names)
+        return CutuneError.at(Code.SPACE_TOO_LARGE, first.source, first.span, names=listed)
 
 
 def _speaks(conditions: Sequence[Condition], name: str) -> bool:

@@ -1,8 +1,9 @@
-"""Mangled names of kernels (Itanium C++ ABI). Takes mangled names, gives comparable forms.
+"""Names of kernels. Takes mangled names (Itanium C++ ABI), gives comparable and readable forms.
 
 One kernel has several names: its host function `_ZN2nsL4fillEPi`, its entry `_ZN2ns4fillEPi`, and
 with relocatable device code `__nv_static_25_ID_ZN2ns4fillEPi`. An unnamed namespace carries the
-number of its module, which changes with the path of the source.
+number of its module, which changes with the path of the source. c++filt makes `fill<float>` of
+them where it is installed; without it a mangled name stays as it is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Compilers run to their end. Takes a command and variables, gives its status and what it printed.
 
-Output is decoded as latin-1, as sources are. Text without end ends all of them.
+Output is decoded as latin-1, as sources are. Text without end ends all of them. nvcc runs its tools
+through a shell, in which it puts words between double quotes as they are: words that would be
+executed there are found here, too.
 """
 
 from __future__ import annotations

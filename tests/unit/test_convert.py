@@ -22,7 +22,7 @@ from cutune.interchange.results import Metric, Result, Results, losses
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Ended, Status, Trial, Trials
 
-ENDINGS = {one.name: one.endings[0] for one in FORMATS}
+ENDINGS = {one.name: one.ending for one in FORMATS}
 SIZES = {"n": 4096, "m": 17}
 
 

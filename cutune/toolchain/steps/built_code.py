@@ -1,7 +1,10 @@
-"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode`, and text of it.
+"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode` and programs.
 
 A program holds PTX with the lines of its sources, and a stub: C++ through which the host launches
 kernels. cicc writes both together; without the lines it is the PTX that it writes without them.
+
+A program of which this code is known is built by the steps that nvcc names by `--dryrun`, but for
+the device's preprocessor and cicc. Where nvcc would run anything else, it does so itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Device code of a source. Takes nvcc, a source and its flags, gives it: made now, or kept.
+"""Device code of a source. Takes nvcc, a source, its flags and architectures, gives their code.
 
 nvcc says by `--dryrun` what it would run: the preprocessor, then cicc. The former runs each time.
 What cicc has made of a text is kept in the user's cache, and given again for the same text and
 options, wherever the source lies: what one verb has compiled the next one need not. Code with lines
 is kept besides, for builds: a comment more makes another one of it.
+
+Loads little, so that nvcc may be at work while what reads its output is loaded.
 """
 
 from __future__ import annotations

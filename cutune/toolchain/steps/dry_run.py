@@ -1,7 +1,8 @@
 """Steps of nvcc. Takes what it says by `--dryrun`, gives steps as words, and runs them.
 
 Steps are run one by one and without a shell. nvcc is asked about a stand-in for the source, whose
-own name may be special to a shell.
+own name may be special to a shell, and about stand-ins for the places of files: questions that
+differ in nothing else are equal, and asked once.
 """
 
 from __future__ import annotations
