@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.contest.tables import RecordedTable
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
@@ -18,7 +19,6 @@ from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
-from cutune.space.space import Space
 
 COMMAND = "cutune collect --tunables --on gpu"
 
@@ -65,31 +65,28 @@ def compare(
     sizes = list(dict.fromkeys(name for one in recorded for name in one.sizes))
     whole = program_space(program, session.asked, template, sizes, device_values(device))
     space = whole.restricted(names) if names else whole
-    tables = [_Table.of(program, key, own, space) for key, own in _grouped(recorded).items()]
-    complete = [one for one in tables if len(one.known) == one.space.size and one.is_useful]
+    tables = [_table(program, key, own, space) for key, own in _grouped(recorded).items()]
+    complete = [one for one in tables if len(one.known) == one.space.size and _is_useful(one)]
     if not complete:
         most = max(tables, key=lambda one: len(one.known), default=None)
         where, count = (most.where, len(most.known)) if most is not None else ("here", 0)
         size = space.space.size if most is None else most.space.size
         raise CutuneError.at(Code.NOT_ALL_TRIED, where=where, count=count, size=size)
     for table in complete:
-        yield compared(table.where, table.space, table.known, techniques, session.progress)
+        yield compared(table, techniques, session.progress)
 
 
 def compared(
-    where: str,
-    space: Space,
-    known: Mapping[int, Known],
-    techniques: Sequence[Technique],
-    progress: Progress,
+    table: RecordedTable, techniques: Sequence[Technique], progress: Progress
 ) -> TunerComparison:
-    """Techniques on the times of a whole space."""
+    """Compare techniques on the times of a whole space."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))
-        scores.append(replayed(space, known, technique))
+        scores.append(replayed(table.space, table.known, technique))
     progress("replaying", 1, 1)
-    return TunerComparison(where, space.size, expected_of_chance(known), scores, known)
+    chance = expected_of_chance(table.known)
+    return TunerComparison(table.where, table.space.size, chance, scores, table.known)
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -103,34 +100,24 @@ def _grouped(recorded: Sequence[RecordedTrial]) -> dict[_Key, list[RecordedTrial
     return groups
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The known times at one size, by numbers of configurations."""
+def _is_useful(table: RecordedTable) -> bool:
+    return any(one.milliseconds is not None for one in table.known.values())
 
-    where: str
-    space: Space
-    known: Mapping[int, Known]
 
-    @property
-    def is_useful(self) -> bool:
-        return any(one.milliseconds is not None for one in self.known.values())
-
-    @staticmethod
-    def of(
-        program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
-    ) -> _Table:
-        sizes = dict(key[1])
-        space = whole.at(integers(sizes))
-        values = {
-            one.name: {plain(value): value for value in one.values} for one in space.parameters
-        }
-        known = {}
-        for one in recorded:
-            own = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
-            if {*one.configuration} == {*values} and None not in own.values():
-                number = space.number({n: v for n, v in own.items() if v is not None})
-                if number is not None:
-                    time = one.ended.milliseconds(program.tunables)
-                    known[number] = Known(time, one.ended.seconds)
-        where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
-        return _Table(where, space, known)
+def _table(
+    program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
+) -> RecordedTable:
+    """The known times at one size."""
+    sizes = dict(key[1])
+    space = whole.at(integers(sizes))
+    values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}
+    known = {}
+    for one in recorded:
+        own = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
+        if {*one.configuration} == {*values} and None not in own.values():
+            number = space.number({n: v for n, v in own.items() if v is not None})
+            if number is not None:
+                time = one.ended.milliseconds(program.tunables)
+                known[number] = Known(time, one.ended.seconds)
+    where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
+    return RecordedTable(where, space, known)

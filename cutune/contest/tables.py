@@ -22,7 +22,7 @@ from cutune.space.space import Configuration, Space
 
 @dataclass(frozen=True)
 class RecordedTable:
-    """All results at one size on one device.
+    """The known times at one size on one device.
 
     Attributes:
         where: the device and the sizes, for people.

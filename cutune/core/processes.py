@@ -136,14 +136,12 @@ def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | 
     Raises:
         TimeoutExpired: it does not.
     """
-    if is_over is None:
-        return process.wait(seconds)
     last = time.monotonic() + seconds
     while True:
         try:
             return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
         except subprocess.TimeoutExpired:
-            if is_over.is_set() or time.monotonic() >= last:
+            if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
                 raise
 
 

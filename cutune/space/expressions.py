@@ -118,24 +118,6 @@ class _Nodes(Transformer[Token, Any]):
             raise ExpressionError("'in' needs a list that is written out: a in [1, 2]")
         return Tree("condition", [_compare(left, "==", member) for member in members.children])
 
-    def power(self, parts: Sequence[Any]) -> Expression:
-        return Tree("term", list(parts)) if len(parts) > 1 else parts[0]
-
-    def _alone(self, name: str, parts: Sequence[Any]) -> Any:
-        return parts[0] if len(parts) == 1 else Tree(name, list(parts))
-
-    def condition(self, parts: Sequence[Any]) -> Any:
-        return self._alone("condition", parts)
-
-    def conjunction(self, parts: Sequence[Any]) -> Any:
-        return self._alone("conjunction", parts)
-
-    def expression(self, parts: Sequence[Any]) -> Any:
-        return self._alone("expression", parts)
-
-    def term(self, parts: Sequence[Any]) -> Any:
-        return self._alone("term", parts)
-
 
 class _Sequence:
     """A list, a range, a comprehension, or several of them."""

@@ -104,9 +104,7 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
             raise _unknown("recorded benchmark", name, ".", [*paths])
         results = read_results(paths[name], reading_of(options), show)
         for table in recorded_tables(results, asked_of(options)):
-            yield Compared(
-                name, compared(table.where, table.space, table.known, techniques, progress)
-            )
+            yield Compared(name, compared(table, techniques, progress))
 
 
 def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
