@@ -32,11 +32,10 @@ class TimedSpace:
 
     @property
     def space(self) -> Space:
-        """The space that is searched."""
         return self.tries.space
 
     def at(self, places: Sequence[int]) -> float | None:
-        """Milliseconds; None where it fails, or is not allowed.
+        """Measure, and return milliseconds; None where it fails, or is not allowed.
 
         Raises:
             SearchEnd: no more may be measured, or nothing new is asked for.
@@ -52,31 +51,31 @@ class TimedSpace:
         return self.tries.at(rows)
 
     def places(self, rows: Rows) -> list[int]:
-        """The numbers of the values at a place."""
+        """Return the numbers of the values at a place."""
         configuration = self.space.of_rows(rows)
         return [one.values.index(configuration[one.name]) for one in self.space.parameters]
 
 
 def rows_of(space: Space, configuration: Configuration) -> Rows | None:
-    """The row of each table; None where a configuration is not allowed."""
+    """Return the row of each table; None where a configuration is not allowed."""
     rows = [table.index(configuration) for table in space.tables]
     known = [row for row in rows if row is not None]
     return tuple(known) if len(known) == len(rows) else None
 
 
 def plain_values(values: Sequence[Value]) -> list[int | float | str]:
-    """Values without fractions, which other tuners do not know."""
+    """Return the values without fractions, which other tuners do not know."""
     return [float(value) if isinstance(value, Fraction) else value for value in values]
 
 
 def places_of(values: Sequence[Sequence[Any]]) -> list[Mapping[Any, int]]:
-    """Per parameter the number of each value."""
+    """Return, per parameter, the number of each value."""
     return [{value: i for i, value in enumerate(own)} for own in values]
 
 
 @contextmanager
 def seeded(generator: random.Random) -> Iterator[int]:
-    """Random numbers that other tuners share begin at a state of ours, which is given.
+    """Seed the random numbers that other tuners share from a generator of ours; gives the seed.
 
     What they were before is put back.
     """

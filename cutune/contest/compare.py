@@ -25,7 +25,7 @@ COMMAND = "cutune collect --tunables --on gpu"
 
 @dataclass(frozen=True)
 class TunerComparison:
-    """Techniques at one size.
+    """The scores of techniques at one size.
 
     Attributes:
         where: the sizes, as a message names them.
@@ -93,7 +93,7 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _grouped(recorded: Sequence[RecordedTrial]) -> dict[_Key, list[RecordedTrial]]:
-    """By what was held: GPU, options, command line, sizes."""
+    """Group trials by what they share: GPU, options, command line, sizes."""
     groups: dict[_Key, list[RecordedTrial]] = {}
     for one in recorded:
         groups.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
@@ -107,7 +107,7 @@ def _is_useful(table: RecordedTable) -> bool:
 def _table(
     program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
 ) -> RecordedTable:
-    """The known times at one size."""
+    """Return the known times at one size."""
     sizes = dict(key[1])
     space = whole.at(integers(sizes))
     values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}

@@ -64,7 +64,7 @@ class ExampleResult:
 
 
 def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) -> list[Example]:
-    """The examples with these names; no names: all.
+    """Return the examples with these names; no names: all.
 
     Raises:
         CutuneError: CT832 where there is none.

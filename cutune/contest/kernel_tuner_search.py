@@ -33,7 +33,7 @@ class _Runner:
         self.names = [one.name for one in timed.space.parameters]
 
     def run(self, configurations: Sequence[Sequence[Any]], options: Any) -> list[dict[str, Any]]:
-        """A result for each."""
+        """Return a result for each."""
         return [self._result(one) for one in configurations]
 
     def _result(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class _Runner:
 
 
 def kernel_tuner(strategy: str) -> Run:
-    """A search by one of its strategies, whose view of the space is made once."""
+    """Return a search by one of its strategies, whose view of the space is made once."""
     made: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
@@ -93,7 +93,7 @@ def kernel_tuner(strategy: str) -> Run:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers and words as Python's."""
+    """Return numpy's numbers and words as Python's."""
     return value.item() if hasattr(value, "item") else value
 
 

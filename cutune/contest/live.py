@@ -22,7 +22,7 @@ from cutune.space.space import Configuration
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best of one search, and the way to it.
+    """The best configuration of one search, and the way to it.
 
     Attributes:
         best: None where nothing ended well. cost: its time.
@@ -73,7 +73,7 @@ def contest(
     searches: int,
     progress: Progress,
 ) -> Iterator[LiveContest]:
-    """All techniques at each size, one after the other.
+    """Run all techniques at each size, one after the other.
 
     Args:
         searches: of each technique; the first begins with the program's own values.
@@ -131,7 +131,7 @@ def _searched(
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:
-    """Where all techniques begin: at the program's own values, then at places drawn at random."""
+    """Return the start of all techniques: the program's own values, then places drawn at random."""
     run, space = place
     if state == 0:
         own = ready.trials.own_values(run)
@@ -140,7 +140,7 @@ def _start(ready: Prepared, place: Place, state: int) -> Rows:
 
 
 def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
-    """The least so far."""
+    """Yield the least cost so far."""
     least: float | None = None
     for cost in costs:
         if cost is not None and (least is None or cost < least):

@@ -20,7 +20,7 @@ _IDLE = 100
 
 
 def opentuner(technique: str) -> Run:
-    """A search by one of its techniques."""
+    """Return a search by one of its techniques."""
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         import opentuner.tuningrunmain

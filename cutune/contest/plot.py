@@ -19,7 +19,7 @@ DASHES = ("-", "--", "-.", ":")
 
 
 def write_plot(path: Path, comparisons: Sequence[TunerComparison]) -> None:
-    """One panel per size: the best time so far in units of the best, by configurations.
+    """Draw a panel per size: the best time so far over the best of all, by configurations.
 
     Raises:
         CutuneError: CT017 where matplotlib is not installed, CT002.

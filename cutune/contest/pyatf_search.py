@@ -20,7 +20,7 @@ from cutune.space.tables import Table
 
 
 def pyatf(technique: str) -> Run:
-    """A search by one of its techniques, whose view of the space is made once."""
+    """Return a search by one of its techniques, whose view of the space is made once."""
     made: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
@@ -55,12 +55,12 @@ def pyatf(technique: str) -> Run:
 
 
 def _names(space: Space) -> Mapping[str, str]:
-    """Names that Python can have."""
+    """Return names that Python can have."""
     return {one.name: f"p{i}" for i, one in enumerate(space.parameters)}
 
 
 def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
-    """Parameters of numbers of values."""
+    """Return parameters whose values are numbers of values."""
     from pyatf import TP, Interval
 
     return [
@@ -75,7 +75,7 @@ def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
 
 
 def _constraint(table: Table, names: Mapping[str, str]) -> Callable[..., bool] | None:
-    """Is there a row of these values? pyATF looks at the names of the arguments."""
+    """Return the test for a row of these values. pyATF looks at the names of its arguments."""
     if len(table.parameters) == 1 and table.size == len(table.parameters[0].values):
         return None
 

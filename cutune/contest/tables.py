@@ -35,7 +35,7 @@ class RecordedTable:
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
-    """One table per device and size at which something ended well.
+    """Return one table per device and size at which something ended well.
 
     Args:
         asked: a space, in place of what is recorded.

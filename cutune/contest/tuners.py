@@ -33,7 +33,7 @@ def _own(technique: str) -> Run:
 
 
 def _guarded(tuner: Tuner, search: Run) -> Run:
-    """Another tuner: what it prints is no result, and what it raises one message (CT834)."""
+    """Send what another tuner prints to standard error, and report its exceptions (CT834)."""
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         try:
@@ -53,7 +53,7 @@ def _guarded(tuner: Tuner, search: Run) -> Run:
 
 @dataclass(frozen=True)
 class Tuner:
-    """A tuner.
+    """A tuner, its techniques, and how they are run.
 
     Attributes:
         package: what has to be installed; empty: nothing.
@@ -69,14 +69,14 @@ class Tuner:
     techniques: Mapping[str, str] = field(default_factory=dict)
 
     def technique(self, name: str) -> Technique:
-        """Its technique of its own name."""
+        """Return the technique that it has by this name of its own."""
         own = (one.package for one in TECHNIQUES if one.name == name)
         package = self.package or next(own, "")
         run = self.search(name) if self.search is _own else _guarded(self, self.search(name))
         return Technique(f"{self.name} {name}", run, (), package)
 
     def named(self, name: str) -> str | None:
-        """Its name of a technique; None where it has none such."""
+        """Return its own name of a technique; None where it has none."""
         known = {**{own: own for own in self.techniques.values()}, **self.techniques}
         known[self.default] = self.default
         return {_plain(word): own for word, own in known.items()}.get(_plain(name))
@@ -142,7 +142,7 @@ TUNERS = (
 
 
 def tuners_named(names: Sequence[str]) -> list[Tuner]:
-    """Tuners by their names, cutune always among them; no name: all.
+    """Return tuners by their names, cutune always among them; no name: all.
 
     Raises:
         CutuneError: CT828.
@@ -157,7 +157,7 @@ def tuners_named(names: Sequence[str]) -> list[Tuner]:
 
 
 def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
-    """The searches that are compared; cutune's own is always one.
+    """Return the searches that are compared; cutune's own is always one.
 
     Raises:
         CutuneError: CT816 and CT817 for a technique that nobody has, or that is not installed here;
@@ -190,7 +190,7 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
 
 
 def _of_cutune(technique: str) -> str | None:
-    """cutune's technique by a name of another tuner; None where it has none such."""
+    """Return cutune's technique by a name of another tuner; None where it has none."""
     try:
         return technique_named(technique).name
     except CutuneError:

@@ -69,7 +69,7 @@ class Diagnostic:
         return self.code.severity == ERROR
 
     def render(self, is_coloured: bool = False) -> str:
-        """The message as GCC and clang print it, with the line and carets when a place is known."""
+        """Return the message as GCC and clang print it; line and carets show a known place."""
         # Quoted output of another program stands on further lines, after the code.
         head, *quoted = self.message.splitlines() or [""]
         severity = f"{self.code.severity}:"
@@ -107,13 +107,13 @@ class Diagnostic:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """Return the names that there are, and which of them an unknown name may stand for."""
+    """List the names that there are, and which of them an unknown name may stand for."""
     names = list(dict.fromkeys(known))
     return f"{', '.join(names) or 'none'}{meant(name, names)}"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'gemm'?` where one of the names is close to what was written."""
+    """Return `; did you mean 'gemm'?` where a name is close to what was written."""
     by_lower = {one.lower(): one for one in known}
     close = get_close_matches(name.lower(), by_lower, 1, ALIKE)
     return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
@@ -124,7 +124,7 @@ Warn = Callable[[Diagnostic], None]
 
 
 def shown(text: str) -> str:
-    """Readable text of bytes that were decoded as latin-1: sources, nvcc's output."""
+    """Return readable text of bytes decoded as latin-1: sources, nvcc's output."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 

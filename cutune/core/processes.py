@@ -70,7 +70,7 @@ def signal_name(status: int) -> str:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Where this process is told to end (`kill`, a closed terminal), it does as after Ctrl-C.
+    """End this process as after Ctrl-C where it is told to end (`kill`, a closed terminal).
 
     Raises:
         KeyboardInterrupt: then.
@@ -131,7 +131,7 @@ def run_to_end(
 
 
 def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """The status of a program that ends in time.
+    """Return the status of a program that ends in time.
 
     Raises:
         TimeoutExpired: it does not.
@@ -146,7 +146,7 @@ def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | 
 
 
 def _startable(command: Sequence[str]) -> list[str]:
-    """The command, with `./` before a program in the current folder."""
+    """Return the command, with `./` before a program in the current folder."""
     program = command[0]
     if os.sep not in program and os.path.isfile(program):
         program = os.path.join(os.curdir, program)
@@ -165,7 +165,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Processes that a process started, and those that these did; none without /proc."""
+    """Return the processes that a process started, and those that these did; none without /proc."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
@@ -233,7 +233,7 @@ class CompilerKilled(KeyboardInterrupt):
 
 
 def ended_by(status: int, said: str) -> Signals | None:
-    """The signal by which a compiler with this status, or a part of it, was ended by others."""
+    """Return the signal by which others ended a compiler with this status, or a part of it."""
     for number in (-status, status - _IN_SHELL):
         if number in _SIGNALS.values():
             return Signals(number)

@@ -41,7 +41,7 @@ def read_file(path: str | Path) -> Source:
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a source, with ends of lines that only the preprocessor takes for such written plainly.
+    """Read a source; ends of lines that only the preprocessor takes for such are made plain.
 
     `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
 
@@ -53,7 +53,7 @@ def read_source(path: str | Path) -> Source:
 
 
 def _joined(text: str) -> str:
-    """The text without blanks between a backslash and the end of a line."""
+    """Return the text without blanks between a backslash and the end of a line."""
     if _LOOSE.search(text) is None:
         return text
     return _WITH_LOOSE.sub(

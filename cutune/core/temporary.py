@@ -37,13 +37,13 @@ class _RunFolder:
     pid: int
 
     def remove(self) -> None:
-        """Remove it, unless it is that of the process which this one was forked from."""
+        """Remove the folder, unless it is that of the process which this one was forked from."""
         if self.pid == os.getpid():
             shutil.rmtree(self.path, ignore_errors=True)
 
 
 def run_folder() -> Path:
-    """The folder of this process for all that is temporary.
+    """Return the folder of this process for all that is temporary.
 
     Raises:
         CutuneError: CT020 where no such folder can be made.
@@ -55,7 +55,7 @@ def run_folder() -> Path:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A new folder that is removed behind the `with`.
+    """Return a new folder that is removed behind the `with`.
 
     Raises:
         CutuneError: CT020 where it cannot be made.

@@ -63,7 +63,7 @@ def one_of(*words: str) -> Meta:
 
 
 def typed(kind: type[T], data: object) -> T:
-    """The value of a type that data of JSON stands for.
+    """Return the value of a type that JSON data stand for.
 
     Raises:
         ValueError: it stands for none; says where and why.
@@ -81,7 +81,7 @@ def _convert(kind: type[T], value: object) -> T:
 
 
 def rational(value: object) -> Fraction:
-    """An exact number of a file: `3`, `0.25`, `1e-3`, `2/3`.
+    """Return the exact number that a file writes as `3`, `0.25`, `1e-3` or `2/3`.
 
     Raises:
         ValueError: it is none, or so large that doubles hold no products of it.
@@ -99,7 +99,7 @@ def rational(value: object) -> Fraction:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Data of JSON text, in which all numbers are finite.
+    """Return the data of JSON text, in which all numbers are finite.
 
     Raises:
         ValueError: it is no JSON, or nested without end.
@@ -115,7 +115,7 @@ def _not_finite(text: str) -> float:
 
 
 def require(condition: object, what: str) -> None:
-    """A condition on several entries of a file.
+    """Refuse the entries of a file unless a condition on them holds.
 
     Raises:
         ValueError: it does not hold; `what` says what should.

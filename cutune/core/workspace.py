@@ -86,7 +86,7 @@ class Workspace:
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
-        """Alone at work on files of these names; waits for another process that is.
+        """Hold the locks on files of these names; waits for another process that holds one.
 
         A lock ends with its process, however that ends.
         """
@@ -99,14 +99,14 @@ class Workspace:
 
     @contextmanager
     def replacing_models(self) -> Iterator[None]:
-        """Nobody else replaces the models between their being read and written."""
+        """Hold the lock on the models, from their being read to their being written."""
         with locked(self.folder / "models.lock"):
             yield
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns the operating system's refusal to write `path` into a diagnostic (CT002)."""
+    """Turn the operating system's refusal to write `path` into a diagnostic (CT002)."""
     try:
         yield
     except OSError as error:
@@ -116,7 +116,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: Path, command: str) -> Iterator[None]:
-    """Turns a refusal to read into a diagnostic (CT001, CT009); `command` makes the file."""
+    """Turn a refusal to read into a diagnostic (CT001, CT009); `command` makes the file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -131,7 +131,7 @@ def _reading(path: Path, command: str) -> Iterator[None]:
 
 
 def _below(path: Path) -> list[Path]:
-    """Folders like that of a missing file which have it, beside sources in folders below."""
+    """Return folders named like that of a missing file which have it, in folders below."""
     beside, name = path.parent.parent, Path(path.parent.name) / path.name
     paths = (path for under in ("*", "*/*") for path in sorted(beside.glob(f"{under}/{name}")))
     return [path.parent for path in islice(paths, MOST_BELOW)]
@@ -235,7 +235,7 @@ def read_typed(path: Path, schema: str, kind: type[T], command: str) -> T:
 
 @contextmanager
 def checking(path: Path, command: str) -> Iterator[None]:
-    """Turns what is wrong with the entries of a file into a diagnostic (CT012)."""
+    """Turn what is wrong with the entries of a file into a diagnostic (CT012)."""
     try:
         yield
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -307,7 +307,7 @@ def read_lines(
     command: str,
     warn: Warn,
 ) -> Iterator[T]:
-    """The entries of an append-only file that have this schema, converted; others are skipped.
+    """Yield the entries of an append-only file with this schema, converted; others are skipped.
 
     Args:
         convert: makes the value; an entry that it cannot read counts as torn.

@@ -27,12 +27,12 @@ _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
 def default_device() -> str:
-    """`$CUTUNE_DEVICE`, else profiles of this machine's GPUs, joined by commas, else an H200."""
+    """Return `$CUTUNE_DEVICE`, else the profiles of this machine's GPUs, else an H200's."""
     return os.environ.get(VARIABLE) or ",".join(present_profiles()) or FALLBACK
 
 
 def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
-    """The profiles of these names, or paths, each once; `all`: those of this machine, then others.
+    """Return the profiles of these names, or paths, each once; `all`: this machine's first.
 
     Raises:
         CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
@@ -48,13 +48,13 @@ def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
 
 
 def present_profiles() -> list[str]:
-    """The shipped profiles of GPUs that this machine has, each once."""
+    """Return the shipped profiles of GPUs that this machine has, each once."""
     present = dict.fromkeys(_present())
     return [name for gpu in present for name in [profile_of(gpu)] if name]
 
 
 def profile_of(gpu: str) -> str | None:
-    """The shipped profile of a GPU that the driver calls so."""
+    """Return the shipped profile of a GPU, given the driver's name of it."""
     # Asked where there is a GPU only: a wrapper of a compiler starts quickly elsewhere.
     from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 

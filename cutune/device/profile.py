@@ -173,7 +173,7 @@ class DeviceProfile:
 
     @staticmethod
     def named(name: str) -> DeviceProfile:
-        """A shipped profile by name, or any profile by the path of its JSON file.
+        """Return a shipped profile by name, or any profile by the path of its JSON file.
 
         Raises:
             CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
@@ -193,17 +193,17 @@ class DeviceProfile:
 
 
 def profile_names() -> list[str]:
-    """Names of the shipped profiles."""
+    """Return the names of the shipped profiles."""
     return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:
-    """All of them, in the order of their names."""
+    """Return the shipped profiles, in the order of their names."""
     return [DeviceProfile.named(name) for name in profile_names()]
 
 
 def _text(value: Fraction) -> str:
-    """A constant as a decimal number, or as a fraction where it is none."""
+    """Write a constant as a decimal number, or as a fraction where it is none."""
     text = f"{float(value):.10g}"
     return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
 

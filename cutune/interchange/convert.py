@@ -91,7 +91,7 @@ class ReadingOptions:
 
 
 def read_results(path: str | Path, options: ReadingOptions, warn: Warn) -> Results:
-    """The results of a file in any of the formats.
+    """Read the results of a file in any of the formats.
 
     Raises:
         CutuneError: CT001, CT821 where it is damaged, CT822 where it is in none of them, CT827

@@ -44,7 +44,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, meaning: Meaning | None = None) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -110,7 +110,7 @@ class _Table:
         )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows that are not empty, and the lines on which they end."""
+        """Yield the rows that are not empty, and the lines on which they end."""
         try:
             text = self.source.encode().decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -151,7 +151,7 @@ class _Table:
 
 
 def write(results: Results) -> str:
-    """The text of a table.
+    """Return the text of a table.
 
     Raises:
         CutuneError: CT826 for a parameter or size that is called as another column is.

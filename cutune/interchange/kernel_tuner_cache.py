@@ -64,13 +64,12 @@ class _Record:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     head = source.text[:65536].lstrip()
     return head.startswith("{") and '"tune_params_keys"' in head
 
 
 def read(source: Source) -> Results:
-    """The results of a file, closed or not.
+    """Read the results of a file, closed or not.
 
     Raises:
         CutuneError: CT821.
@@ -95,7 +94,7 @@ def _closed(source: Source) -> tuple[JsonText, str]:
 
 
 def _sizes(text: JsonText, size: object) -> dict[str, Setting]:
-    """The problem size as Kernel Tuner has it: one, two or three numbers without names."""
+    """Return the problem size: in Kernel Tuner, one to three numbers without names."""
     if isinstance(size, str):
         word = text.typed(Text, size, "problem_size")
         return {"problem_size": word} if word else {}
@@ -149,7 +148,7 @@ def _result(
 
 
 def write(results: Results) -> str:
-    """The text of a file, closed.
+    """Return the text of a file, closed.
 
     Raises:
         CutuneError: CT823 for results of several devices or sizes, CT826 where a configuration has

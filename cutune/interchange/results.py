@@ -47,7 +47,7 @@ class OfTrial:
 
 @dataclass(frozen=True)
 class Result:
-    """How one configuration did at one size.
+    """The result of one configuration at one size.
 
     Attributes:
         sizes: of the problem, by name.
@@ -114,12 +114,10 @@ class Results:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all parameters."""
         return in_order(one.configuration for one in self.results)
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """The names of all sizes."""
         return in_order(one.sizes for one in self.results)
 
     @property
@@ -132,11 +130,11 @@ class Results:
         return tuple(dict.fromkeys(value for value in values if value is not None))
 
     def only(self, wanted: Mapping[str, str]) -> Results:
-        """Those with some sizes, device, or values of parameters, as they are written."""
+        """Return the results that have these sizes, device or values, given as text."""
         return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
 
     def ordered(self, names: Sequence[str]) -> Results:
-        """With these parameters first, in this order."""
+        """Return the results with these parameters first, in this order."""
 
         def sorted_first(one: Result) -> Result:
             first = {n: one.configuration[n] for n in names if n in one.configuration}
@@ -145,7 +143,7 @@ class Results:
         return replace(self, results=tuple(map(sorted_first, self.results)))
 
     def best(self) -> Results:
-        """The fastest at each size on each device."""
+        """Return the fastest result at each size on each device."""
         fastest: dict[tuple[object, ...], Result] = {}
         for one in self.results:
             key = (one.device, *one.sizes.items())
@@ -162,17 +160,16 @@ def _has(one: Result, wanted: Mapping[str, str]) -> bool:
 
 
 def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """All keys, in the order in which they come."""
+    """Return all keys, in the order in which they come."""
     return tuple(dict.fromkeys(name for one in mappings for name in one))
 
 
 def written(value: Setting) -> str:
-    """A value as text."""
     return str(value)
 
 
 def read_back(text: str) -> Setting:
-    """The value that a text stands for: an integer, a number, or a word."""
+    """Return the value that a text stands for: an integer, a number, or a word."""
     for kind in (int, float):
         with suppress(ValueError):
             number = kind(text)
@@ -212,7 +209,7 @@ def _differ(before: Sequence[Result], after: Sequence[Result], name: str) -> boo
 
 
 def _typed(value: object) -> object:
-    """`1`, `1.0` and `True` are equal in Python, and not the same."""
+    """Tell `1`, `1.0` and `True` apart, which are equal in Python."""
     if isinstance(value, Mapping):
         return {name: (type(one), one) for name, one in value.items()}
     return value

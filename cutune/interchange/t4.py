@@ -88,13 +88,12 @@ class _Entry:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     head = source.text[:4096].lstrip()
     return head.startswith("{") and '"results"' in head
 
 
 def read(source: Source) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -146,7 +145,6 @@ def _result(entry: _Entry) -> Result:
 
 
 def write(results: Results) -> str:
-    """The text of a file."""
     entries = [json.dumps(_entry(one)) for one in results.results]
     # What a file is has to be seen at its beginning.
     head = {

@@ -57,12 +57,11 @@ class _End:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     return f'"{SCHEMA}"' in source.text.lstrip().partition("\n")[0]
 
 
 def read(source: Source, warn: Warn) -> Results:
-    """The results of a file; torn lines are left out, as everywhere.
+    """Read the results of a file; torn lines are left out, as everywhere.
 
     Raises:
         CutuneError: CT821 where no line is one of trials.
@@ -133,7 +132,7 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
 
 
 def write(results: Results) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         CutuneError: CT826 for a word that no parameter of a program can have.

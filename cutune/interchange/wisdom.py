@@ -41,7 +41,6 @@ class _Line:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     lines = (line for line in source.text[:65536].split("\n") if _counts(line))
     return '"tunable_parameters"' in next(lines, "")
 
@@ -51,7 +50,7 @@ def _counts(line: str) -> bool:
 
 
 def read(source: Source) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -81,7 +80,7 @@ def _result(line: JsonText, head: _Head) -> Result:
 
 
 def write(results: Results) -> str:
-    """The text of a file, with all that have a time.
+    """Return the text of a file, with all results that have a time.
 
     Raises:
         CutuneError: CT826 for sizes that are no integers, or configurations that differ in their

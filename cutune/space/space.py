@@ -81,7 +81,6 @@ class Space:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
     @cached_property
@@ -104,11 +103,11 @@ class Space:
         return prod(table.size for table in self.tables)
 
     def configuration(self, number: int) -> Configuration:
-        """The configuration of a number."""
+        """Return the configuration of a number."""
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:
-        """The row of each table that a number stands for."""
+        """Return the row of each table that a number stands for."""
         rows = []
         for table in reversed(self.tables):
             number, row = divmod(number, table.size)
@@ -116,7 +115,7 @@ class Space:
         return tuple(reversed(rows))
 
     def number(self, configuration: Configuration) -> int | None:
-        """The number of a configuration; None where it is not allowed."""
+        """Return the number of a configuration; None where it is not allowed."""
         number = 0
         for table in self.tables:
             row = table.index(configuration)
@@ -132,11 +131,11 @@ class Space:
         return map(self.configuration, range(self.size))
 
     def draw(self, generator: random.Random) -> Configuration:
-        """One of all configurations, each as likely as any other."""
+        """Return one of all configurations, each as likely as any other."""
         return self.configuration(generator.randrange(self.size))
 
     def neighbours(self, configuration: Configuration, axis: int, most: int) -> list[Configuration]:
-        """Those that differ in the parameters of one table alone, the nearest first.
+        """Return those that differ in the parameters of one table alone, the nearest first.
 
         Args:
             axis: the number of the table.
@@ -149,7 +148,7 @@ class Space:
         return [{**configuration, **table.row(near)} for near in table.nearest(row, most)]
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
-        """The configuration of one row of each table."""
+        """Return the configuration of one row of each table."""
         values: dict[str, Value] = {}
         for table, row in zip(self.tables, rows, strict=True):
             values.update(table.row(row))

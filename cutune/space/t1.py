@@ -56,7 +56,7 @@ class _File:
     source: Source
 
     def space(self) -> SpaceFile:
-        """The parts of the file.
+        """Return the parts of the file.
 
         Raises:
             CutuneError: see `read_t1`.
@@ -102,7 +102,7 @@ class _File:
         return Condition(text, tree, self.source, self._span(text))
 
     def _span(self, text: str) -> Span | None:
-        """Where a text stands first, in quotes."""
+        """Return where a text stands first, in quotes."""
         start = self.source.text.find(json.dumps(text))
         return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
@@ -116,14 +116,14 @@ class _File:
 
 
 def _member(entry: object, key: str) -> Any:
-    """A member, however its key is capitalised."""
+    """Return a member, however its key is capitalised."""
     if not isinstance(entry, dict):
         return None
     return next((value for k, value in entry.items() if k.lower() == key.lower()), None)
 
 
 def to_t1(space: Space, own: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
-    """A space as T1.
+    """Return a space as T1.
 
     Args:
         own: the program's own values, as far as they are known.

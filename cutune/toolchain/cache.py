@@ -21,7 +21,7 @@ _ASKING = "0"
 
 
 def cache_folder() -> Path:
-    """Where built libraries are kept; a temporary folder where it cannot be written."""
+    """Return the folder for built libraries; a temporary one where it cannot be written."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return _usable_cache(Path(root) / "cutune")
 
@@ -42,7 +42,7 @@ def _usable_cache(wanted: Path) -> Path:
 
 
 def _unusable_reason(folder: Path) -> str:
-    """Why a folder cannot be ours; empty where it is."""
+    """Return why a folder cannot be ours; empty where it can."""
     if not folder.is_absolute():
         return "there is no home folder"
     try:
@@ -85,7 +85,7 @@ def kept_text(path: Path) -> str | None:
 
 
 def keep_text(path: Path, text: str) -> None:
-    """Keep it, and the newest of the others. Where the cache cannot be written nothing is."""
+    """Keep a text, and the newest of the others; nothing where the cache cannot be written."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
@@ -99,7 +99,7 @@ def keep_text(path: Path, text: str) -> None:
 
 
 def _newest_first(folder: Path) -> list[tuple[str, int]]:
-    """All files, with their sizes."""
+    """Return all files, with their sizes."""
     found = []
     for entry in os.scandir(folder):
         with suppress(OSError):

@@ -15,7 +15,7 @@ LONGEST = 48
 
 
 def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
-    """Names as in the source where c++filt is installed, else the mangled names."""
+    """Return names as in the source where c++filt is installed, else the mangled names."""
     tool = shutil.which("c++filt")
     if tool is None or not names:
         return list(names)
@@ -31,7 +31,7 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """Unique names of kernels: with template arguments, where needed with parameter types.
+    """Return unique names: with template arguments, where needed with parameter types.
 
     Args:
         kernels: names in the source. entries: the names in the PTX of the same kernels.
@@ -46,7 +46,7 @@ def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
 
 
 def brief(name: str) -> str:
-    """A name that fits into a table."""
+    """Cut a name so that it fits into a table."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 

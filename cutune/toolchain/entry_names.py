@@ -29,8 +29,7 @@ class _Name(NamedTuple):
 
 
 def renamed_entry(entry: str, other: str) -> str:
-    """The mangled name of an entry if its function were called otherwise, with the same namespaces,
-    template arguments and parameters."""
+    """Return an entry's mangled name if its function were called `other`; all else stays."""
     name = _parsed(entry)
     if name is None:
         return other
@@ -40,13 +39,13 @@ def renamed_entry(entry: str, other: str) -> str:
 
 
 def base_name(symbol: str) -> str:
-    """`fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
+    """Return `fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
     name = _parsed(symbol)
     return name.parts[-1] if name is not None else symbol
 
 
 def namespaces(symbol: str) -> tuple[str, ...]:
-    """`("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
+    """Return `("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
     name = _parsed(symbol)
     return name.parts[:-1] if name is not None else ()
 
@@ -58,7 +57,7 @@ def is_instance(symbol: str) -> bool:
 
 
 def entry_name(symbol: str) -> str:
-    """The name in PTX of this host function's kernel: it does not show internal linkage."""
+    """Return the name in PTX of a host function's kernel: it does not show internal linkage."""
     name = _parsed(symbol)
     if name is None:
         return symbol
@@ -67,7 +66,7 @@ def entry_name(symbol: str) -> str:
 
 
 def canonical(symbol: str) -> str:
-    """The part that all names of one kernel share, whatever the path and the kind of build."""
+    """Return the part that all names of one kernel share, whatever the path and kind of build."""
     name = _parsed(symbol)
     if name is None:
         return symbol
@@ -125,7 +124,7 @@ def _parts(symbol: str, at: int) -> Iterator[tuple[str, int]]:
 
 
 def _without_modules(text: str) -> str:
-    """Unnamed namespaces among template arguments and parameters, without the module's number."""
+    """Return template arguments and parameters without modules' numbers in unnamed namespaces."""
     found, at = [], 0
     for match in _UNNAMED_LENGTH.finditer(text):
         digits = match[0]

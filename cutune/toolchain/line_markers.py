@@ -16,7 +16,7 @@ _RAW = re.compile(r'R"(?:(?<!\wR")|(?<=\bu8R")|(?<=\b[uUL]R"))([^()\\\s]{0,16})\
 
 
 def masked(text: str) -> str:
-    """The text with another byte for each `#` that begins a line within a raw string.
+    """Return the text with another byte for each `#` that begins a line within a raw string.
 
     Programs hold the text of others, with `#line` in it, which no marker of their own is.
     """
@@ -27,7 +27,7 @@ def masked(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def unescaped(path: str) -> str:
-    """The path of a line marker. Preprocessed text is decoded as latin-1, as sources are.
+    """Return the path of a line marker. Preprocessed text is decoded as latin-1, as sources are.
 
     A text has thousands of markers, of a hundred files.
     """
@@ -35,6 +35,6 @@ def unescaped(path: str) -> str:
 
 
 def files_of(text: str) -> list[str]:
-    """All files that were read, in one order everywhere."""
+    """Return all files that were read, in one order everywhere."""
     names = {*_NAME.findall(masked(text))}
     return sorted(unescaped(name) for name in names if not name.startswith("<"))

@@ -196,7 +196,7 @@ class Nvcc:
 
     @staticmethod
     def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
-        """A source as nvcc is given it: by its name where that says what it is, else as CUDA.
+        """Return a source as nvcc is given it: by name where that says what it is, else as CUDA.
 
         Args:
             flags: what it is given besides, which may say it, too.
@@ -237,7 +237,7 @@ class Nvcc:
         architecture: str = "sm_90",
         ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, from ptxas.
+        """Return registers and shared memory by mangled kernel name, from ptxas.
 
         `ptx`: what the source was compiled to, with these flags and for that architecture.
         """
@@ -274,7 +274,7 @@ def remedies_of(said: str) -> list[Remedy]:
 
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
-    """The toolkit that nvcc names by `--dryrun`."""
+    """Return the toolkit that nvcc names by `--dryrun`."""
     found = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
     return Path(found[1]).resolve() if found else None
 
@@ -311,7 +311,7 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
-    """All but phases and what is dropped; the latter have a value."""
+    """Return all flags but phases and those that are dropped, with their values."""
     remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:
@@ -327,7 +327,7 @@ def _environment() -> dict[str, str]:
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:
-    """The nvcc to use.
+    """Return the nvcc to use.
 
     Raises:
         CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
@@ -346,17 +346,17 @@ def find_nvcc(option: str | None = None) -> Nvcc:
 
 @cache
 def _nvcc_at(path: Path, origin: str) -> Nvcc:
-    """One object, so that the compiler is asked about itself once."""
+    """Return one object per place, so that the compiler is asked about itself once."""
     return Nvcc(path, origin)
 
 
 def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
-    """Our level of optimisation, unless the user's options have one: nvcc takes the last one."""
+    """Return our level of optimisation, unless the user's options have one: nvcc takes the last."""
     return () if any(map(_LEVEL.fullmatch, flags)) else (level,)
 
 
 def host_compiler() -> str:
-    """Path of the C++ compiler that nvcc would use for host code.
+    """Return the path of the C++ compiler that nvcc would use for host code.
 
     Raises:
         CutuneError: CT007 when there is none.
@@ -369,7 +369,7 @@ def host_compiler() -> str:
 
 
 def without_driver(folder: Path) -> dict[str, str]:
-    """The variable by which `-lcuda` is linked where there is no driver; none where there is one.
+    """Return the variable by which `-lcuda` is linked where there is no driver, if there is none.
 
     Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
     stays, holds nothing: a program that does call the driver is not linked, as it is not without.

@@ -33,7 +33,7 @@ class StaticCounters:
 
 
 def parse_ptxas(text: str) -> dict[str, StaticCounters]:
-    """Counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
+    """Return counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
     counters: dict[str, StaticCounters] = {}
     entry, spilled = "", 0
     for line in text.splitlines():
@@ -50,7 +50,7 @@ def parse_ptxas(text: str) -> dict[str, StaticCounters]:
 
 
 def by_kernel(counters: Mapping[str, StaticCounters]) -> dict[str, StaticCounters]:
-    """One entry per source name: of several template instances, the one with most registers."""
+    """Return one entry per source name: of several instances, the one with most registers."""
     result: dict[str, StaticCounters] = {}
     for symbol, value in counters.items():
         name = base_name(symbol)

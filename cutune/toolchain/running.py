@@ -29,7 +29,7 @@ _ENDED = Event()
 def run_command(
     command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run it, whatever its status.
+    """Run a compiler, whatever its status.
 
     Raises:
         CompilerKilled: CT714.
@@ -56,7 +56,7 @@ def run_command(
 def run_limited(
     command: Sequence[str], environment: Mapping[str, str], path: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run it as long as macros that grow without end have not outgrown what is allowed.
+    """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
         path: what it preprocesses.
@@ -107,7 +107,7 @@ def run_limited(
 
 
 def _refuse_killed(program: str, status: int, said: str) -> None:
-    """Nothing is concluded from a compiler that somebody else has ended."""
+    """Refuse to conclude anything from a compiler that somebody else has ended."""
     signal = ended_by(status, said)
     if signal is not None and not _ENDED.is_set():
         ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)

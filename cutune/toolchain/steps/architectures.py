@@ -21,7 +21,7 @@ _TARGET = re.compile(r"\b(?:compute|sm|lto)_(\d+[af]?)\b")
 
 
 def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
-    """Architectures to prove for: those of the flags, and of devices (`sm_90`).
+    """Return the architectures to prove for: those of the flags, and of devices (`sm_90`).
 
     Without any in the flags, nvcc's own default; it is named by an empty text.
     """
@@ -59,7 +59,6 @@ class Begun:
 
     @staticmethod
     def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
-        """Begin."""
         architectures = targets(flags, devices, nvcc)
         pool = ThreadPoolExecutor(1 + len(architectures))
         expanded = pool.submit(host_pass, nvcc, path, flags)
@@ -72,11 +71,11 @@ class Begun:
         return Begun(path, tuple(flags), expanded, codes, passes)
 
     def is_of(self, path: str, flags: Sequence[str]) -> bool:
-        """Is it what somebody wants now?"""
+        """Was it begun for this source and these flags?"""
         return (path, tuple(flags)) == (self.path, self.flags)
 
     def wait(self) -> None:
-        """Until all of it has ended, well or not."""
+        """Wait until all of it has ended, well or not."""
         self.expanded.exception()
         for code in self.codes.values():
             code.exception()

@@ -74,12 +74,12 @@ class BuiltCode:
     is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
-        """The stub for a program whose PTX is in a file of another name."""
+        """Return the stub for a program whose PTX is in a file of another name."""
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 
 def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
-    """The options of cicc, sorted, without those that name files."""
+    """Return the options of cicc, sorted, without those that name files."""
     words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
     return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
 
@@ -87,7 +87,7 @@ def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
 def without_names(
     compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
 ) -> Iterator[str]:
-    """The words of cicc's step behind the program, but for names of files.
+    """Yield the words of cicc's step behind the program, but for names of files.
 
     `text`: the file that it compiles.
     """
@@ -98,12 +98,12 @@ def without_names(
 
 
 def has_lines(compile_: Sequence[str]) -> bool:
-    """Does it write lines anyhow, or more than that?"""
+    """Does the step write lines anyhow, or more than that?"""
     return LINES in compile_ or "-g" in compile_
 
 
 def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
-    """The step that writes lines, and what the host needs, into a folder."""
+    """Return the step that writes lines, and what the host needs, into a folder."""
     at = compile_.index(text)
     outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
@@ -134,7 +134,7 @@ def without_lines(ptx: str) -> str | None:
 
 
 def without_places(text: str) -> tuple[str, dict[str, int]]:
-    """A preprocessed text that names numbers instead of files, and the numbers of these."""
+    """Return a preprocessed text that names numbers instead of files, and these numbers."""
     numbers: dict[str, int] = {}
 
     def numbered(marker: re.Match[str]) -> str:
@@ -144,7 +144,7 @@ def without_places(text: str) -> tuple[str, dict[str, int]]:
 
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
-    """Code with numbers of files; None where one of its files is not among these."""
+    """Write code with numbers of files; None where one of its files is not among these."""
     known = {_absolute(name): number for name, number in numbers.items()}
     if any(m[2] not in known for m in _FILE.finditer(code.ptx)):
         return None

@@ -114,7 +114,7 @@ def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]
 
 
 def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
-    """The unoptimized assembly of the host code, after `change` has edited the C++ text.
+    """Return the unoptimized assembly of the host code, after `change` has edited the C++ text.
 
     Kernels that are not templates are called there, but not defined.
 
@@ -177,7 +177,7 @@ def read_host_steps(said: str) -> HostSteps:
 
 
 def _host_flags(flags: Sequence[str]) -> list[str]:
-    """Flags without output and phase; what a phase says of the names of kernels stays."""
+    """Return flags without output and phase; what a phase says of the names of kernels stays."""
     relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
     return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]
 

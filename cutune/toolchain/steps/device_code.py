@@ -151,7 +151,7 @@ class _Source:
         kept: _Kept,
         run: Callable[[Sequence[str]], _StepOutput],
     ) -> DeviceCode:
-        """With lines; where the PTX is kept without, it is not compiled for their sake alone."""
+        """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
         plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
         if plain is not None:

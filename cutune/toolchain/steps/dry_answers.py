@@ -51,7 +51,7 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
 
 
 def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
-    """All that the answer depends on; None where that is not known."""
+    """Return all that the answer depends on; None where that is not known."""
     further = (os.environ.get(name, "") for name in VARIABLES)
     if any(map(_READ.search, (*words, *further))):
         return None

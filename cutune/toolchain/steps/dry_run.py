@@ -38,13 +38,13 @@ def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
 
 
 def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
-    """The steps as nvcc would hand them to a shell, and the variables that it would set."""
+    """Return the steps as nvcc would hand them to a shell, and the variables that it would set."""
     lines = _SAID.findall(said)
     return lines, {v[1]: v[2] for line in lines if (v := _VARIABLE.fullmatch(line))}
 
 
 def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """The words of the steps, but for files that are removed, and the variables.
+    """Return the words of the steps, but for files that are removed, and the variables.
 
     Raises:
         CutuneError: CT703 where a shell would do more than to run them.
@@ -66,12 +66,12 @@ def is_cicc(step: Sequence[str]) -> bool:
 
 
 def front_end_failed(reason: str) -> CutuneError:
-    """The front end could not be asked, for this reason."""
+    """Return the error of a front end that could not be asked, for this reason."""
     return CutuneError.at(Code.FRONT_END_FAILED, reason=reason)
 
 
 def words(line: str) -> tuple[str, ...]:
-    """The words of a command line, as a shell that substitutes nothing takes them.
+    """Split a command line as a shell that substitutes nothing does.
 
     Raises:
         CutuneError: CT703 where a shell would do more than that.
@@ -143,14 +143,14 @@ def run_any(
 
 
 def first_line(said: str) -> str:
-    """The first line with an error, else the first line."""
+    """Return the first line with an error, else the first line."""
     lines = [line.strip() for line in said.splitlines() if not line.startswith("#$")]
     errors = (line for line in lines if "error" in line or "fatal" in line)
     return next(errors, lines[0] if lines else "")
 
 
 def first_error(message: str) -> str:
-    """The first line of nvcc's output with an error."""
+    """Return the first line of nvcc's output with an error."""
     said = [line.strip() for line in message.splitlines()]
     errors = (line for line in said[1:] if "error" in line or line.startswith("nvcc fatal"))
     return next(errors, said[0])

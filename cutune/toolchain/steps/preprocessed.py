@@ -39,7 +39,7 @@ def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | 
 
 
 def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
-    """All that is defined before the first line of a source, as text; empty: not known."""
+    """Return all that is defined before a source's first line, as text; empty: not known."""
     variables = (os.environ.get(name, "") for name in _FLAG_VARIABLES)
     if not any(map(_DEFINES.search, (*flags, *variables))):
         return ""
@@ -58,7 +58,7 @@ def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) 
 def _expanded(
     nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
 ) -> str | None:
-    """None where nvcc has to do it. `added`: options for the preprocessor alone."""
+    """Preprocess a source by nvcc's one step; None where nvcc has to do it."""
     stand_in = stand_in_for(nvcc, path, flags)
     try:
         steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
