@@ -82,12 +82,12 @@ def contest(
     for place in ready.places:
         contenders = []
         for technique in techniques:
-            found = []
+            results = []
             for state in range(searches):
                 progress("searching", done, total)
-                found.append(_searched(ready, place, technique, budget, state))
+                results.append(_searched(ready, place, technique, budget, state))
                 done += 1
-            contenders.append(Contender(technique.name, tuple(found)))
+            contenders.append(Contender(technique.name, tuple(results)))
         run, space = place
         sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
         yield LiveContest(sizes, space.size, tuple(contenders))

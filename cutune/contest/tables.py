@@ -55,18 +55,18 @@ def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[Recor
 
 def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
     # What was timed again counts as it was timed last.
-    found = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
+    latest = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
     names = [*group[0].configuration]
     if not names or any({*one.configuration} != {*names} for one in group):
         raise _incomplete("its configurations have not all the same parameters")
-    every: list[Configuration] = [_exact(one.configuration) for one in found.values()]
+    every: list[Configuration] = [_exact(one.configuration) for one in latest.values()]
     where = _where(group[0])
     if asked.parameters:
         space = Space.of(asked.parameters, asked.conditions, _exact(group[0].sizes))
     else:
         space = listed_space([{name: one[name] for name in names} for one in every])
     known = {}
-    for configuration, one in zip(every, found.values(), strict=True):
+    for configuration, one in zip(every, latest.values(), strict=True):
         number = space.number(configuration) if {*configuration} >= {*space.names} else None
         if number is not None:
             known[number] = Known(one.milliseconds, one.cost_seconds)

@@ -167,7 +167,7 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
     is_search = _plain(technique) != _plain(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
         technique_named(technique)  # also understands what others call cutune's
-    found = [TUNERS[0].technique(DEFAULT)]
+    searches = [TUNERS[0].technique(DEFAULT)]
     missing: dict[str, str] = {}
     for tuner in tuners:
         own = tuner.named(technique) if is_search else tuner.default
@@ -181,12 +181,12 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
             continue
         if own is None:
             warn(_without(tuner, technique))
-        found.append(one)
+        searches.append(one)
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         named = ", ".join(missing)
         warn(Diagnostic.at(Code.TUNERS_MISSING, None, names=named, packages=packages))
-    return list({one.name: one for one in found}.values())
+    return list({one.name: one for one in searches}.values())
 
 
 def _of_cutune(technique: str) -> str | None:

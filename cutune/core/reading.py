@@ -57,5 +57,5 @@ def _joined(text: str) -> str:
     if _LOOSE.search(text) is None:
         return text
     return _WITH_LOOSE.sub(
-        lambda found: found[0] if found["raw"] else _LOOSE.sub(r"\\\1", found[0]), text
+        lambda match: match[0] if match["raw"] else _LOOSE.sub(r"\\\1", match[0]), text
     )

@@ -212,12 +212,12 @@ def read_document(path: Path, schema: str, command: str) -> Json:
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise _unknown(path, schema, "no JSON") from error
-    found = data.get("schema") if isinstance(data, dict) else None
-    if _is_older(found, schema):
-        reason = f"{found}, not {schema}"
+    actual = data.get("schema") if isinstance(data, dict) else None
+    if _is_older(actual, schema):
+        reason = f"{actual}, not {schema}"
         raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
-    if found != schema:
-        raise _unknown(path, schema, found)
+    if actual != schema:
+        raise _unknown(path, schema, actual)
     document: Json = data
     return document
 
@@ -248,11 +248,11 @@ def checking(path: Path, command: str) -> Iterator[None]:
         ) from error
 
 
-def _is_older(found: object, wanted: str) -> bool:
+def _is_older(actual: object, wanted: str) -> bool:
     """Is it the same kind of file, of a version before?"""
-    if not isinstance(found, str):
+    if not isinstance(actual, str):
         return False
-    (kind, _, version), (wanted_kind, _, last) = found.rpartition("-"), wanted.rpartition("-")
+    (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")
     are_numbers = version.isdecimal() and last.isdecimal()
     return kind == wanted_kind and are_numbers and int(version) < int(last)
 

@@ -39,12 +39,12 @@ def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
     """
     from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 
-    found: dict[str, None] = {}
+    wanted: dict[str, None] = {}
     for name in names:
         every = name.lower() == ALL
         mine = [*(present_profiles() or [FALLBACK]), *profile_names()] if every else [name]
-        found.update(dict.fromkeys(mine))
-    return [DeviceProfile.named(name) for name in found]
+        wanted.update(dict.fromkeys(mine))
+    return [DeviceProfile.named(name) for name in wanted]
 
 
 def present_profiles() -> list[str]:
@@ -71,5 +71,5 @@ def _present() -> Iterator[str]:
             text = (folder / "information").read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        if found := _MODEL.search(text):
-            yield found[1]
+        if model := _MODEL.search(text):
+            yield model[1]

@@ -211,11 +211,11 @@ def _text(value: Fraction) -> str:
 def _parse(path: str, text: str) -> DeviceProfile:
     try:
         data = typed(dict[str, Any], parsed(text))
-        found = data.get("schema")
-        if found == SCHEMA:
+        actual = data.get("schema")
+        if actual == SCHEMA:
             major, minor = typed(_Capability, data["compute_capability"]).split(".")
             capability = (int(major), int(minor))
             return typed(DeviceProfile, {**data, "compute_capability": capability})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
-        found = error
-    raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=found)
+        actual = error
+    raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=actual)

@@ -126,12 +126,12 @@ class _Table:
 
     def _number(self, text: str, line: int) -> float:
         try:
-            found = float(text)
+            number = float(text)
         except ValueError:
-            found = -1.0
-        if not 0 <= found < 1e30:
+            number = -1.0
+        if not 0 <= number < 1e30:
             raise self._wrong(f"`{text[:40]}` is no time", line)
-        return found
+        return number
 
     def _setting(self, text: str, line: int) -> Setting:
         self._label(text, line)

@@ -80,8 +80,8 @@ def read(source: Source) -> Results:
     if not isinstance(cache, dict):
         raise text.at("it has no object `cache`")
     sizes = head.sizes or _sizes(text, head.problem_size)
-    found = tuple(_result(text, head, sizes, key, record) for key, record in cache.items())
-    return Results(found, head.kernel_name, head.tune_params)
+    results = tuple(_result(text, head, sizes, key, record) for key, record in cache.items())
+    return Results(results, head.kernel_name, head.tune_params)
 
 
 def _closed(source: Source) -> tuple[JsonText, str]:
@@ -99,11 +99,11 @@ def _sizes(text: JsonText, size: object) -> dict[str, Setting]:
         word = text.typed(Text, size, "problem_size")
         return {"problem_size": word} if word else {}
     numbers = size if isinstance(size, (list, tuple)) else [size]
-    found = text.typed(tuple[float, ...], numbers, "problem_size")
-    names = _AXES if len(found) <= len(_AXES) else [f"x{i}" for i, _ in enumerate(found)]
+    extents = text.typed(tuple[float, ...], numbers, "problem_size")
+    names = _AXES if len(extents) <= len(_AXES) else [f"x{i}" for i, _ in enumerate(extents)]
     return {
         name: int(number) if number == int(number) else number
-        for name, number in zip(names, found, strict=False)
+        for name, number in zip(names, extents, strict=False)
     }
 
 

@@ -104,10 +104,10 @@ def read(source: Source) -> Results:
     if not isinstance(entries, list):
         raise text.at("it has no list `results`")
     head = text.typed(_Head, data)
-    found = (
+    results = (
         _result(text.typed(_Entry, entry, "results", index)) for index, entry in enumerate(entries)
     )
-    return Results(tuple(found), head.kernel_name, head.tune_params)
+    return Results(tuple(results), head.kernel_name, head.tune_params)
 
 
 def _result(entry: _Entry) -> Result:

@@ -93,13 +93,13 @@ def read(source: Source, warn: Warn) -> Results:
         for trial, one in ended.items()
         if one.measured and trial in begun
     }
-    found = (
+    results = (
         _result(one, ended[trial], devices.get(one.how, ""))
         for trial, one in begun.items()
         if trial in ended
     )
     paths = dict.fromkeys(one.origin.path for one in begun.values())
-    return Results(tuple(found), next(iter(paths)) if len(paths) == 1 else "")
+    return Results(tuple(results), next(iter(paths)) if len(paths) == 1 else "")
 
 
 def _result(begun: _Begin, ended: _End, device: str) -> Result:

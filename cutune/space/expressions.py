@@ -47,7 +47,7 @@ def read_python_values(text: str) -> list[Value]:
 
 def _tree(text: str, start: str) -> Expression:
     try:
-        found = _Nodes().transform(_parser().parse(text, start=start))
+        tree = _Nodes().transform(_parser().parse(text, start=start))
     except LarkError as error:
         cause = getattr(error, "orig_exc", None)
         if isinstance(cause, ExpressionError):
@@ -57,8 +57,8 @@ def _tree(text: str, start: str) -> Expression:
         raise ExpressionError(f"not understood at '{near}'") from None
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
-    assert isinstance(found, Tree)
-    return found
+    assert isinstance(tree, Tree)
+    return tree
 
 
 @cache
@@ -131,12 +131,12 @@ class _Sequence:
         Raises:
             ExpressionError: something has no value, or there are too many.
         """
-        found = []
+        values = []
         for value in self._each():
-            found.append(value)
-            if len(found) > MOST_VALUES:
+            values.append(value)
+            if len(values) > MOST_VALUES:
                 raise ExpressionError(f"more than {MOST_VALUES} values")
-        return found
+        return values
 
     def _each(self) -> Iterator[Any]:
         children = self.tree.children
@@ -166,10 +166,10 @@ class _Sequence:
         names = {str(name.children[0]) for name in tree.find_data("name")} - self.bound.keys()
         if names:
             raise ExpressionError(f"'{min(names)}' is not known in a list of values")
-        found = value_of(tree, self.bound)
-        if found is None:
+        worth = value_of(tree, self.bound)
+        if worth is None:
             raise ExpressionError("a value divides by zero, or computes with a word")
-        return found
+        return worth
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:

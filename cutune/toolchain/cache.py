@@ -100,9 +100,9 @@ def keep_text(path: Path, text: str) -> None:
 
 def _newest_first(folder: Path) -> list[tuple[str, int]]:
     """Return all files, with their sizes."""
-    found = []
+    files = []
     for entry in os.scandir(folder):
         with suppress(OSError):
             about = entry.stat()
-            found.append((about.st_mtime_ns, entry.path, about.st_size))
-    return [(path, size) for _, path, size in sorted(found, reverse=True)]
+            files.append((about.st_mtime_ns, entry.path, about.st_size))
+    return [(path, size) for _, path, size in sorted(files, reverse=True)]

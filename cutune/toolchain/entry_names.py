@@ -125,7 +125,7 @@ def _parts(symbol: str, at: int) -> Iterator[tuple[str, int]]:
 
 def _without_modules(text: str) -> str:
     """Return template arguments and parameters without modules' numbers in unnamed namespaces."""
-    found, at = [], 0
+    pieces, at = [], 0
     for match in _UNNAMED_LENGTH.finditer(text):
         digits = match[0]
         # The digits may begin with those that end the name before.
@@ -133,6 +133,6 @@ def _without_modules(text: str) -> str:
         fitting = (d for i in range(len(digits)) if len(_UNNAMED) < int(d := digits[i:]) <= room)
         length = min(fitting, key=int, default="")
         if length:
-            found += [text[at : match.end() - len(length)], _UNNAMED]
+            pieces += [text[at : match.end() - len(length)], _UNNAMED]
             at = match.end() + int(length)
-    return "".join([*found, text[at:]])
+    return "".join([*pieces, text[at:]])

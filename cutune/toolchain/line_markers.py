@@ -22,7 +22,7 @@ def masked(text: str) -> str:
     """
     if 'R"' not in text:
         return text
-    return _RAW.sub(lambda found: found[0].replace("\n#", "\n\1"), text)
+    return _RAW.sub(lambda raw: raw[0].replace("\n#", "\n\1"), text)
 
 
 @lru_cache(maxsize=4096)

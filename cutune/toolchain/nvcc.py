@@ -95,10 +95,10 @@ class Nvcc:
             output = self._execute(["--version"]).stdout
         except OSError as error:
             raise _unusable(self.path, error.strerror or str(error)) from error
-        found = re.search(r"release [\d.]+, V([\d.]+)", output)
-        if found is None:
+        match = re.search(r"release [\d.]+, V([\d.]+)", output)
+        if match is None:
             raise _unusable(self.path, "'--version' does not answer as nvcc does")
-        return found[1]
+        return match[1]
 
     @cached_property
     def root(self) -> Path:
@@ -275,8 +275,8 @@ def remedies_of(said: str) -> list[Remedy]:
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
     """Return the toolkit that nvcc names by `--dryrun`."""
-    found = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
-    return Path(found[1]).resolve() if found else None
+    match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
+    return Path(match[1]).resolve() if match else None
 
 
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:

@@ -37,14 +37,14 @@ def parse_ptxas(text: str) -> dict[str, StaticCounters]:
     counters: dict[str, StaticCounters] = {}
     entry, spilled = "", 0
     for line in text.splitlines():
-        if found := _COMPILING.search(line):
-            entry, spilled = found[1], 0
-        elif found := _SPILLED.search(line):
-            spilled += int(found[1]) + int(found[2])
-        elif entry and (found := _USED.search(line)):
+        if match := _COMPILING.search(line):
+            entry, spilled = match[1], 0
+        elif match := _SPILLED.search(line):
+            spilled += int(match[1]) + int(match[2])
+        elif entry and (match := _USED.search(line)):
             shared = _SHARED.search(line)
             bytes_ = int(shared[1]) if shared else 0
-            counters[entry] = StaticCounters(int(found[1]), bytes_, spilled)
+            counters[entry] = StaticCounters(int(match[1]), bytes_, spilled)
             entry = ""
     return counters
 

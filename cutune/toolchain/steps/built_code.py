@@ -13,9 +13,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cutune.core.typed import parsed, typed
 from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.steps.dry_run import value
 
@@ -150,21 +151,20 @@ def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
         return None
     ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
     stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
-    about = {"options": code.options, "is_silent": code.is_silent}
-    return json.dumps({"ptx": ptx, "stub": stub, **about})
+    return json.dumps(asdict(replace(code, ptx=ptx, stub=stub)))
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
     """Return the code of such a text, with the files of another place; None if it is none."""
     names = {str(number): name for name, number in numbers.items()}
     try:
-        entry = json.loads(text)
-        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', entry["ptx"])
-        # The stub's own lines have no file.
-        stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', entry["stub"])
-        return BuiltCode(ptx, stub, tuple(entry["options"]), entry.get("is_silent") is True)
-    except (KeyError, TypeError, ValueError):
+        code = typed(BuiltCode, parsed(text))
+        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', code.ptx)
+    except (KeyError, ValueError):
         return None
+    # The stub's own lines have no file.
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', code.stub)
+    return replace(code, ptx=ptx, stub=stub)
 
 
 def _absolute(name: str) -> str:

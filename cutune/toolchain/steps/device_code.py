@@ -177,9 +177,9 @@ def read_device_steps(said: str) -> DeviceSteps:
     preprocess = [step for step in steps if "-E" in step]
     compile_ = [step for step in steps if is_cicc(step)]
     if len(preprocess) == len(compile_) == 1:
-        found = DeviceSteps(preprocess[0], compile_[0], variables)
-        if str(found.expanded) in found.compile:
-            return found
+        device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
+        if str(device_steps.expanded) in device_steps.compile:
+            return device_steps
     raise front_end_failed("nvcc does not name the steps to PTX")
 
 

@@ -65,12 +65,12 @@ def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
 
 def _stand_ins(words: Sequence[str], folder: str, output: str) -> Mapping[str, str]:
     """Return the stand-in of each place that a shell takes as it is."""
-    found = {folder: f"{_STAND_IN}-folder"}
+    stand_ins = {folder: f"{_STAND_IN}-folder"}
     quoted = (word.removeprefix(_QUOTED) for word in words if word.startswith(_QUOTED))
     for number, place in enumerate(dict.fromkeys(quoted)):
-        found.setdefault(place, f"{_STAND_IN}-{number}-quoted")
-    found.setdefault(output, f"{_STAND_IN}-output/{os.path.basename(output)}")
-    return {k: v for k, v in found.items() if PLAIN.fullmatch(k) and os.path.isabs(k)}
+        stand_ins.setdefault(place, f"{_STAND_IN}-{number}-quoted")
+    stand_ins.setdefault(output, f"{_STAND_IN}-output/{os.path.basename(output)}")
+    return {k: v for k, v in stand_ins.items() if PLAIN.fullmatch(k) and os.path.isabs(k)}
 
 
 def _with_stand_in(word: str, stand_ins: Mapping[str, str]) -> str:

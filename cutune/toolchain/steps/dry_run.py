@@ -76,7 +76,7 @@ def words(line: str) -> tuple[str, ...]:
     Raises:
         CutuneError: CT703 where a shell would do more than that.
     """
-    found, at, line = [], 0, line.strip()
+    parts, at, line = [], 0, line.strip()
     while at < len(line):
         word = ""
         while at < len(line) and not line[at].isspace():
@@ -87,10 +87,10 @@ def words(line: str) -> tuple[str, ...]:
                 )
             word += _unquoted(piece)
             at = piece.end()
-        found.append(word)
+        parts.append(word)
         while at < len(line) and line[at].isspace():
             at += 1
-    return tuple(found)
+    return tuple(parts)
 
 
 def _unquoted(piece: re.Match[str]) -> str:
