@@ -113,9 +113,9 @@ def _table(
     values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}
     known = {}
     for one in recorded:
-        own = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
-        if {*one.configuration} == {*values} and None not in own.values():
-            number = space.number({n: v for n, v in own.items() if v is not None})
+        exact = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
+        if {*one.configuration} == {*values} and None not in exact.values():
+            number = space.number({n: v for n, v in exact.items() if v is not None})
             if number is not None:
                 time = one.ended.milliseconds(program.tunables)
                 known[number] = Known(time, one.ended.seconds)

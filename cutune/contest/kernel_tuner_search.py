@@ -58,7 +58,7 @@ class _Runner:
 
 def kernel_tuner(strategy: str) -> Run:
     """Return a search by one of its strategies, whose view of the space is made once."""
-    made: list[tuple[Space, Any]] = []
+    views: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         from kernel_tuner.interface import Options, strategy_map
@@ -84,10 +84,10 @@ def kernel_tuner(strategy: str) -> Run:
             restrictions=None,
         )
         with seeded(generator):
-            if not any(space is tries.space for space, _ in made):
-                made[:] = [(tries.space, _space(tries.space))]
-            options["tune_params"] = made[0][1].tune_params
-            strategy_map[strategy].tune(made[0][1], runner, options)
+            if not any(space is tries.space for space, _ in views):
+                views[:] = [(tries.space, _space(tries.space))]
+            options["tune_params"] = views[0][1].tune_params
+            strategy_map[strategy].tune(views[0][1], runner, options)
 
     return run
 

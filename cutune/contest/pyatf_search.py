@@ -21,7 +21,7 @@ from cutune.space.tables import Table
 
 def pyatf(technique: str) -> Run:
     """Return a search by one of its techniques, whose view of the space is made once."""
-    made: list[tuple[Space, Any]] = []
+    views: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         before = signal.getsignal(signal.SIGINT)
@@ -42,12 +42,12 @@ def pyatf(technique: str) -> Run:
 
         search = getattr(search_techniques, technique)()
         with seeded(generator):
-            if not any(space is tries.space for space, _ in made):
+            if not any(space is tries.space for space, _ in views):
                 view = SearchSpace(
                     *_parameters(tries.space, names), enable_1d_access=True, verbosity=0
                 )
-                made[:] = [(tries.space, view)]
-            tuner = Tuner().search_space(made[0][1]).search_technique(search).verbosity(0)
+                views[:] = [(tries.space, view)]
+            tuner = Tuner().search_space(views[0][1]).search_technique(search).verbosity(0)
             while True:
                 tuner.make_step(cost)
 

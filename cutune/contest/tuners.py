@@ -70,16 +70,16 @@ class Tuner:
 
     def technique(self, name: str) -> Technique:
         """Return the technique that it has by this name of its own."""
-        own = (one.package for one in TECHNIQUES if one.name == name)
-        package = self.package or next(own, "")
+        packages = (one.package for one in TECHNIQUES if one.name == name)
+        package = self.package or next(packages, "")
         run = self.search(name) if self.search is _own else _guarded(self, self.search(name))
         return Technique(f"{self.name} {name}", run, (), package)
 
     def named(self, name: str) -> str | None:
         """Return its own name of a technique; None where it has none."""
-        known = {**{own: own for own in self.techniques.values()}, **self.techniques}
-        known[self.default] = self.default
-        return {_plain(word): own for word, own in known.items()}.get(_plain(name))
+        names = {**{own: own for own in self.techniques.values()}, **self.techniques}
+        names[self.default] = self.default
+        return {_plain(word): own for word, own in names.items()}.get(_plain(name))
 
 
 TUNERS = (
@@ -170,16 +170,16 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
     searches = [TUNERS[0].technique(DEFAULT)]
     missing: dict[str, str] = {}
     for tuner in tuners:
-        own = tuner.named(technique) if is_search else tuner.default
-        if tuner.name == CUTUNE and is_search and own is None:
-            own = _of_cutune(technique)
-        if own is None and tuner.name == CUTUNE:
+        chosen = tuner.named(technique) if is_search else tuner.default
+        if tuner.name == CUTUNE and is_search and chosen is None:
+            chosen = _of_cutune(technique)
+        if chosen is None and tuner.name == CUTUNE:
             continue
-        one = tuner.technique(own or tuner.default)
+        one = tuner.technique(chosen or tuner.default)
         if not one.is_installed:
             missing[tuner.name if tuner.package else one.name] = one.package
             continue
-        if own is None:
+        if chosen is None:
             warn(_without(tuner, technique))
         searches.append(one)
     if missing:

@@ -165,12 +165,12 @@ def write(results: Results) -> str:
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)
     for one in results.results:
-        own = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
+        cells = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
         out.writerow(
             [
-                *(own.get(name, "") for name in sizes),
+                *(cells.get(name, "") for name in sizes),
                 one.device,
-                *(own.get(name, "") for name in names),
+                *(cells.get(name, "") for name in names),
                 one.status.value,
                 "" if one.milliseconds is None else repr(one.milliseconds),
                 " ".join(map(repr, one.times)),

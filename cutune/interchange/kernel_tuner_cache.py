@@ -115,8 +115,8 @@ def _result(
     missing = next((name for name in head.tune_params_keys if name not in data), None)
     if missing is not None:
         raise text.at(f"there is no value of `{missing}`", "cache", key)
-    own = {name: data[name] for name in head.tune_params_keys}
-    configuration = text.typed(dict[Label, Setting], own, "cache", key)
+    values = {name: data[name] for name in head.tune_params_keys}
+    configuration = text.typed(dict[Label, Setting], values, "cache", key)
     failures = (_FAILED[one] for one in data.values() if isinstance(one, str) and one in _FAILED)
     status = Status(record.status) if record.status else next(failures, Status.OK)
     time = data.get(_TIME)
@@ -125,11 +125,11 @@ def _result(
         if time >= _NO_TIME:
             status = Status.RUNTIME
     phases = {name: data.get(f"{name}_time") for name in PHASES}
-    known = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
+    members = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
     further = {
         name: Metric(float(value))
         for name, value in data.items()
-        if name not in known and isinstance(value, (int, float)) and not isinstance(value, bool)
+        if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
     }
     return Result(
         configuration,

@@ -155,8 +155,8 @@ class Results:
 
 
 def _has(one: Result, wanted: Mapping[str, str]) -> bool:
-    own = {**one.configuration, **one.sizes, "device": one.device}
-    return all(name in own and written(own[name]) == text for name, text in wanted.items())
+    values = {**one.configuration, **one.sizes, "device": one.device}
+    return all(name in values and written(values[name]) == text for name, text in wanted.items())
 
 
 def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:

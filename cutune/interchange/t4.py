@@ -151,16 +151,18 @@ def write(results: Results) -> str:
         "kernel_name": results.kernel,
         "tune_params": {n: [*v] for n, v in results.values.items()},
     }
-    own = "".join(f", {json.dumps(n)}: {json.dumps(value)}" for n, value in head.items() if value)
+    members = "".join(
+        f", {json.dumps(n)}: {json.dumps(value)}" for n, value in head.items() if value
+    )
     begin = f'{{"schema_version": {json.dumps(VERSION)}, "results": [\n'
-    return begin + ",\n".join(entries) + f"\n]{own}}}\n"
+    return begin + ",\n".join(entries) + f"\n]{members}}}\n"
 
 
 def _entry(one: Result) -> dict[str, Any]:
     measured = [{"name": _TIME, "value": one.milliseconds, "unit": "ms"}]
     further = [{"name": name, **asdict(m)} for name, m in one.measurements.items()]
     is_told = _STATUS[INVALIDITY[one.status]] is one.status
-    known: dict[str, object] = {
+    optional: dict[str, object] = {
         "context": dict(one.sizes),
         "timestamp": one.timestamp,
         "status": None if is_told else one.status.value,
@@ -178,5 +180,5 @@ def _entry(one: Result) -> dict[str, Any]:
         "invalidity": INVALIDITY[one.status],
         "correctness": 0 if one.status is Status.WRONG else 1,
         "measurements": [*(measured if one.milliseconds is not None else []), *further],
-        **{name: value for name, value in known.items() if value not in (None, "", {})},
+        **{name: value for name, value in optional.items() if value not in (None, "", {})},
     }

@@ -105,7 +105,7 @@ def read(source: Source, warn: Warn) -> Results:
 def _result(begun: _Begin, ended: _End, device: str) -> Result:
     is_converted = begun.how.startswith(CONVERTED)
     device = begun.how.removeprefix(CONVERTED) if is_converted else device
-    own = OfTrial(
+    origins = OfTrial(
         begun.origin.path,
         begun.origin.content,
         begun.how,
@@ -115,19 +115,19 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
         ended.measured,
         ended.compared,
     )
-    known = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
-    is_timed = known and len(known) == len(ended.measured) and ended.status == Status.OK.value
+    times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
+    is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
     return Result(
         begun.configuration,
         {name: read_back(text) for name, text in begun.sizes.items()},
         Status(ended.status),
-        sum(known) if is_timed else None,
+        sum(times) if is_timed else None,
         ended.times,
         device,
         ended.reason,
         ended.code,
         ended.seconds if ended.seconds or not is_converted else None,
-        of_trial=None if is_converted else own,
+        of_trial=None if is_converted else origins,
     )
 
 
@@ -142,12 +142,12 @@ def write(results: Results) -> str:
 
 
 def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    own = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
-    origin = Origin(own.path, own.content)
+    about = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
+    origin = Origin(about.path, about.content)
     sizes = {name: written(value) for name, value in one.sizes.items()}
     values: dict[str, int | str] = {n: _plain(v) for n, v in one.configuration.items()}
-    trial = Trial(origin, own.how, sizes, values)
-    measured = own.measured
+    trial = Trial(origin, about.how, sizes, values)
+    measured = about.measured
     if one.of_trial is None and one.status is Status.OK:
         measured = (_measured(origin, one, values),)
     ended = Ended(
@@ -156,11 +156,11 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         measured,
         one.times,
         one.code,
-        own.final,
-        own.copied,
-        own.rules,
+        about.final,
+        about.copied,
+        about.rules,
         one.seconds or 0.0,
-        own.compared,
+        about.compared,
     )
     return trial.to_json(), trial.ended_json(ended)
 
@@ -168,11 +168,13 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
     """Return a measurement in place of the regions of a program that is not known."""
     try:
-        known = typed(ProgramSettings, values)  # type: ignore[type-abstract]
+        settings = typed(ProgramSettings, values)  # type: ignore[type-abstract]
         device = typed(Label, one.device or "unknown")
     except ValueError as error:
         raise not_held(KIND, str(error)) from None
-    return replace(HostMeasurement(origin, device, known, {}, None), milliseconds=one.milliseconds)
+    return replace(
+        HostMeasurement(origin, device, settings, {}, None), milliseconds=one.milliseconds
+    )
 
 
 def _plain(value: Setting) -> int | str:

@@ -43,8 +43,8 @@ class ParameterOptions:
 
     def make_at(self, values: Mapping[str, Value]) -> str:
         """The command that builds, likewise; of a word in quotes a part between blanks is one."""
-        known = {**self.own, **values}
-        return _PART.sub(lambda part: "".join(filled([part[0]], known)), self.make)
+        all_values = {**self.own, **values}
+        return _PART.sub(lambda part: "".join(filled([part[0]], all_values)), self.make)
 
 
 def holes(words: Iterable[str]) -> set[str]:

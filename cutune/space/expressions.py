@@ -21,6 +21,8 @@ from cutune.space.parameter import MOST_VALUES, shown
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
 #: Functions of one argument.
 _SINGLE = ("ceil", "floor", "abs")
+#: Nodes that join operands; of a single one they are that operand.
+_JOINING = ("condition", "conjunction", "expression", "term")
 
 
 class ExpressionError(ValueError):
@@ -117,6 +119,13 @@ class _Nodes(Transformer[Token, Any]):
         if members.data != "literal" or not members.children:
             raise ExpressionError("'in' needs a list that is written out: a in [1, 2]")
         return Tree("condition", [_compare(left, "==", member) for member in members.children])
+
+    def power(self, parts: Sequence[Any]) -> Expression:
+        return Tree("term", list(parts)) if len(parts) > 1 else parts[0]
+
+    def __default__(self, data: str, children: list[Any], meta: Any) -> Any:
+        is_alone = data in _JOINING and len(children) == 1
+        return children[0] if is_alone else Tree(data, children, meta)
 
 
 class _Sequence:

@@ -79,5 +79,5 @@ def _count(rows: Rows, columns: Sequence[int]) -> int:
 
 
 def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
-    own = np.unique(rows[:, list(group)], axis=0)
-    return Table(tuple(parameters[i] for i in group), tuple(own.T))
+    combinations = np.unique(rows[:, list(group)], axis=0)
+    return Table(tuple(parameters[i] for i in group), tuple(combinations.T))

@@ -122,33 +122,33 @@ def _member(entry: object, key: str) -> Any:
     return next((value for k, value in entry.items() if k.lower() == key.lower()), None)
 
 
-def to_t1(space: Space, own: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
+def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
     """Return a space as T1.
 
     Args:
-        own: the program's own values, as far as they are known.
+        defaults: the program's own values, as far as they are known.
         kernel: `KernelName`, `KernelFile`.
     """
     device = {name: value for name, value in space.known.items() if "." in name}
     return {
         "General": {"FormatVersion": VERSION},
         "ConfigurationSpace": {
-            "TuningParameters": [_parameter_json(p, own) for p in space.parameters],
+            "TuningParameters": [_parameter_json(p, defaults) for p in space.parameters],
             "Conditions": [_condition_json(space, c, device) for c in space.conditions],
         },
         "KernelSpecification": {"Language": "CUDA", **kernel},
     }
 
 
-def _parameter_json(parameter: Parameter, own: Mapping[str, Value]) -> Json:
-    default = own.get(parameter.name)
+def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json:
+    default = defaults.get(parameter.name)
     number = float(default) if isinstance(default, Fraction) else default
-    known = {} if default is None else {"Default": number}
+    entry = {} if default is None else {"Default": number}
     return {
         "Name": parameter.name,
         "Type": _type(parameter.values),
         "Values": _values_text(parameter.values),
-        **known,
+        **entry,
     }
 
 

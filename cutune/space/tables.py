@@ -80,8 +80,8 @@ class Table:
 
     def distinct(self, names: Sequence[str]) -> int:
         """Return the number of different values that its rows have for some parameters together."""
-        own = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
-        return len(np.unique(np.stack(own, axis=1), axis=0)) if own else 1
+        columns = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
+        return len(np.unique(np.stack(columns, axis=1), axis=0)) if columns else 1
 
     def nearest(self, index: int, most: int) -> list[int]:
         """Return the other rows that differ in the fewest parameters, then in steps of values."""
@@ -254,18 +254,18 @@ class _Join:
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
         """Return the share of combinations that are allowed when a parameter is joined."""
-        asked, count = self._asked(rows, name), len(next(iter(rows.values())))
-        if not asked or count * len(values) > MOST_PAIRS:
+        conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
+        if not conditions or count * len(values) > MOST_PAIRS:
             return 1.0
-        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
-        allowed = self._allowed(asked, looked, name, values, count)
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        allowed = self._allowed(conditions, looked, name, values, count)
         return int(np.count_nonzero(allowed)) / allowed.size
 
     def _met(self, rows: Mapping[str, Indices], name: str) -> int:
         """Count the conditions that name a parameter and joined ones."""
         return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
-    def _asked(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
+    def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
         """Return the conditions that can be tested once a parameter is joined, and not before."""
         return [c for c in self._within([*rows, name]) if name in c.names]
 
@@ -278,55 +278,55 @@ class _Join:
     ) -> dict[str, Indices]:
         """Combine each row with each value of one more parameter, as far as conditions allow it."""
         values = kept[name]
-        asked = self._asked(rows, name)
+        conditions = self._testable(rows, name)
         if not rows:
-            left = values[self._mask(asked, {name: values})] if asked else values
+            left = values[self._mask(conditions, {name: values})] if conditions else values
             if not len(left):
-                raise _nothing(asked)
+                raise _nothing(conditions)
             return {name: left}
         count = len(next(iter(rows.values())))
         step = max(1, CHUNK // len(values))
-        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
-        known = self._lookup(asked, looked, name, values, count)
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        known = self._lookup(conditions, looked, name, values, count)
         joined: list[tuple[Array, Indices]] = []
         total = 0
         for start in range(0, count, step):
             part = {n: index[start : start + step] for n, index in looked.items()}
-            own, new = np.nonzero(
-                self._allowed(asked, part, name, values, min(step, count - start))
+            old, new = np.nonzero(
+                self._allowed(conditions, part, name, values, min(step, count - start))
                 if known is None
                 else known[self._keys(part)]
             )
-            own = (own + start).astype(np.int32 if count < 1 << 31 else np.int64)
-            joined.append((own, values[new]))
-            total += len(own)
+            old = (old + start).astype(np.int32 if count < 1 << 31 else np.int64)
+            joined.append((old, values[new]))
+            total += len(old)
             if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
                 raise self._too_large([*rows, name])
-        own = np.concatenate([part for part, _ in joined])
-        if not len(own):
-            raise _nothing([*asked, *self._within(list(rows))])
+        old = np.concatenate([part for part, _ in joined])
+        if not len(old):
+            raise _nothing([*conditions, *self._within(list(rows))])
         new = np.concatenate([part for _, part in joined])
-        return {**{n: index[own] for n, index in rows.items()}, name: new}
+        return {**{n: index[old] for n, index in rows.items()}, name: new}
 
     def _allowed(
         self,
-        asked: Sequence[Condition],
+        conditions: Sequence[Condition],
         rows: Mapping[str, Indices],
         name: str,
         values: Indices,
         count: int,
     ) -> Mask:
         """Return, per row, which values of a further parameter go with it."""
-        if not asked:
+        if not conditions:
             return np.ones((count, len(values)), dtype=np.bool_)
-        own, new = np.divmod(np.arange(count * len(values)), len(values))
-        looked = {n: index[own] for n, index in rows.items()}
-        allowed = self._mask(asked, {**looked, name: values[new]})
+        old, new = np.divmod(np.arange(count * len(values)), len(values))
+        looked = {n: index[old] for n, index in rows.items()}
+        allowed = self._mask(conditions, {**looked, name: values[new]})
         return allowed.reshape(count, len(values))
 
     def _lookup(
         self,
-        asked: Sequence[Condition],
+        conditions: Sequence[Condition],
         rows: Mapping[str, Indices],
         name: str,
         values: Indices,
@@ -341,7 +341,7 @@ class _Join:
             return None
         every = np.indices(sizes).reshape(len(sizes), -1)
         combinations = dict(zip(rows, every, strict=True))
-        return self._allowed(asked, combinations, name, values, prod(sizes))
+        return self._allowed(conditions, combinations, name, values, prod(sizes))
 
     def _keys(self, rows: Mapping[str, Indices]) -> Array:
         """Return the number of each row's combination."""

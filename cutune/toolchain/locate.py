@@ -86,11 +86,11 @@ def tried() -> list[str]:
     return [path for path in os.environ.get(TRIED, "").split(os.pathsep) if path]
 
 
-def real_nvcc(asked: str | None) -> str | None:
+def real_nvcc(option: str | None) -> str | None:
     """Return the nvcc to run: the one asked for, else the first one not tried so far."""
     before = set(tried())
-    if asked:
-        return found_program(os.path.expanduser(asked))
+    if option:
+        return found_program(os.path.expanduser(option))
     named = cudacxx()
     places = [found_program(named)] if named else (path for path, _ in candidates())
     for path in places:

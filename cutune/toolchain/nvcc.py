@@ -135,8 +135,8 @@ class Nvcc:
     def architecture(self, wanted: str = "sm_90") -> str:
         """`wanted`, or the nearest below it that this nvcc knows (or its lowest)."""
         limit = int(wanted.removeprefix("sm_"))
-        known = self.architectures or (limit,)
-        return f"sm_{max((code for code in known if code <= limit), default=known[0])}"
+        compilable = self.architectures or (limit,)
+        return f"sm_{max((code for code in compilable if code <= limit), default=compilable[0])}"
 
     def run(
         self, arguments: Sequence[str], cwd: str | Path | None = None
@@ -332,11 +332,11 @@ def find_nvcc(option: str | None = None) -> Nvcc:
     Raises:
         CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
     """
-    asked = option or cudacxx()
-    if asked is not None:
-        path = shutil.which(os.path.expanduser(asked))
+    wanted = option or cudacxx()
+    if wanted is not None:
+        path = shutil.which(os.path.expanduser(wanted))
         if path is None:
-            raise _unusable(asked, "no such program")
+            raise _unusable(wanted, "no such program")
         return _nvcc_at(Path(path), "--nvcc" if option else "$CUDACXX")
     for candidate, origin in candidates():
         if is_program(candidate):
@@ -377,8 +377,8 @@ def without_driver(folder: Path) -> dict[str, str]:
     Raises:
         CutuneError: CT002, CT007.
     """
-    asked = [host_compiler(), "-print-file-name=libcuda.so"]
-    if os.path.isabs(run_command(asked, os.environ).stdout.strip()):
+    command = [host_compiler(), "-print-file-name=libcuda.so"]
+    if os.path.isabs(run_command(command, os.environ).stdout.strip()):
         return {}
     # A script of the linker, which names what every program has. nvlink warns of an archive.
     script = folder / "lib" / "libcuda.so"

@@ -29,8 +29,8 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
     named = words or [""]
     if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
         named = [str(code) for code in nvcc.architectures]
-    known = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
-    return tuple(dict.fromkeys((*named, *known)))
+    of_devices = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
+    return tuple(dict.fromkeys((*named, *of_devices)))
 
 
 def code_for(

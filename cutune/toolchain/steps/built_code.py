@@ -146,10 +146,10 @@ def without_places(text: str) -> tuple[str, dict[str, int]]:
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
     """Write code with numbers of files; None where one of its files is not among these."""
-    known = {_absolute(name): number for name, number in numbers.items()}
-    if any(m[2] not in known for m in _FILE.finditer(code.ptx)):
+    by_path = {_absolute(name): number for name, number in numbers.items()}
+    if any(m[2] not in by_path for m in _FILE.finditer(code.ptx)):
         return None
-    ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
+    ptx = _FILE.sub(lambda m: f'{m[1]}"{by_path[m[2]]}"', code.ptx)
     stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
     return json.dumps(asdict(replace(code, ptx=ptx, stub=stub)))
 

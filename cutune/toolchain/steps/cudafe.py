@@ -104,8 +104,16 @@ def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]
     """
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
-        asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
-        steps = read_host_steps(dry_answer(nvcc, asked, folder))
+        arguments = [
+            "-c",
+            "--dryrun",
+            "--keep",
+            "--keep-dir",
+            folder,
+            *_host_flags(flags),
+            stand_in,
+        ]
+        steps = read_host_steps(dry_answer(nvcc, arguments, folder))
         environment = {**os.environ, **steps.variables}
         run(with_source(steps.preprocess, stand_in, path), environment)
         text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")

@@ -37,11 +37,11 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
         output: what it would write besides; what that is called may matter.
     """
     stand_ins = _stand_ins(words, folder, output)
-    asked = [_with_stand_in(word, stand_ins) for word in words]
-    question = _question(nvcc, asked)
+    arguments = [_with_stand_in(word, stand_ins) for word in words]
+    question = _question(nvcc, arguments)
     said = _KNOWN.get(question) if question is not None else None
     if said is None:
-        answer = nvcc.dry_run(asked)
+        answer = nvcc.dry_run(arguments)
         said = answer.stderr + answer.stdout
         if question is not None and answer.returncode == 0 and len(_KNOWN) < _MOST:
             _KNOWN[question] = said
