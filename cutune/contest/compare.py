@@ -1,4 +1,4 @@
-"""Techniques compared on the trials of a program. Takes what was tried, gives scores per size."""
+"""Techniques compared on recorded trials. Takes trials and techniques, gives scores per size."""
 
 from __future__ import annotations
 

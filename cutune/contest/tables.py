@@ -1,4 +1,4 @@
-"""Recorded results as tables that searches are replayed on: a space, and how each of it did.
+"""Recorded results for replay. Takes results, gives tables: a space, and the time of each of it.
 
 A space whose configurations are listed has the same axes as one with conditions: the list is the
 product of the groups of parameters that depend on each other.

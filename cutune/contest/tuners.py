@@ -1,4 +1,4 @@
-"""The tuners that are compared. Takes names, gives techniques, and what is not there."""
+"""The tuners that are compared. Takes names, gives techniques, and warns of missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a command line that may be given several times."""
+"""Options that several verbs add. Takes a parser or a group of one, and changes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads sources. Takes a path, gives a `Source`."""
+"""Reading of sources. Takes a path, gives a `Source`."""
 
 from __future__ import annotations
 

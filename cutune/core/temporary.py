@@ -1,4 +1,4 @@
-"""Temporary folders. Takes nothing, gives folders that do not outlive their process for long.
+"""Temporary folders. Gives folders that do not outlive their process for long.
 
 All of a process lie in one folder, which it holds locked: whoever comes next removes those of dead
 processes. What nvcc leaves behind when it is killed lies there, too.

@@ -1,4 +1,4 @@
-"""Values of declared types from JSON: every entry is checked, and where one is wrong is said.
+"""Checked values from JSON. Takes data and a type, gives a value, or says where one is wrong.
 
 A type is a dataclass, whose annotations say what may stand in a file: bounds of numbers, forms of
 names. So nothing that a file says gets further than its type allows: not into a program either.

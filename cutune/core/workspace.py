@@ -1,4 +1,4 @@
-"""Files that outlive a stage: append-only JSON lines, and documents replaced as a whole.
+"""Files that outlive a stage. Takes a folder, gives JSON lines and documents, with their schemas.
 
 Every file names its schema in its first entry; an unknown schema is a diagnostic. A torn last line,
 which an interrupted run may leave in an append-only file, is skipped with a warning.

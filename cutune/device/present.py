@@ -1,7 +1,7 @@
-"""The GPUs that are modelled unless others are named: those of this machine, where they are known.
+"""Default devices. Takes the driver's files, gives profiles of this machine's GPUs, if known.
 
-Takes what the driver says in its files, gives names of profiles. No program is started for that: a
-compiler wrapper asks for every source.
+These GPUs are modelled unless others are named. No program is started to find them: a compiler
+wrapper asks for every source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From one format of results to another. Takes a file and names of formats, gives a file.
+"""Conversion of results. Takes a file and names of formats, gives a file.
 
 What is written is read again: what it does not have is said in one line (CT824).
 """

@@ -1,4 +1,4 @@
-"""Results of tuning, as every format of them is read into and written from."""
+"""Results of tuning: the types that every format is read into and written from."""
 
 from __future__ import annotations
 

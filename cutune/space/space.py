@@ -1,4 +1,4 @@
-"""The space of all configurations: a product of tables, counted, drawn from, walked, numbered."""
+"""The space of configurations. Takes parameters and conditions; counted, drawn from, numbered."""
 
 from __future__ import annotations
 

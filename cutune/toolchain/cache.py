@@ -1,4 +1,4 @@
-"""The user's cache, where what compilers made is kept. Gives its folder, and texts by keys."""
+"""The user's cache of compiled code. Gives its folder, and texts by keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real nvcc behind `cutune nvcc`, where nvcc is looked for at all, and where builds look.
+"""Places of nvcc. Takes options and the environment, gives the real nvcc, or a stand-in for it.
 
 In this order: `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`, the packages of the extra
 `toolkit` in this Python environment, `/usr/local/cuda`.
