@@ -40,8 +40,8 @@ format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
 golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
 	$(BIN)/python -m pytest tests/test_golden.py --update-golden
 
-reference: $(VENV)/.installed ## write docs/diagnostics.md, docs/guide/refused.md from the codes
-	$(BIN)/python -m cutune.core.reference docs/diagnostics.md
+reference: $(VENV)/.installed ## copy messages into docs/diagnostics.md, docs/guide/refused.md
+	$(BIN)/python -m pytest tests/unit/test_diagnostics_page.py --update-golden
 
 bench: $(VENV)/.installed ## measure time (tests never do)
 	$(BIN)/python -m benchmarks

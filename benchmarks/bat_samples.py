@@ -23,7 +23,7 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import expand_response_files
 from cutune.passes import InstrumentTunables
 from cutune.search.program_space import ProgramSpace, Setting, device_values, program_space
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.parameter import read_option, shown
 from cutune.space.space import Configuration
@@ -77,12 +77,12 @@ class Sample:
         """Does it work on several GPUs?"""
         return "{GPUS}" in self.words
 
-    def asked(self, gpus: int = 1) -> Asked:
+    def asked(self, gpus: int = 1) -> ParameterOptions:
         """What its command line says of parameters, on a machine with so many GPUs."""
         options = self.path.with_suffix(".options")
         flags = expand_response_files(["--options-file", str(options)]) if options.exists() else ()
         tunes = [*self.tunes, *([f"GPUS={_listed(gpus)}"] if self.takes_gpus else [])]
-        return Asked(tuple(map(read_option, tunes)), (), tuple(flags))
+        return ParameterOptions(tuple(map(read_option, tunes)), (), tuple(flags))
 
 
 def _listed(gpus: int) -> str:

@@ -39,7 +39,7 @@ from cutune.proof.known_code import KnownCode
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
-from cutune.space.asked import Asked, holes
+from cutune.space.asked import ParameterOptions, holes
 from cutune.space.condition import Value
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, unless_asked
 from cutune.toolchain.ptxas import StaticCounters
@@ -74,7 +74,7 @@ class Session:
     #: May a header be rewritten for the variants of its kernels alone?
     rewrites_headers: bool = False
     #: What the command line says of parameters; `flags` have their own values.
-    asked: Asked = field(default_factory=Asked)
+    asked: ParameterOptions = field(default_factory=ParameterOptions)
     #: A source that nvcc has begun to compile.
     begun: Begun | None = None
     #: Programs whose variants were checked, and what came of it, by the identity of the former.

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from cutune.analysis.suggested_blocks import Proposal, collective, keeps_memory, proposal
 from cutune.analysis.suggested_constants import constant_of_block
 from cutune.core.codes import Code
-from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
 from cutune.frontend.launches.annotations import ASSERTABLE
 from cutune.frontend.program import Kernel, LaunchSite, Program, Verdict
@@ -149,7 +148,7 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     reason = site.reason if code is site.code else code.template
-    remedy = MEANINGS[code]
+    remedy = code.meaning
     if code in ASSERTABLE and kernel is not None:
         name = collective(kernel)
         remedy = ONE_BLOCK if name is None else COLLECTIVE.format(name=name)

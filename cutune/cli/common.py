@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cutune.device.profile import DeviceProfile
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
-    from cutune.space.asked import Asked
+    from cutune.space.asked import ParameterOptions
     from cutune.space.condition import Value
 
 
@@ -50,7 +50,7 @@ def session_of(options: argparse.Namespace) -> Session:
     )
 
 
-def asked_of(options: argparse.Namespace) -> Asked:
+def asked_of(options: argparse.Namespace) -> ParameterOptions:
     """The options of nvcc, and what is said of parameters.
 
     Raises:
@@ -69,23 +69,23 @@ def asked_of(options: argparse.Namespace) -> Asked:
     return _asked(options, tuple(expand_response_files(flags)))
 
 
-def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
+def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> ParameterOptions:
     """What is said of parameters.
 
     Raises:
         CutuneError: see `read_option` and `read_t1`.
     """
-    from cutune.space.asked import Asked
+    from cutune.space.asked import ParameterOptions
     from cutune.space.parameter import read_option
 
     parameters = tuple(map(read_option, options.tune))
     make, clean = getattr(options, "make", None) or "", getattr(options, "clean", "")
     if options.space is None:
-        return Asked(parameters, (), flags, make, clean)
+        return ParameterOptions(parameters, (), flags, make, clean)
     from cutune.space.t1 import read_t1
 
     found = read_t1(options.space)
-    return Asked((*parameters, *found.parameters), found.conditions, flags, make, clean)
+    return ParameterOptions((*parameters, *found.parameters), found.conditions, flags, make, clean)
 
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:

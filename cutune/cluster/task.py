@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.core.processes import Ended, run_to_end
+from cutune.core.processes import ProgramResult, run_to_end
 from cutune.core.temporary import temporary_folder
 
 #: The variable that names the file to which an instrumented program writes its regions.
@@ -52,7 +52,7 @@ class Outcome:
         seconds: how long it took.
     """
 
-    ended: Ended
+    ended: ProgramResult
     log: str
     seconds: float
 
@@ -68,7 +68,9 @@ class Outcome:
         """As `to_json` has written it."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
-        return Outcome(Ended(**{**entry["ended"], **streams}), entry["log"], entry["seconds"])
+        return Outcome(
+            ProgramResult(**{**entry["ended"], **streams}), entry["log"], entry["seconds"]
+        )
 
 
 def perform(task: Task) -> Outcome:
@@ -76,7 +78,7 @@ def perform(task: Task) -> Outcome:
     try:
         os.chdir(task.folder)
     except OSError as error:
-        return Outcome(Ended(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
+        return Outcome(ProgramResult(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
     with temporary_folder() as folder:
         log = Path(folder) / "regions.jsonl"
         began = time.monotonic()

@@ -25,7 +25,7 @@ from cutune.collect.trial import (
 )
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
-from cutune.core.processes import Ended
+from cutune.core.processes import ProgramResult
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
@@ -112,7 +112,7 @@ def record_launches(
 
 def _recorded(
     run: Run, variables: Mapping[str, str], log: Path
-) -> tuple[Run, list[LaunchRecord], Ended]:
+) -> tuple[Run, list[LaunchRecord], ProgramResult]:
     """One run, what it launched, and its end; kernels are executed while there is time for it."""
     ended = _logged(run, variables, log)
     launches, made = list(read_launches(log)), run
@@ -132,7 +132,7 @@ def _recorded(
     return made, launches, ended
 
 
-def _logged(run: Run, variables: Mapping[str, str], log: Path) -> Ended:
+def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
     """Run the program; of each launch site few launches are logged."""
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
     if run.launches_only:

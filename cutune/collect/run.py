@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
-from cutune.core.processes import Ended, run_to_end, signal_name
+from cutune.core.processes import ProgramResult, run_to_end, signal_name
 
 RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
@@ -183,7 +183,7 @@ def needs_shell(template: str) -> bool:
     return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
 
 
-def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> Ended:
+def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> ProgramResult:
     """How a program ended."""
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, variables, seconds)
@@ -206,7 +206,7 @@ def run_program(
 
 
 def check_end(
-    run: Run, ended: Ended, where: str = "the emulated device", seconds: float = RUN_SECONDS
+    run: Run, ended: ProgramResult, where: str = "the emulated device", seconds: float = RUN_SECONDS
 ) -> None:
     """Refuse a run that did not end as it should.
 
@@ -231,7 +231,7 @@ def failed_kernel(said: str) -> str:
     return found[0].removeprefix("cutune: ") if found is not None else ""
 
 
-def check_kernels(run: Run, ended: Ended) -> None:
+def check_kernels(run: Run, ended: ProgramResult) -> None:
     """Refuse a run in which a kernel failed, also where the program did not notice.
 
     Raises:
@@ -253,14 +253,14 @@ def _helped(failed: str) -> str:
     return "; ".join([failed, *helps, "where it is meant: --status any"])
 
 
-def nothing_launched(run: Run, ended: Ended) -> CutuneError:
+def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
     """The error for a program that launches nothing, with what it said last."""
     text = Diagnostic.at(Code.NOTHING_LAUNCHED, None, command=run.shown)
     message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
     return CutuneError(Diagnostic(Code.NOTHING_LAUNCHED, message))
 
 
-def _problem(run: Run, ended: Ended, seconds: float) -> str:
+def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
     """Why a run failed; empty if it did not."""
     if ended.not_started:
         return ended.not_started
@@ -275,7 +275,7 @@ def _problem(run: Run, ended: Ended, seconds: float) -> str:
     return f"status {status}; if it ends so where nothing is wrong, try: --status {status}"
 
 
-def _last_lines(ended: Ended) -> list[str]:
+def _last_lines(ended: ProgramResult) -> list[str]:
     """The last lines that a program printed; none after a time-out."""
     if ended.timed_out:
         return []

@@ -1,1 +1,1 @@
-"""Tuners compared over one space and one set of times: cutune's, and those of others."""
+"""Comparison of tuners: cutune and others search one space, on one set of times."""

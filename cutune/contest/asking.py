@@ -1,6 +1,7 @@
-"""What searches of other tuners ask for. Takes what may be tried, gives times; counts what is idle.
+"""Searches of other tuners: Kernel Tuner, OpenTuner, pyATF. Take a space and a start, try places.
 
-Each configuration counts once. What a space does not allow costs nothing, but not without end.
+They ask cutune for times, so that nothing is compiled by them. Each configuration counts once. What
+a space does not allow costs nothing, but not without end.
 """
 
 from __future__ import annotations
@@ -23,28 +24,24 @@ MOST_REFUSED = 2000
 
 
 @dataclass
-class Asking:
-    """Times by numbers of values, one per parameter: what every tuner can be given."""
+class TimedSpace:
+    """Times by numbers of values, one per parameter: a form that every tuner takes."""
 
     tries: Tries
     _refused: int = 0
 
     @property
     def space(self) -> Space:
-        """What may be tried."""
         return self.tries.space
 
     def at(self, places: Sequence[int]) -> float | None:
-        """Milliseconds; None where it fails, or is not allowed.
+        """Measure, and return milliseconds; None where it fails, or is not allowed.
 
         Raises:
             SearchEnd: no more may be measured, or nothing new is asked for.
         """
-        parameters = self.space.parameters
-        rows = rows_of(
-            self.space,
-            {one.name: one.values[i] for one, i in zip(parameters, places, strict=True)},
-        )
+        pairs = zip(self.space.parameters, places, strict=True)
+        rows = rows_of(self.space, {one.name: one.values[i] for one, i in pairs})
         if rows is None:
             self._refused += 1
             if self._refused > MOST_REFUSED:
@@ -54,31 +51,31 @@ class Asking:
         return self.tries.at(rows)
 
     def places(self, rows: Rows) -> list[int]:
-        """The numbers of the values at a place."""
-        own = self.space.of_rows(rows)
-        return [one.values.index(own[one.name]) for one in self.space.parameters]
+        """Return the numbers of the values at a place."""
+        configuration = self.space.of_rows(rows)
+        return [one.values.index(configuration[one.name]) for one in self.space.parameters]
 
 
 def rows_of(space: Space, configuration: Configuration) -> Rows | None:
-    """The row of each table; None where a configuration is not allowed."""
+    """Return the row of each table; None where a configuration is not allowed."""
     rows = [table.index(configuration) for table in space.tables]
     known = [row for row in rows if row is not None]
     return tuple(known) if len(known) == len(rows) else None
 
 
 def plain_values(values: Sequence[Value]) -> list[int | float | str]:
-    """Values without fractions, which other tuners do not know."""
+    """Return the values without fractions, which other tuners do not know."""
     return [float(value) if isinstance(value, Fraction) else value for value in values]
 
 
 def places_of(values: Sequence[Sequence[Any]]) -> list[Mapping[Any, int]]:
-    """Per parameter the number of each value."""
+    """Return, per parameter, the number of each value."""
     return [{value: i for i, value in enumerate(own)} for own in values]
 
 
 @contextmanager
 def seeded(generator: random.Random) -> Iterator[int]:
-    """Random numbers that other tuners share begin at a state of ours, which is given.
+    """Seed the random numbers that other tuners share from a generator of ours; gives the seed.
 
     What they were before is put back.
     """

@@ -1,4 +1,4 @@
-"""Techniques compared on the trials of a program. Takes what was tried, gives scores per size."""
+"""Techniques compared on recorded trials. Takes trials and techniques, gives scores per size."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.contest.tables import RecordedTable
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
@@ -18,14 +19,13 @@ from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
-from cutune.space.space import Space
 
 COMMAND = "cutune collect --tunables --on gpu"
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Techniques at one size.
+class TunerComparison:
+    """The scores of techniques at one size.
 
     Attributes:
         where: the sizes, as a message names them.
@@ -49,7 +49,7 @@ def compare(
     names: Sequence[str],
     techniques: Sequence[Technique],
     device: DeviceProfile,
-) -> Iterator[Comparison]:
+) -> Iterator[TunerComparison]:
     """Replay techniques at every size at which all configurations were tried.
 
     Args:
@@ -65,76 +65,59 @@ def compare(
     sizes = list(dict.fromkeys(name for one in recorded for name in one.sizes))
     whole = program_space(program, session.asked, template, sizes, device_values(device))
     space = whole.restricted(names) if names else whole
-    tables = [_Table.of(program, key, own, space) for key, own in _grouped(recorded).items()]
-    complete = [one for one in tables if len(one.known) == one.space.size and one.is_useful]
+    tables = [_table(program, key, own, space) for key, own in _grouped(recorded).items()]
+    complete = [one for one in tables if len(one.known) == one.space.size and _is_useful(one)]
     if not complete:
         most = max(tables, key=lambda one: len(one.known), default=None)
         where, count = (most.where, len(most.known)) if most is not None else ("here", 0)
         size = space.space.size if most is None else most.space.size
-        raise CutuneError(
-            Diagnostic.at(Code.NOT_ALL_TRIED, None, where=where, count=count, size=size)
-        )
+        raise CutuneError.at(Code.NOT_ALL_TRIED, where=where, count=count, size=size)
     for table in complete:
-        yield compared(table.where, table.space, table.known, techniques, session.progress)
+        yield compared(table, techniques, session.progress)
 
 
 def compared(
-    where: str,
-    space: Space,
-    known: Mapping[int, Known],
-    techniques: Sequence[Technique],
-    progress: Progress,
-) -> Comparison:
-    """Techniques on the times of a whole space."""
+    table: RecordedTable, techniques: Sequence[Technique], progress: Progress
+) -> TunerComparison:
+    """Compare techniques on the times of a whole space."""
     scores = []
     for index, technique in enumerate(techniques):
         progress("replaying", index, len(techniques))
-        scores.append(replayed(space, known, technique))
+        scores.append(replayed(table.space, table.known, technique))
     progress("replaying", 1, 1)
-    return Comparison(where, space.size, expected_of_chance(known), scores, known)
+    chance = expected_of_chance(table.known)
+    return TunerComparison(table.where, table.space.size, chance, scores, table.known)
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _grouped(recorded: Sequence[RecordedTrial]) -> dict[_Key, list[RecordedTrial]]:
-    """By what was held: GPU, options, command line, sizes."""
-    found: dict[_Key, list[RecordedTrial]] = {}
+    """Group trials by what they share: GPU, options, command line, sizes."""
+    groups: dict[_Key, list[RecordedTrial]] = {}
     for one in recorded:
-        found.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
-    return found
+        groups.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
+    return groups
 
 
-@dataclass(frozen=True)
-class _Table:
-    """What is known at one size, by numbers of configurations."""
+def _is_useful(table: RecordedTable) -> bool:
+    return any(one.milliseconds is not None for one in table.known.values())
 
-    where: str
-    space: Space
-    known: Mapping[int, Known]
 
-    @property
-    def is_useful(self) -> bool:
-        return any(one.milliseconds is not None for one in self.known.values())
-
-    @staticmethod
-    def of(
-        program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
-    ) -> _Table:
-        sizes = dict(key[1])
-        space = whole.at(integers(sizes))
-        values = {
-            one.name: {plain(value): value for value in one.values} for one in space.parameters
-        }
-        known = {}
-        for one in recorded:
-            own = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
-            if {*one.configuration} == {*values} and None not in own.values():
-                configuration = {n: v for n, v in own.items() if v is not None}
-                number = space.number(configuration)
-                if number is not None:
-                    known[number] = Known(
-                        one.ended.milliseconds(program.tunables), one.ended.seconds
-                    )
-        where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
-        return _Table(where, space, known)
+def _table(
+    program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
+) -> RecordedTable:
+    """Return the known times at one size."""
+    sizes = dict(key[1])
+    space = whole.at(integers(sizes))
+    values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}
+    known = {}
+    for one in recorded:
+        exact = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
+        if {*one.configuration} == {*values} and None not in exact.values():
+            number = space.number({n: v for n, v in exact.items() if v is not None})
+            if number is not None:
+                time = one.ended.milliseconds(program.tunables)
+                known[number] = Known(time, one.ended.seconds)
+    where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
+    return RecordedTable(where, space, known)

@@ -1,7 +1,7 @@
 """Warp instructions in place of times, where there is no GPU. Runs a program, gives how many.
 
-They are no time and stand for none: what they are good for is to see searches at work. All kernels
-of a run are counted, also those outside of its regions.
+They stand for no time: they only let searches be seen at work. All kernels of a run are counted,
+also those outside of its regions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cutune.collect.run import Run
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import read_launches
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import Failure, HostMeasurement, Ran, Settings, measure
+from cutune.search.regions import Failure, Ran, Settings, measure
 
 #: In the name of the device, wherever such numbers stand in the place of milliseconds.
 UNIT = "warp instructions"
@@ -29,20 +29,18 @@ _LOG = "CUTUNE_LAUNCH_LOG"
 def counted(
     run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
 ) -> Ran | Failure:
-    """As `measure`, on the emulated device of this machine."""
+    """Run a program as `measure` does, on the emulated device of this machine.
+
+    The count of the whole run stands at its first size.
+    """
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
-        found = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
-        if isinstance(found, Failure):
-            return found
+        ran = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
+        if isinstance(ran, Failure):
+            return ran
         total = float(sum(launch.warp_instructions for launch in read_launches(log)))
-    return replace(found, measured=tuple(_with(found.measured, total)))
-
-
-def _with(measured: tuple[HostMeasurement, ...], total: float) -> list[HostMeasurement]:
-    """What a run took as a whole is that of its first size."""
-    costs = [total, *[0.0] * (len(measured) - 1)]
-    return [
-        replace(one, device=DEVICE, milliseconds=cost)
-        for one, cost in zip(measured, costs, strict=False)
-    ]
+    counts = (
+        replace(one, device=DEVICE, milliseconds=0.0 if index else total)
+        for index, one in enumerate(ran.measured)
+    )
+    return replace(ran, measured=tuple(counts))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.processes import run_to_end
 from cutune.core.reading import read_file
 from cutune.core.typed import Meta, Text
@@ -49,8 +49,8 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a run has left.
+class ExampleResult:
+    """The files and output of a run.
 
     Attributes:
         best: parameters by the files of `results`.
@@ -64,7 +64,7 @@ class Ran:
 
 
 def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) -> list[Example]:
-    """The examples with these names; no names: all.
+    """Return the examples with these names; no names: all.
 
     Raises:
         CutuneError: CT832 where there is none.
@@ -80,14 +80,8 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
         for name in wanted or ([] if every else [CONFIG]):
             if name not in known:
                 listed = known_names(name, known)
-                raise CutuneError(
-                    Diagnostic.at(
-                        *(Code.NO_BENCHMARK, None),
-                        kind=kind,
-                        name=name,
-                        folder=folder,
-                        known=listed,
-                    )
+                raise CutuneError.at(
+                    Code.NO_BENCHMARK, kind=kind, name=name, folder=folder, known=listed
                 )
     return [
         one
@@ -98,7 +92,7 @@ def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) 
 
 def run_examples(
     examples: Sequence[Example], size: int, technique: str, results: Path
-) -> Iterator[Ran]:
+) -> Iterator[ExampleResult]:
     """Build and run each, and copy its files into `results`.
 
     Raises:
@@ -107,30 +101,24 @@ def run_examples(
     for one in examples:
         text = JsonText.whole(read_file(one.folder / CONFIG), KIND)
         config = text.typed(_Config, text.read())
-        said = []
+        words = [*config.run.split(), "--size", str(size), "--technique", technique]
         with chdir(one.folder):
-            for command in config.build:
-                said.append(_run(command.split()))
-            words = [*config.run.split(), "--size", str(size), "--technique", technique]
-            said.append(_run(words))
+            said = [_run(command.split()) for command in config.build] + [_run(words)]
         kept = results / one.tuner / one.benchmark
         _copy(one.folder, kept)
         best = {name: _best(one.folder / name) for name in config.results}
-        yield Ran(one, best, kept, "".join(said))
+        yield ExampleResult(one, best, kept, "".join(said))
 
 
 def _run(words: Sequence[str]) -> str:
     ended = run_to_end(list(words), os.environ, SECONDS)
     if ended.status != 0:
         lines = (ended.errors_text or ended.output_text or ended.not_started).strip().splitlines()
-        raise CutuneError(
-            Diagnostic.at(
-                Code.EXAMPLE_FAILED,
-                None,
-                command=" ".join(words),
-                folder=os.getcwd(),
-                reason=lines[-1] if lines else f"status {ended.status}",
-            )
+        raise CutuneError.at(
+            Code.EXAMPLE_FAILED,
+            command=" ".join(words),
+            folder=os.getcwd(),
+            reason=lines[-1] if lines else f"status {ended.status}",
         )
     return ended.output_text
 
@@ -145,5 +133,4 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _best(path: Path) -> Any:
-    text = JsonText.whole(read_file(path), "file of best parameters")
-    return text.read()
+    return JsonText.whole(read_file(path), "file of best parameters").read()

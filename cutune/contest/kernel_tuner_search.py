@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from cutune.contest.asking import Asking, places_of, plain_values, rows_of
-from cutune.contest.asking import seeded as seeded_by
+from cutune.contest.asking import TimedSpace, places_of, plain_values, rows_of, seeded
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, Tries
 from cutune.space.space import Space
@@ -27,21 +26,21 @@ class _Runner:
 
     simulation_mode = True
 
-    def __init__(self, asking: Asking, budget: Any, failed: Any) -> None:
-        self.asking, self.budget, self.failed = asking, budget, failed
-        self.values = [plain_values(one.values) for one in asking.space.parameters]
+    def __init__(self, timed: TimedSpace, budget: Any, failed: Any) -> None:
+        self.timed, self.budget, self.failed = timed, budget, failed
+        self.values = [plain_values(one.values) for one in timed.space.parameters]
         self.places = places_of(self.values)
-        self.names = [one.name for one in asking.space.parameters]
+        self.names = [one.name for one in timed.space.parameters]
 
     def run(self, configurations: Sequence[Sequence[Any]], options: Any) -> list[dict[str, Any]]:
-        """A result for each."""
+        """Return a result for each."""
         return [self._result(one) for one in configurations]
 
     def _result(self, values: Sequence[Any]) -> dict[str, Any]:
-        own = [place[_own(value)] for place, value in zip(self.places, values, strict=True)]
-        before = len(self.asking.tries.known)
-        time = self.asking.at(own)
-        self.budget.add_evaluations(len(self.asking.tries.known) - before)
+        pairs = zip(self.places, values, strict=True)
+        before = len(self.timed.tries.known)
+        time = self.timed.at([place[_plain(value)] for place, value in pairs])
+        self.budget.add_evaluations(len(self.timed.tries.known) - before)
         known = dict(zip(self.names, values, strict=True))
         return {**known, "time": time} if time is not None else {**known, "__error__": self.failed}
 
@@ -53,26 +52,26 @@ class _Runner:
         return 1
 
     def get_device_info(self) -> SimpleNamespace:
-        """What a search may ask of the device."""
+        """The properties of the device that a search may ask for."""
         return SimpleNamespace(max_threads=_THREADS, name="")
 
 
 def kernel_tuner(strategy: str) -> Run:
-    """A search by one of its strategies, whose view of the space is made once."""
-    made: list[tuple[Space, Any]] = []
+    """Return a search by one of its strategies, whose view of the space is made once."""
+    views: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         from kernel_tuner.interface import Options, strategy_map
         from kernel_tuner.util import RuntimeFailedConfig, TuningBudget
 
-        asking = Asking(tries)
+        timed = TimedSpace(tries)
         # A strategy that counts evaluations, for instance to cool down, is told how many there are.
         budget = TuningBudget(None, max(1, min(tries.allowance.most, tries.space.size)))
-        runner = _Runner(asking, budget, RuntimeFailedConfig())
-        first = [own[i] for own, i in zip(runner.values, asking.places(start), strict=True)]
-        own = Options() if strategy in _WITHOUT_START else Options(x0=first)
+        runner = _Runner(timed, budget, RuntimeFailedConfig())
+        first = [own[i] for own, i in zip(runner.values, timed.places(start), strict=True)]
+        begin = Options() if strategy in _WITHOUT_START else Options(x0=first)
         options = Options(
-            strategy_options=own,
+            strategy_options=begin,
             max_fevals=budget.max_fevals,
             budget=budget,
             objective=["time"],
@@ -84,17 +83,17 @@ def kernel_tuner(strategy: str) -> Run:
             cache={},
             restrictions=None,
         )
-        with seeded_by(generator):
-            if not any(space is tries.space for space, _ in made):
-                made[:] = [(tries.space, _space(tries.space))]
-            options["tune_params"] = made[0][1].tune_params
-            strategy_map[strategy].tune(made[0][1], runner, options)
+        with seeded(generator):
+            if not any(space is tries.space for space, _ in views):
+                views[:] = [(tries.space, _space(tries.space))]
+            options["tune_params"] = views[0][1].tune_params
+            strategy_map[strategy].tune(views[0][1], runner, options)
 
     return run
 
 
-def _own(value: Any) -> Any:
-    """numpy's numbers and words as Python's."""
+def _plain(value: Any) -> Any:
+    """Return numpy's numbers and words as Python's."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -106,11 +105,9 @@ def _space(space: Space) -> Any:
     places = places_of(list(values.values()))
 
     def is_allowed(own: Mapping[str, Any]) -> bool:
-        found = {
-            one.name: one.values[place[_own(own[one.name])]]
-            for one, place in zip(parameters, places, strict=True)
-        }
-        return rows_of(space, found) is not None
+        pairs = zip(parameters, places, strict=True)
+        exact = {one.name: one.values[place[_plain(own[one.name])]] for one, place in pairs}
+        return rows_of(space, exact) is not None
 
     restrictions = [is_allowed] if space.size < space.raw_size else []
     return Searchspace(values, restrictions, _THREADS)

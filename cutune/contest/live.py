@@ -1,7 +1,9 @@
 """Searches that build and run what they ask for. Takes a benchmark, techniques, a budget.
 
 All of them search one space, begin at the same configurations, and are measured by the same trials:
-what one has tried is known, costs the next one no run, and counts as if it had run again.
+what one has tried is known, costs the next one no run, and counts as if it had run again. Where
+there is no GPU, warp instructions of all kernels of a run stand in place of times: they only let
+searches be seen at work.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from cutune.space.space import Configuration
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one search has found.
+class SearchResult:
+    """The best configuration of one search, and the way to it.
 
     Attributes:
         best: None where nothing ended well. cost: its time.
@@ -42,7 +44,7 @@ class Contender:
     """A technique, and its searches from several starts."""
 
     technique: str
-    found: tuple[Found, ...]
+    found: tuple[SearchResult, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class LiveContest:
     contenders: tuple[Contender, ...]
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> SearchResult | None:
         """The best of all."""
         every = [one for own in self.contenders for one in own.found if one.cost is not None]
         return min(every, key=lambda one: one.cost or 0.0, default=None)
@@ -71,7 +73,7 @@ def contest(
     searches: int,
     progress: Progress,
 ) -> Iterator[LiveContest]:
-    """All techniques at each size, one after the other.
+    """Run all techniques at each size, one after the other.
 
     Args:
         searches: of each technique; the first begins with the program's own values.
@@ -80,12 +82,12 @@ def contest(
     for place in ready.places:
         contenders = []
         for technique in techniques:
-            found = []
+            results = []
             for state in range(searches):
                 progress("searching", done, total)
-                found.append(_searched(ready, place, technique, budget, state))
+                results.append(_searched(ready, place, technique, budget, state))
                 done += 1
-            contenders.append(Contender(technique.name, tuple(found)))
+            contenders.append(Contender(technique.name, tuple(results)))
         run, space = place
         sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
         yield LiveContest(sizes, space.size, tuple(contenders))
@@ -94,7 +96,7 @@ def contest(
 
 def _searched(
     ready: Prepared, place: Place, technique: Technique, budget: Budget, state: int
-) -> Found:
+) -> SearchResult:
     (run, space), trials = place, ready.trials
     spent = 0.0
     costs: list[float | None] = []
@@ -125,11 +127,11 @@ def _searched(
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
     cost, needed, values = best or (None, 0, None)
-    return Found(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
+    return SearchResult(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:
-    """Where all techniques begin: at the program's own values, then at places drawn at random."""
+    """Return the start of all techniques: the program's own values, then places drawn at random."""
     run, space = place
     if state == 0:
         own = ready.trials.own_values(run)
@@ -138,7 +140,7 @@ def _start(ready: Prepared, place: Place, state: int) -> Rows:
 
 
 def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
-    """The least so far."""
+    """Yield the least cost so far."""
     least: float | None = None
     for cost in costs:
         if cost is not None and (least is None or cost < least):

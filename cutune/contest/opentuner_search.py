@@ -11,7 +11,7 @@ import random
 import warnings
 from math import inf
 
-from cutune.contest.asking import Asking, seeded
+from cutune.contest.asking import TimedSpace, seeded
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, Tries
 
@@ -20,7 +20,7 @@ _IDLE = 100
 
 
 def opentuner(technique: str) -> Run:
-    """A search by one of its techniques."""
+    """Return a search by one of its techniques."""
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         import opentuner.tuningrunmain
@@ -34,7 +34,7 @@ def opentuner(technique: str) -> Run:
 
         logging.getLogger("opentuner").setLevel(logging.ERROR)
         warnings.filterwarnings("ignore", module="opentuner")
-        asking, manipulator = Asking(tries), ConfigurationManipulator()
+        timed, manipulator = TimedSpace(tries), ConfigurationManipulator()
         names = [f"p{i}" for i, _ in enumerate(tries.space.parameters)]
         for name, one in zip(names, tries.space.parameters, strict=True):
             last = len(one.values) - 1
@@ -44,7 +44,7 @@ def opentuner(technique: str) -> Run:
         parser = argparse.ArgumentParser(parents=argparsers())
         args = parser.parse_args(["--technique", technique, "--database", "sqlite://"])
         interface = DefaultMeasurementInterface(args=args, manipulator=manipulator)
-        first = dict(zip(names, asking.places(start), strict=True))
+        first = dict(zip(names, timed.places(start), strict=True))
         interface.seed_configurations = lambda: [first]
         with seeded(generator):
             manager = TuningRunManager(interface, args)
@@ -56,7 +56,7 @@ def opentuner(technique: str) -> Run:
                     if wanted is None:
                         continue
                     own = wanted.configuration.data
-                    time = asking.at([own[name] for name in names])
+                    time = timed.at([own[name] for name in names])
                     is_ok = time is not None
                     state, cost = ("OK", time) if is_ok else ("ERROR", inf)
                     manager.report_result(wanted, Result(state=state, time=cost))

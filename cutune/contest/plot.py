@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cutune.contest.compare import Comparison
+from cutune.contest.compare import TunerComparison
 from cutune.core.workspace import writing
 from cutune.page.figures import DOTS_PER_INCH, STYLE, WIDTH
 from cutune.page.html import required
@@ -18,8 +18,8 @@ HEIGHT = 2.6
 DASHES = ("-", "--", "-.", ":")
 
 
-def write_plot(path: Path, comparisons: Sequence[Comparison]) -> None:
-    """One panel per size: the best time so far in units of the best, by configurations.
+def write_plot(path: Path, comparisons: Sequence[TunerComparison]) -> None:
+    """Draw a panel per size: the best time so far over the best of all, by configurations.
 
     Raises:
         CutuneError: CT017 where matplotlib is not installed, CT002.
@@ -37,7 +37,7 @@ def write_plot(path: Path, comparisons: Sequence[Comparison]) -> None:
             figure.savefig(path, dpi=DOTS_PER_INCH)
 
 
-def _draw(axes: Any, one: Comparison) -> None:
+def _draw(axes: Any, one: TunerComparison) -> None:
     best = least(one.known)
     chance = random_curve(one.known)
     counts = range(1, len(chance) + 1)

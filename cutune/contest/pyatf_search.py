@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cutune.contest.asking import Asking, seeded
+from cutune.contest.asking import TimedSpace, seeded
 from cutune.search.techniques.registry import Run
 from cutune.search.techniques.tries import Rows, Tries
 from cutune.space.space import Space
@@ -20,8 +20,8 @@ from cutune.space.tables import Table
 
 
 def pyatf(technique: str) -> Run:
-    """A search by one of its techniques, whose view of the space is made once."""
-    made: list[tuple[Space, Any]] = []
+    """Return a search by one of its techniques, whose view of the space is made once."""
+    views: list[tuple[Space, Any]] = []
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         before = signal.getsignal(signal.SIGINT)
@@ -31,23 +31,23 @@ def pyatf(technique: str) -> Run:
 
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)  # pyATF would only end one search
-        asking, names = Asking(tries), _names(tries.space)
+        timed, names = TimedSpace(tries), _names(tries.space)
         order = [names[one.name] for one in tries.space.parameters]
 
         def cost(own: Mapping[str, int]) -> float:
-            time = asking.at([own[name] for name in order])
+            time = timed.at([own[name] for name in order])
             if time is None:
                 raise CostFunctionError("failed")
             return time
 
-        found = getattr(search_techniques, technique)()
+        search = getattr(search_techniques, technique)()
         with seeded(generator):
-            if not any(space is tries.space for space, _ in made):
-                parameters = _parameters(tries.space, names)
-                made[:] = [
-                    (tries.space, SearchSpace(*parameters, enable_1d_access=True, verbosity=0))
-                ]
-            tuner = Tuner().search_space(made[0][1]).search_technique(found).verbosity(0)
+            if not any(space is tries.space for space, _ in views):
+                view = SearchSpace(
+                    *_parameters(tries.space, names), enable_1d_access=True, verbosity=0
+                )
+                views[:] = [(tries.space, view)]
+            tuner = Tuner().search_space(views[0][1]).search_technique(search).verbosity(0)
             while True:
                 tuner.make_step(cost)
 
@@ -55,12 +55,12 @@ def pyatf(technique: str) -> Run:
 
 
 def _names(space: Space) -> Mapping[str, str]:
-    """Names that Python can have."""
+    """Return names that Python can have."""
     return {one.name: f"p{i}" for i, one in enumerate(space.parameters)}
 
 
 def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
-    """Parameters of numbers of values."""
+    """Return parameters whose values are numbers of values."""
     from pyatf import TP, Interval
 
     return [
@@ -75,7 +75,7 @@ def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
 
 
 def _constraint(table: Table, names: Mapping[str, str]) -> Callable[..., bool] | None:
-    """Is there a row of these values? pyATF looks at the names of the arguments."""
+    """Return the test for a row of these values. pyATF looks at the names of its arguments."""
     if len(table.parameters) == 1 and table.size == len(table.parameters[0].values):
         return None
 

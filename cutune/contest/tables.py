@@ -1,4 +1,8 @@
-"""Recorded results as tables that searches are replayed on: a space, and how each of it did."""
+"""Recorded results for replay. Takes results, gives tables: a space, and the time of each of it.
+
+A space whose configurations are listed has the same axes as one with conditions: the list is the
+product of the groups of parameters that depend on each other.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.interchange.results import Result, Results, Setting, Settings
 from cutune.search.techniques.replay import Known
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.listed import listed_space
 from cutune.space.space import Configuration, Space
@@ -18,7 +22,7 @@ from cutune.space.space import Configuration, Space
 
 @dataclass(frozen=True)
 class RecordedTable:
-    """All results at one size on one device.
+    """The known times at one size on one device.
 
     Attributes:
         where: the device and the sizes, for people.
@@ -30,8 +34,8 @@ class RecordedTable:
     known: Mapping[int, Known]
 
 
-def recorded_tables(results: Results, asked: Asked) -> Iterator[RecordedTable]:
-    """One table per device and size at which something ended well.
+def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
+    """Return one table per device and size at which something ended well.
 
     Args:
         asked: a space, in place of what is recorded.
@@ -46,23 +50,23 @@ def recorded_tables(results: Results, asked: Asked) -> Iterator[RecordedTable]:
     useful = [g for g in groups.values() if any(one.milliseconds is not None for one in g)]
     if not useful:
         raise _incomplete("nothing in it has a time")
-    return (_table(group, asked) for group in useful)
+    return (_recorded(group, asked) for group in useful)
 
 
-def _table(group: Sequence[Result], asked: Asked) -> RecordedTable:
+def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
     # What was timed again counts as it was timed last.
-    found = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
+    latest = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
     names = [*group[0].configuration]
     if not names or any({*one.configuration} != {*names} for one in group):
         raise _incomplete("its configurations have not all the same parameters")
-    every: list[Configuration] = [_exact(one.configuration) for one in found.values()]
+    every: list[Configuration] = [_exact(one.configuration) for one in latest.values()]
     where = _where(group[0])
     if asked.parameters:
         space = Space.of(asked.parameters, asked.conditions, _exact(group[0].sizes))
     else:
         space = listed_space([{name: one[name] for name in names} for one in every])
     known = {}
-    for configuration, one in zip(every, found.values(), strict=True):
+    for configuration, one in zip(every, latest.values(), strict=True):
         number = space.number(configuration) if {*configuration} >= {*space.names} else None
         if number is not None:
             known[number] = Known(one.milliseconds, one.cost_seconds)
@@ -87,4 +91,4 @@ def _where(one: Result) -> str:
 
 
 def _incomplete(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NOT_WHOLE, None, reason=reason))
+    return CutuneError.at(Code.NOT_WHOLE, reason=reason)

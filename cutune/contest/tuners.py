@@ -1,4 +1,4 @@
-"""The tuners that are compared. Takes names, gives techniques, and what is not there."""
+"""The tuners that are compared. Takes names, gives techniques, and warns of missing ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _own(technique: str) -> Run:
 
 
 def _guarded(tuner: Tuner, search: Run) -> Run:
-    """Another tuner: what it prints is no result, and what it raises one message (CT834)."""
+    """Send what another tuner prints to standard error, and report its exceptions (CT834)."""
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         try:
@@ -44,10 +44,8 @@ def _guarded(tuner: Tuner, search: Run) -> Run:
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:200]}"
             others = ",".join(one.name for one in TUNERS if one is not tuner)
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.TUNER_FAILED, None, tuner=tuner.name, reason=reason, others=others
-                )
+            raise CutuneError.at(
+                Code.TUNER_FAILED, tuner=tuner.name, reason=reason, others=others
             ) from error
 
     return run
@@ -55,7 +53,7 @@ def _guarded(tuner: Tuner, search: Run) -> Run:
 
 @dataclass(frozen=True)
 class Tuner:
-    """A tuner.
+    """A tuner, its techniques, and how they are run.
 
     Attributes:
         package: what has to be installed; empty: nothing.
@@ -71,17 +69,17 @@ class Tuner:
     techniques: Mapping[str, str] = field(default_factory=dict)
 
     def technique(self, name: str) -> Technique:
-        """Its technique of its own name."""
-        own = (one.package for one in TECHNIQUES if one.name == name)
-        package = self.package or next(own, "")
+        """Return the technique that it has by this name of its own."""
+        packages = (one.package for one in TECHNIQUES if one.name == name)
+        package = self.package or next(packages, "")
         run = self.search(name) if self.search is _own else _guarded(self, self.search(name))
         return Technique(f"{self.name} {name}", run, (), package)
 
     def named(self, name: str) -> str | None:
-        """What it calls a technique; None where it has none such."""
-        known = {**{own: own for own in self.techniques.values()}, **self.techniques}
-        known[self.default] = self.default
-        return {_plain(word): own for word, own in known.items()}.get(_plain(name))
+        """Return its own name of a technique; None where it has none."""
+        names = {**{own: own for own in self.techniques.values()}, **self.techniques}
+        names[self.default] = self.default
+        return {_plain(word): own for word, own in names.items()}.get(_plain(name))
 
 
 TUNERS = (
@@ -144,7 +142,7 @@ TUNERS = (
 
 
 def tuners_named(names: Sequence[str]) -> list[Tuner]:
-    """Tuners by their names, cutune always among them; no name: all.
+    """Return tuners by their names, cutune always among them; no name: all.
 
     Raises:
         CutuneError: CT828.
@@ -153,13 +151,13 @@ def tuners_named(names: Sequence[str]) -> list[Tuner]:
     for name in names:
         if _plain(name) not in known:
             listed = known_names(name, [one.name for one in TUNERS])
-            raise CutuneError(Diagnostic.at(Code.UNKNOWN_TUNER, None, name=name, known=listed))
+            raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
     wanted = {known[_plain(name)].name for name in names} or {one.name for one in TUNERS}
     return [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
 
 
 def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Technique]:
-    """The searches that are compared; cutune's own is always one.
+    """Return the searches that are compared; cutune's own is always one.
 
     Raises:
         CutuneError: CT816 and CT817 for a technique that nobody has, or that is not installed here;
@@ -169,30 +167,30 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
     is_search = _plain(technique) != _plain(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
         technique_named(technique)  # also understands what others call cutune's
-    found = [TUNERS[0].technique(DEFAULT)]
+    searches = [TUNERS[0].technique(DEFAULT)]
     missing: dict[str, str] = {}
     for tuner in tuners:
-        own = tuner.named(technique) if is_search else tuner.default
-        if tuner.name == CUTUNE and is_search and own is None:
-            own = _of_cutune(technique)
-        if own is None and tuner.name == CUTUNE:
+        chosen = tuner.named(technique) if is_search else tuner.default
+        if tuner.name == CUTUNE and is_search and chosen is None:
+            chosen = _of_cutune(technique)
+        if chosen is None and tuner.name == CUTUNE:
             continue
-        one = tuner.technique(own or tuner.default)
+        one = tuner.technique(chosen or tuner.default)
         if not one.is_installed:
             missing[tuner.name if tuner.package else one.name] = one.package
             continue
-        if own is None:
+        if chosen is None:
             warn(_without(tuner, technique))
-        found.append(one)
+        searches.append(one)
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         named = ", ".join(missing)
         warn(Diagnostic.at(Code.TUNERS_MISSING, None, names=named, packages=packages))
-    return list({one.name: one for one in found}.values())
+    return list({one.name: one for one in searches}.values())
 
 
 def _of_cutune(technique: str) -> str | None:
-    """cutune's technique by a name of another tuner; None where it has none such."""
+    """Return cutune's technique by a name of another tuner; None where it has none."""
     try:
         return technique_named(technique).name
     except CutuneError:

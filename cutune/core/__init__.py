@@ -1,1 +1,1 @@
-"""What everything stands on: sources, edits, diagnostics, workspaces, progress."""
+"""The ground of everything: sources, edits, diagnostics, workspaces, progress."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutune.core.codes import ERROR, NOTE, WARNING, Code
 
@@ -56,12 +56,12 @@ class Diagnostic:
 
     @staticmethod
     def with_notes_once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-        """The same messages; a note that several of them have is left with the first."""
+        """Yield the messages; a note that several of them have is left with the first."""
         shown: set[Diagnostic] = set()
-        for one in diagnostics:
-            notes = tuple(note for note in one.notes if note not in shown)
+        for diagnostic in diagnostics:
+            notes = tuple(note for note in diagnostic.notes if note not in shown)
             shown.update(notes)
-            yield replace(one, notes=notes)
+            yield replace(diagnostic, notes=notes)
 
     @property
     def is_error(self) -> bool:
@@ -69,7 +69,7 @@ class Diagnostic:
         return self.code.severity == ERROR
 
     def render(self, is_coloured: bool = False) -> str:
-        """The message as GCC and clang print it, with the line and carets when a place is known."""
+        """Return the message as GCC and clang print it; line and carets show a known place."""
         # Quoted output of another program stands on further lines, after the code.
         head, *quoted = self.message.splitlines() or [""]
         severity = f"{self.code.severity}:"
@@ -107,16 +107,16 @@ class Diagnostic:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """What there is in place of a name that is not, and which of it may be meant."""
+    """List the names that there are, and which of them an unknown name may stand for."""
     names = list(dict.fromkeys(known))
     return f"{', '.join(names) or 'none'}{meant(name, names)}"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'gemm'?` where one of the names is close to what was written."""
-    lower = {one.lower(): one for one in known}
-    found = get_close_matches(name.lower(), lower, 1, ALIKE)
-    return f"; did you mean '{lower[found[0]]}'?" if found else ""
+    """Return `; did you mean 'gemm'?` where a name is close to what was written."""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, 1, ALIKE)
+    return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
 #: Says something to the user, and goes on.
@@ -124,7 +124,7 @@ Warn = Callable[[Diagnostic], None]
 
 
 def shown(text: str) -> str:
-    """Readable text of bytes that were decoded as latin-1: sources, nvcc's output."""
+    """Return readable text of bytes decoded as latin-1: sources, nvcc's output."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
@@ -134,3 +134,10 @@ class CutuneError(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+    @staticmethod
+    def at(
+        code: Code, source: Source | None = None, span: Span | None = None, **values: Any
+    ) -> CutuneError:
+        """The error of one message, as `Diagnostic.at` makes it; most concern the whole run."""
+        return CutuneError(Diagnostic.at(code, source, span, **values))

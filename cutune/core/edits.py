@@ -25,12 +25,12 @@ class Edit:
 
     @staticmethod
     def insert(offset: int, text: str) -> Edit:
-        """An insertion before the byte at `offset`."""
+        """Return an insertion before the byte at `offset`."""
         return Edit(Span(offset, offset), text)
 
 
 def apply_edits(source: Source, edits: Iterable[Edit]) -> Source:
-    """The edited source. The order in which edits are given does not matter.
+    """Return the edited source. The order in which edits are given does not matter.
 
     Raises:
         EditConflict: two edits overlap or insert different text at one offset.

@@ -1,4 +1,4 @@
-"""Options of a command line that may be given several times."""
+"""Options that several verbs add. Takes a parser or a group of one, and changes it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def add_list(group: argparse._ActionsContainer, *names: str, **about: Any) -> None:
-    """Add one to a parser or a group of it; its value is a list, empty without it."""
+    """Add an option whose value is a list, empty without it, to a parser or a group of one."""
     group.add_argument(*names, action="append", default=[], **about)
 
 
 def add_status(verb: argparse._ActionsContainer) -> None:
-    """The exit statuses with which a program may end."""
+    """Add `--status`: the exit statuses with which a program may end."""
     verb.add_argument(
         "--status",
         default="0",

@@ -1,4 +1,4 @@
-"""The user's programs run to their end, and by which signal a compiler ended. Gives `Ended`.
+"""The user's programs run to their end, and signals that end compilers. Gives `ProgramResult`s.
 
 A program is started as its user would start it, but nobody types to it, and its output is captured.
 """
@@ -30,7 +30,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """How a program ended, and what it printed until then.
 
     Attributes:
@@ -61,7 +61,7 @@ class Ended:
 
 
 def signal_name(status: int) -> str:
-    """What ended a program of this status: `SIGSEGV` for -11."""
+    """Return the signal that ended a program of this status: `SIGSEGV` for -11."""
     try:
         return signal.Signals(-status).name
     except ValueError:
@@ -70,7 +70,7 @@ def signal_name(status: int) -> str:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Where this process is told to end (`kill`, a closed terminal), it does as after Ctrl-C.
+    """End this process as after Ctrl-C where it is told to end (`kill`, a closed terminal).
 
     Raises:
         KeyboardInterrupt: then.
@@ -82,13 +82,13 @@ def ending_in_order() -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     # What is ignored (nohup), or is someone else's, stays so.
     plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
-    for one in plain:
-        signal.signal(one, interrupt)
+    for number in plain:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for one in plain:
-            signal.signal(one, signal.SIG_DFL)
+        for number in plain:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def run_to_end(
@@ -97,7 +97,7 @@ def run_to_end(
     seconds: float,
     folder: Path | None = None,
     is_over: Event | None = None,
-) -> Ended:
+) -> ProgramResult:
     """Run a program until it ends or its time is over; what it started is then ended, too.
 
     Args:
@@ -114,7 +114,7 @@ def run_to_end(
             stderr=subprocess.PIPE,
         )
     except OSError as error:
-        return Ended(None, not_started=error.strerror or str(error))
+        return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
     streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
     try:
@@ -127,28 +127,26 @@ def run_to_end(
         raise
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (stream.until(last) for stream in streams)
-    return Ended(status, output, errors)
+    return ProgramResult(status, output, errors)
 
 
 def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """The status of a program that ends in time.
+    """Return the status of a program that ends in time.
 
     Raises:
         TimeoutExpired: it does not.
     """
-    if is_over is None:
-        return process.wait(seconds)
     last = time.monotonic() + seconds
     while True:
         try:
             return process.wait(min(_LOOK_SECONDS, max(0.0, last - time.monotonic())))
         except subprocess.TimeoutExpired:
-            if is_over.is_set() or time.monotonic() >= last:
+            if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
                 raise
 
 
 def _startable(command: Sequence[str]) -> list[str]:
-    """The command, with `./` before a program in the current folder."""
+    """Return the command, with `./` before a program in the current folder."""
     program = command[0]
     if os.sep not in program and os.path.isfile(program):
         program = os.path.join(os.curdir, program)
@@ -167,17 +165,17 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Processes that a process started, and those that these did; none without /proc."""
+    """Return the processes that a process started, and those that these did; none without /proc."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
             # pid (name, which may hold anything) state parent …
             parent = stat.read_bytes().rpartition(b")")[2].split()[1]
             children.setdefault(int(parent), []).append(int(stat.parent.name))
-    found = [ancestor]
-    for pid in found:
-        found.extend(children.get(pid, ()))
-    return found[1:]
+    family = [ancestor]
+    for pid in family:
+        family.extend(children.get(pid, ()))
+    return family[1:]
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,7 @@ class _Captured:
         return _Captured(chunks, thread)
 
     def until(self, last: float) -> bytes:
-        """What was written until its end, or until this time."""
+        """Return the bytes that were written until its end, or until this time."""
         self.thread.join(max(0.0, last - time.monotonic()))
         return b"".join(tuple(self.chunks))
 
@@ -235,13 +233,13 @@ class CompilerKilled(KeyboardInterrupt):
 
 
 def ended_by(status: int, said: str) -> Signals | None:
-    """The signal by which a compiler with this status, or a part of it, was ended by others."""
+    """Return the signal by which others ended a compiler with this status, or a part of it."""
     for number in (-status, status - _IN_SHELL):
         if number in _SIGNALS.values():
             return Signals(number)
-    found = _SAID.search(said) if status != 0 else None
-    if found is None:
+    named = _SAID.search(said) if status != 0 else None
+    if named is None:
         return None
-    if found["number"]:
-        return Signals(int(found["number"]))
-    return _SIGNALS[found["part"] or found["whole"]]
+    if named["number"]:
+        return Signals(int(named["number"]))
+    return _SIGNALS[named["part"] or named["whole"]]

@@ -25,7 +25,7 @@ def silent(activity: str, done: int, total: int) -> None:
 
 @contextmanager
 def during(progress: Progress, activity: str) -> Iterator[None]:
-    """An activity of one step, which ends in any case."""
+    """Report an activity of one step, which ends in any case."""
     progress(activity, 0, 1)
     try:
         yield
@@ -34,7 +34,7 @@ def during(progress: Progress, activity: str) -> Iterator[None]:
 
 
 def progress_for(quiet: bool) -> Progress:
-    """A function `(activity, done, total)` that shows how far things are."""
+    """Return a function `(activity, done, total)` that shows how far things are."""
     if quiet:
         return silent
     return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)

@@ -1,4 +1,4 @@
-"""Reads sources. Takes a path, gives a `Source`."""
+"""Reading of sources. Takes a path, gives a `Source`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 
 #: Ends a line, and a comment with it, to the preprocessors of g++ and clang. Editors that take
@@ -37,13 +37,11 @@ def read_file(path: str | Path) -> Source:
         return Source(str(path), Path(path).read_bytes().decode("latin-1"))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a source, with ends of lines that only the preprocessor takes for such written plainly.
+    """Read a source; ends of lines that only the preprocessor takes for such are made plain.
 
     `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
 
@@ -55,9 +53,9 @@ def read_source(path: str | Path) -> Source:
 
 
 def _joined(text: str) -> str:
-    """The text without blanks between a backslash and the end of a line."""
+    """Return the text without blanks between a backslash and the end of a line."""
     if _LOOSE.search(text) is None:
         return text
     return _WITH_LOOSE.sub(
-        lambda found: found[0] if found["raw"] else _LOOSE.sub(r"\\\1", found[0]), text
+        lambda match: match[0] if match["raw"] else _LOOSE.sub(r"\\\1", match[0]), text
     )

@@ -1,4 +1,7 @@
-"""Source text and places in it; offsets are byte offsets."""
+"""Source text, places in it and edits of it; offsets are byte offsets.
+
+All edits refer to the original text and are applied once, at the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary folders. Takes nothing, gives folders that do not outlive their process for long.
+"""Temporary folders. Gives folders that do not outlive their process for long.
 
 All of a process lie in one folder, which it holds locked: whoever comes next removes those of dead
 processes. What nvcc leaves behind when it is killed lies there, too.
@@ -20,7 +20,7 @@ from threading import Lock
 from typing import IO
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 
 _LOCK = Lock()
 _PREFIX, _MARKER = "cutune-process-", "alive"
@@ -37,13 +37,13 @@ class _RunFolder:
     pid: int
 
     def remove(self) -> None:
-        """Remove it, unless it is that of the process which this one was forked from."""
+        """Remove the folder, unless it is that of the process which this one was forked from."""
         if self.pid == os.getpid():
             shutil.rmtree(self.path, ignore_errors=True)
 
 
 def run_folder() -> Path:
-    """The folder of this process for all that is temporary.
+    """Return the folder of this process for all that is temporary.
 
     Raises:
         CutuneError: CT020 where no such folder can be made.
@@ -55,7 +55,7 @@ def run_folder() -> Path:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A new folder that is removed behind the `with`.
+    """Return a new folder that is removed behind the `with`.
 
     Raises:
         CutuneError: CT020 where it cannot be made.
@@ -82,9 +82,9 @@ def _run_folder() -> _RunFolder:
         fcntl.flock(marker, fcntl.LOCK_EX)
     except OSError as error:
         raise _no_folder(error) from error
-    made = _RunFolder(path, marker, os.getpid())
-    atexit.register(made.remove)
-    return made
+    folder = _RunFolder(path, marker, os.getpid())
+    atexit.register(folder.remove)
+    return folder
 
 
 def _sweep(parent: Path) -> None:
@@ -103,4 +103,4 @@ def _sweep(parent: Path) -> None:
 
 def _no_folder(error: OSError) -> CutuneError:
     reason = error.strerror or str(error)
-    return CutuneError(Diagnostic.at(Code.NO_TEMPORARY_FOLDER, None, reason=reason))
+    return CutuneError.at(Code.NO_TEMPORARY_FOLDER, reason=reason)

@@ -1,4 +1,4 @@
-"""Values of declared types from JSON: every entry is checked, and where one is wrong is said.
+"""Checked values from JSON. Takes data and a type, gives a value, or says where one is wrong.
 
 A type is a dataclass, whose annotations say what may stand in a file: bounds of numbers, forms of
 names. So nothing that a file says gets further than its type allows: not into a program either.
@@ -13,35 +13,9 @@ from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta
 
 T = TypeVar("T")
-__all__ = [  # Meta is a part of it
-    "Convert",
-    "Count",
-    "Formula",
-    "Index",
-    "Integer",
-    "Label",
-    "MemberName",
-    "Meta",
-    "Name",
-    "NameOrNone",
-    "QualifiedName",
-    "Quantity",
-    "SiteNumber",
-    "Small",
-    "Symbol",
-    "Text",
-    "Time",
-    "Word",
-    "one_of",
-    "parsed",
-    "rational",
-    "require",
-    "typed",
-]
-
+Meta = msgspec.Meta
 _LETTER = r"[A-Za-z_$\x80-\xff]"
 _WORD = rf"{_LETTER}[\w$\x80-\xff]{{0,199}}"
 
@@ -84,12 +58,12 @@ _LARGEST = Fraction(1 << 200)
 
 
 def one_of(*words: str) -> Meta:
-    """What a text is that has to be one of these words."""
+    """Return the bound of a text that has to be one of these words."""
     return Meta(pattern=rf"\A({'|'.join(map(re.escape, words))})\Z")
 
 
 def typed(kind: type[T], data: object) -> T:
-    """The value of a type that data of JSON stands for.
+    """Return the value of a type that JSON data stand for.
 
     Raises:
         ValueError: it stands for none; says where and why.
@@ -107,7 +81,7 @@ def _convert(kind: type[T], value: object) -> T:
 
 
 def rational(value: object) -> Fraction:
-    """An exact number of a file: `3`, `0.25`, `1e-3`, `2/3`.
+    """Return the exact number that a file writes as `3`, `0.25`, `1e-3` or `2/3`.
 
     Raises:
         ValueError: it is none, or so large that doubles hold no products of it.
@@ -116,16 +90,16 @@ def rational(value: object) -> Fraction:
     if isinstance(value, bool) or not _RATIONAL.fullmatch(text):
         raise ValueError(f"Expected a number, got {text[:40]!r}")
     try:
-        found = Fraction(text)
+        number = Fraction(text)
     except ZeroDivisionError as error:
         raise ValueError("Expected a number, got a division by zero") from error
-    if abs(found) > _LARGEST:
+    if abs(number) > _LARGEST:
         raise ValueError(f"Expected a number up to 2^200, got {text[:40]!r}")
-    return found
+    return number
 
 
 def parsed(text: str | bytes) -> Any:
-    """Data of JSON text, in which all numbers are finite.
+    """Return the data of JSON text, in which all numbers are finite.
 
     Raises:
         ValueError: it is no JSON, or nested without end.
@@ -141,7 +115,7 @@ def _not_finite(text: str) -> float:
 
 
 def require(condition: object, what: str) -> None:
-    """A condition on several entries of a file.
+    """Refuse the entries of a file unless a condition on them holds.
 
     Raises:
         ValueError: it does not hold; `what` says what should.

@@ -1,4 +1,4 @@
-"""Files that outlive a stage: append-only JSON lines, and documents replaced as a whole.
+"""Files that outlive a stage. Takes a folder, gives JSON lines and documents, with their schemas.
 
 Every file names its schema in its first entry; an unknown schema is a diagnostic. A torn last line,
 which an interrupted run may leave in an append-only file, is skipped with a warning.
@@ -86,38 +86,37 @@ class Workspace:
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
-        """Alone at work on files of these names; waits for another process that is.
+        """Hold the locks on files of these names; waits for another process that holds one.
 
         A lock ends with its process, however that ends.
         """
         with ExitStack() as held:
             for name in sorted({*names}):
                 path = self.folder / f"{name}.lock"
-                held.enter_context(locked(path, partial(warn, _busy(path))))
+                busy = Diagnostic.at(Code.BUSY_WORKSPACE, None, name=name, folder=self.folder)
+                held.enter_context(locked(path, partial(warn, busy)))
             yield
 
     @contextmanager
     def replacing_models(self) -> Iterator[None]:
-        """Nobody else replaces the models between their being read and written."""
+        """Hold the lock on the models, from their being read to their being written."""
         with locked(self.folder / "models.lock"):
             yield
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns the operating system's refusal to write `path` into a diagnostic (CT002)."""
+    """Turn the operating system's refusal to write `path` into a diagnostic (CT002)."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNWRITABLE_FILE, None, path=path, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNWRITABLE_FILE, path=path, reason=reason) from error
 
 
 @contextmanager
 def _reading(path: Path, command: str) -> Iterator[None]:
-    """The same for reading (CT001); where `path` is missing, `command` makes it (CT009)."""
+    """Turn a refusal to read into a diagnostic (CT001, CT009); `command` makes the file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -125,19 +124,17 @@ def _reading(path: Path, command: str) -> Iterator[None]:
             f"; or, of what lies in '{folder.parent}', give --workspace {shlex.quote(str(folder))}"
             for folder in _below(path)
         )
-        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command + others)
-        raise CutuneError(missing) from error
+        raise CutuneError.at(Code.MISSING_STAGE, path=path, command=command + others) from error
     except OSError as error:
         reason = error.strerror or str(error)
-        unreadable = Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        raise CutuneError(unreadable) from error
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason) from error
 
 
 def _below(path: Path) -> list[Path]:
-    """Folders like that of a missing file which have it, beside sources in folders below."""
+    """Return folders named like that of a missing file which have it, in folders below."""
     beside, name = path.parent.parent, Path(path.parent.name) / path.name
-    found = (one for under in ("*", "*/*") for one in sorted(beside.glob(f"{under}/{name}")))
-    return [one.parent for one in islice(found, MOST_BELOW)]
+    paths = (path for under in ("*", "*/*") for path in sorted(beside.glob(f"{under}/{name}")))
+    return [path.parent for path in islice(paths, MOST_BELOW)]
 
 
 def make_folder(path: Path) -> None:
@@ -160,13 +157,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def refuse_existing(path: Path, is_replacing: bool) -> None:
-    """What someone has written is not lost by a slip.
+    """Refuse to replace a file unless that was asked for.
 
     Raises:
         CutuneError: CT825.
     """
     if path.is_file() and not is_replacing:
-        raise CutuneError(Diagnostic.at(Code.ALREADY_THERE, None, path=path))
+        raise CutuneError.at(Code.ALREADY_THERE, path=path)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -214,14 +211,13 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         with _reading(path, command), checking(path, command):
             data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise CutuneError(_unknown(path, schema, "no JSON")) from error
-    found = data.get("schema") if isinstance(data, dict) else None
-    if _is_older(found, schema):
-        reason = f"{found}, not {schema}"
-        older = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
-        raise CutuneError(older)
-    if found != schema:
-        raise CutuneError(_unknown(path, schema, found))
+        raise _unknown(path, schema, "no JSON") from error
+    actual = data.get("schema") if isinstance(data, dict) else None
+    if _is_older(actual, schema):
+        reason = f"{actual}, not {schema}"
+        raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
+    if actual != schema:
+        raise _unknown(path, schema, actual)
     document: Json = data
     return document
 
@@ -239,7 +235,7 @@ def read_typed(path: Path, schema: str, kind: type[T], command: str) -> T:
 
 @contextmanager
 def checking(path: Path, command: str) -> Iterator[None]:
-    """Turns what is wrong with the entries of a file into a diagnostic (CT012)."""
+    """Turn what is wrong with the entries of a file into a diagnostic (CT012)."""
     try:
         yield
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -247,15 +243,16 @@ def checking(path: Path, command: str) -> Iterator[None]:
     except (KeyError, ValueError) as error:
         missing = isinstance(error, KeyError)
         reason = f"without `{error.args[0]}`" if missing else str(error)
-        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
-        raise CutuneError(damaged) from error
+        raise CutuneError.at(
+            Code.DAMAGED_FILE, path=path, reason=reason, command=command
+        ) from error
 
 
-def _is_older(found: object, wanted: str) -> bool:
+def _is_older(actual: object, wanted: str) -> bool:
     """Is it the same kind of file, of a version before?"""
-    if not isinstance(found, str):
+    if not isinstance(actual, str):
         return False
-    (kind, _, version), (wanted_kind, _, last) = found.rpartition("-"), wanted.rpartition("-")
+    (kind, _, version), (wanted_kind, _, last) = actual.rpartition("-"), wanted.rpartition("-")
     are_numbers = version.isdecimal() and last.isdecimal()
     return kind == wanted_kind and are_numbers and int(version) < int(last)
 
@@ -310,7 +307,7 @@ def read_lines(
     command: str,
     warn: Warn,
 ) -> Iterator[T]:
-    """The entries of an append-only file that have this schema, converted; others are skipped.
+    """Yield the entries of an append-only file with this schema, converted; others are skipped.
 
     Args:
         convert: makes the value; an entry that it cannot read counts as torn.
@@ -331,9 +328,5 @@ def read_lines(
                 warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
 
 
-def _busy(path: Path) -> Diagnostic:
-    return Diagnostic.at(Code.BUSY_WORKSPACE, None, name=path.stem, folder=path.parent)
-
-
-def _unknown(path: Path, wanted: str, found: object) -> Diagnostic:
-    return Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=wanted, found=found)
+def _unknown(path: Path, wanted: str, found: object) -> CutuneError:
+    return CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=wanted, found=found)

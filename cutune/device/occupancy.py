@@ -30,7 +30,7 @@ def can_launch(resources: BlockResources, limits: Limits) -> bool:
 
 
 def resident_blocks(resources: BlockResources, limits: Limits) -> int:
-    """Thread blocks resident on one SM; 0 when the block cannot be launched at all."""
+    """Return the thread blocks resident on one SM; 0 when a block cannot be launched at all."""
     if (
         not 0 < resources.threads <= limits.threads_per_block
         or resources.registers_per_thread > limits.registers_per_thread

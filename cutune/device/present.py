@@ -1,7 +1,7 @@
-"""The GPUs that are modelled unless others are named: those of this machine, where they are known.
+"""Default devices. Takes the driver's files, gives profiles of this machine's GPUs, if known.
 
-Takes what the driver says in its files, gives names of profiles. No program is started for that: a
-compiler wrapper asks for every source.
+These GPUs are modelled unless others are named. No program is started to find them: a compiler
+wrapper asks for every source.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
 def default_device() -> str:
-    """`$CUTUNE_DEVICE`, else profiles of this machine's GPUs, joined by commas, else an H200."""
+    """Return `$CUTUNE_DEVICE`, else the profiles of this machine's GPUs, else an H200's."""
     return os.environ.get(VARIABLE) or ",".join(present_profiles()) or FALLBACK
 
 
 def named_devices(names: Iterable[str]) -> list[DeviceProfile]:
-    """The profiles of these names, or paths, each once; `all`: those of this machine, then others.
+    """Return the profiles of these names, or paths, each once; `all`: this machine's first.
 
     Raises:
         CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
     """
     from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 
-    found: dict[str, None] = {}
+    wanted: dict[str, None] = {}
     for name in names:
         every = name.lower() == ALL
         mine = [*(present_profiles() or [FALLBACK]), *profile_names()] if every else [name]
-        found.update(dict.fromkeys(mine))
-    return [DeviceProfile.named(name) for name in found]
+        wanted.update(dict.fromkeys(mine))
+    return [DeviceProfile.named(name) for name in wanted]
 
 
 def present_profiles() -> list[str]:
-    """The shipped profiles of GPUs that this machine has, each once."""
+    """Return the shipped profiles of GPUs that this machine has, each once."""
     present = dict.fromkeys(_present())
     return [name for gpu in present for name in [profile_of(gpu)] if name]
 
 
 def profile_of(gpu: str) -> str | None:
-    """The shipped profile of a GPU that the driver calls so."""
+    """Return the shipped profile of a GPU, given the driver's name of it."""
     # Asked where there is a GPU only: a wrapper of a compiler starts quickly elsewhere.
     from cutune.device.profile import DeviceProfile, profile_names  # noqa: PLC0415
 
@@ -71,5 +71,5 @@ def _present() -> Iterator[str]:
             text = (folder / "information").read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        if found := _MODEL.search(text):
-            yield found[1]
+        if model := _MODEL.search(text):
+            yield model[1]

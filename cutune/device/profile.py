@@ -1,4 +1,9 @@
-"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one."""
+"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one.
+
+Occupancy follows from the limits by the allocation rule of compute capability 6.1 and later (CUDA
+occupancy calculator): four sub-partitions share the register file, registers are allocated per warp
+in units of 256, shared memory per block in units of the device.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Label, Meta, Text, parsed, require, typed
 
 SCHEMA = "cutune-device-2"
+#: The shipped profiles.
+_PROFILES = Path(__file__).parent / "profiles"
 #: Beginning of the provenance of constants that were fitted to times of this GPU.
 FITTED = "fitted to micro-kernels"
 #: Constants that a time is divided by.
@@ -135,7 +141,7 @@ class DeviceProfile:
 
     @property
     def architecture(self) -> str:
-        """As nvcc names it, for instance `sm_90`."""
+        """Its architecture by nvcc's name, for instance `sm_90`."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
 
@@ -150,7 +156,7 @@ class DeviceProfile:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def to_json(self) -> dict[str, Any]:
-        """As a profile file holds it."""
+        """The content of its profile file."""
         major, minor = self.compute_capability
         return {
             "schema": SCHEMA,
@@ -167,7 +173,7 @@ class DeviceProfile:
 
     @staticmethod
     def named(name: str) -> DeviceProfile:
-        """A shipped profile by name, or any profile by the path of its JSON file.
+        """Return a shipped profile by name, or any profile by the path of its JSON file.
 
         Raises:
             CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
@@ -177,30 +183,27 @@ class DeviceProfile:
                 text = Path(name).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                raise CutuneError(
-                    Diagnostic.at(Code.UNREADABLE_FILE, None, path=name, reason=reason)
-                ) from error
+                raise CutuneError.at(Code.UNREADABLE_FILE, path=name, reason=reason) from error
             return _parse(name, text)
-        shipped = resources.files("cutune.device") / "profiles" / f"{name.lower()}.json"
+        shipped = _PROFILES / f"{name.lower()}.json"
         if not shipped.is_file():
             known = known_names(name, profile_names())
-            raise CutuneError(Diagnostic.at(Code.UNKNOWN_DEVICE, None, name=name, known=known))
+            raise CutuneError.at(Code.UNKNOWN_DEVICE, name=name, known=known)
         return _parse(name, shipped.read_text(encoding="utf-8"))
 
 
 def profile_names() -> list[str]:
-    """Names of the shipped profiles."""
-    folder = resources.files("cutune.device") / "profiles"
-    return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name[-5:] == ".json")
+    """Return the names of the shipped profiles."""
+    return sorted(path.stem for path in _PROFILES.glob("*.json"))
 
 
 def shipped_profiles() -> list[DeviceProfile]:
-    """All of them, in the order of their names."""
+    """Return the shipped profiles, in the order of their names."""
     return [DeviceProfile.named(name) for name in profile_names()]
 
 
 def _text(value: Fraction) -> str:
-    """A constant as a decimal number, or as a fraction where it is none."""
+    """Write a constant as a decimal number, or as a fraction where it is none."""
     text = f"{float(value):.10g}"
     return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
 
@@ -208,13 +211,11 @@ def _text(value: Fraction) -> str:
 def _parse(path: str, text: str) -> DeviceProfile:
     try:
         data = typed(dict[str, Any], parsed(text))
-        found = data.get("schema")
-        if found == SCHEMA:
+        actual = data.get("schema")
+        if actual == SCHEMA:
             major, minor = typed(_Capability, data["compute_capability"]).split(".")
             capability = (int(major), int(minor))
             return typed(DeviceProfile, {**data, "compute_capability": capability})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
-        found = error
-    raise CutuneError(
-        Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=found)
-    )
+        actual = error
+    raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=SCHEMA, found=actual)

@@ -23,19 +23,19 @@ LARGEST_SHARED = 49152
 
 
 def as_block(values: Sequence[int]) -> Block:
-    """Three integers, as JSON holds them in a list."""
+    """Return a block of three integers, as JSON holds them in a list."""
     x, y, z = values
     return (x, y, z)
 
 
 def shape(block: Block) -> str:
-    """A block as people write it: `32x8`, without trailing ones."""
+    """Write a block as people do: `32x8`, without trailing ones."""
     x, y, z = block
     return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
 
 
 def configuration_text(block: Block, variant: str) -> str:
-    """A thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
+    """Write a thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
     return f"{shape(block)} {variant}".rstrip()
 
 
@@ -47,18 +47,17 @@ def is_block(values: Sequence[int]) -> bool:
 
 
 def threads_of(block: Block) -> int:
-    """Threads of a block."""
     x, y, z = block
     return x * y * z
 
 
 def warps_of(block: Block) -> int:
-    """Warps of a block, the last one possibly with idle lanes."""
+    """Return the number of warps, the last one possibly with idle lanes."""
     return -(-threads_of(block) // WARP)
 
 
 def warp_footprint(block: Block) -> Block:
-    """Ids that one warp covers per dimension; approximate unless the sizes are powers of two."""
+    """Return the ids that a warp covers per dimension; approximate unless sizes are powers of 2."""
     x = min(block[0], WARP)
     y = min(block[1], max(1, WARP // x))
     z = min(block[2], max(1, WARP // (x * y)))
@@ -82,7 +81,7 @@ NO_GRID_KEPT = (False, False, False)
 
 
 def grid_of(block: Block, extents: Block, grid_kept: Sequence[bool] = NO_GRID_KEPT) -> Block:
-    """Thread blocks per dimension that cover the extents; a kept grid's extents are its blocks."""
+    """Return the thread blocks that cover the extents; a kept grid's extents are its blocks."""
     x, y, z = (
         extent if is_kept else -(-extent // size)
         for extent, size, is_kept in zip(extents, block, grid_kept, strict=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import Label, Symbol, typed
-from cutune.interchange.results import Result, Results, Setting, read_back, written
+from cutune.interchange.results import Result, Results, Setting, not_held, read_back, written
 from cutune.search.trials import Status
 
 KIND = "table of results"
@@ -26,7 +26,7 @@ COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestam
 
 @dataclass(frozen=True)
 class Meaning:
-    """What columns mean, where that is said.
+    """The meaning of columns, where options say it.
 
     Attributes:
         sizes: those that hold sizes.
@@ -44,7 +44,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, meaning: Meaning | None = None) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -70,15 +70,15 @@ class _Table:
             raise self._wrong(f"it has no column `{unknown}`, which --sizes names", line)
         for name in head:
             self._label(name, line)
-        found, kernel = [], ""
+        results, kernel = [], ""
         sizes = self.meaning.sizes or tuple(head[: head.index(DEVICE)] if DEVICE in head else ())
         for line, row in rows:
             if len(row) != len(head):
                 raise self._wrong(f"it has {len(row)} cells, not {len(head)}", line)
             cells = dict(zip(head, row, strict=True))
             kernel = kernel or cells.get("kernel", "")
-            found.append(self._result(cells, sizes, line))
-        return Results(tuple(found), kernel)
+            results.append(self._result(cells, sizes, line))
+        return Results(tuple(results), kernel)
 
     def _result(self, cells: Mapping[str, str], sizes: Sequence[str], line: int) -> Result:
         status = cells.get(STATUS, "")
@@ -91,11 +91,9 @@ class _Table:
         time = self._number(text, line) if text else None
         if time is None and ended is Status.OK:
             raise self._wrong("it is ok, and has no time", line)
-        times = cells.get("times", "").split()
         seconds = cells.get("seconds", "")
-        code = cells.get("code", "")
         try:
-            code = typed(Symbol, code)
+            code = typed(Symbol, cells.get("code", ""))
         except ValueError:
             raise self._wrong("its code is no hash", line) from None
         return Result(
@@ -103,7 +101,7 @@ class _Table:
             {name: self._setting(cells[name], line) for name in sizes},
             ended,
             time if ended is Status.OK else None,
-            tuple(self._number(one, line) for one in times),
+            tuple(self._number(one, line) for one in cells.get("times", "").split()),
             cells.get(DEVICE, ""),
             cells.get("reason", ""),
             code,
@@ -112,7 +110,7 @@ class _Table:
         )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows that are not empty, and the lines on which they end."""
+        """Yield the rows that are not empty, and the lines on which they end."""
         try:
             text = self.source.encode().decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -128,12 +126,12 @@ class _Table:
 
     def _number(self, text: str, line: int) -> float:
         try:
-            found = float(text)
+            number = float(text)
         except ValueError:
-            found = -1.0
-        if not 0 <= found < 1e30:
+            number = -1.0
+        if not 0 <= number < 1e30:
             raise self._wrong(f"`{text[:40]}` is no time", line)
-        return found
+        return number
 
     def _setting(self, text: str, line: int) -> Setting:
         self._label(text, line)
@@ -149,13 +147,11 @@ class _Table:
         line = min(line, self.source.line_count)
         start = self.source.line_start(line)
         place = Span(start, start + max(1, len(self.source.line_text(line))))
-        return CutuneError(
-            Diagnostic.at(Code.BAD_RESULTS, self.source, place, kind=KIND, reason=reason)
-        )
+        return CutuneError.at(Code.BAD_RESULTS, self.source, place, kind=KIND, reason=reason)
 
 
 def write(results: Results) -> str:
-    """The text of a table.
+    """Return the text of a table.
 
     Raises:
         CutuneError: CT826 for a parameter or size that is called as another column is.
@@ -164,18 +160,17 @@ def write(results: Results) -> str:
     head = [*sizes, DEVICE, *names, *COLUMNS[1:]]
     twice = next((name for i, name in enumerate(head) if name in head[:i]), None)
     if twice is not None:
-        reason = f"two columns would be called '{twice}'"
-        raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+        raise not_held(KIND, f"two columns would be called '{twice}'")
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(head)
     for one in results.results:
-        own = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
+        cells = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
         out.writerow(
             [
-                *(own.get(name, "") for name in sizes),
+                *(cells.get(name, "") for name in sizes),
                 one.device,
-                *(own.get(name, "") for name in names),
+                *(cells.get(name, "") for name in names),
                 one.status.value,
                 "" if one.milliseconds is None else repr(one.milliseconds),
                 " ".join(map(repr, one.times)),

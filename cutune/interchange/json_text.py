@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.core.typed import parsed, typed
 
@@ -41,12 +41,11 @@ class JsonText:
 
     @staticmethod
     def whole(source: Source, kind: str) -> JsonText:
-        """All of a file."""
         return JsonText(source, kind, 0, len(source.text))
 
     @staticmethod
     def lines(source: Source, kind: str) -> Iterator[JsonText]:
-        """Each line that is not empty."""
+        """Yield each line that is not empty."""
         start = 0
         for line in source.text.split("\n"):
             if line.strip():
@@ -55,12 +54,12 @@ class JsonText:
 
     @property
     def bytes(self) -> bytes:
-        """As they stand in the file."""
+        """The bytes as they stand in the file."""
         return self.source.text[self.start : self.end].encode("latin-1")
 
     @cached_property
     def text(self) -> str:
-        """As characters.
+        """The text in characters.
 
         Raises:
             CutuneError: CT821 where it is no UTF-8.
@@ -71,7 +70,7 @@ class JsonText:
             raise self._at_byte("it is no UTF-8", error.start) from None
 
     def read(self, ending: str = "") -> Any:
-        """Its data.
+        """Return its data.
 
         Args:
             ending: what is missing at its end.
@@ -87,7 +86,7 @@ class JsonText:
             raise self.wrong(f"no JSON: {str(error)[:80]}", 0) from None
 
     def typed(self, kind: type[T], data: object, *path: str | int) -> T:
-        """The value of a type that a part of the data stands for.
+        """Return the value of a type that a part of the data stands for.
 
         Raises:
             CutuneError: CT821.
@@ -96,29 +95,27 @@ class JsonText:
             return typed(kind, data)
         except ValueError as error:
             text = str(error)
-            found = _AT.search(text)
-            inner = _steps(found[1]) if found is not None else ()
-            reason = text[: found.start()] if found is not None else text
+            place = _AT.search(text)
+            reason, steps = (text[: place.start()], place[1]) if place else (text, "")
+            inner = tuple(int(i) if i else name for name, i in _STEP.findall(steps))
             named = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in inner)
             raise self.at(f"{reason}{f' in {named}' if named else ''}", *path, *inner) from None
 
     def at(self, reason: str, *path: str | int) -> CutuneError:
-        """Something is wrong with an entry."""
+        """Return the error of an entry."""
         return self.wrong(reason, self._offset(path))
 
     def wrong(self, reason: str, character: int) -> CutuneError:
-        """Something is wrong at a place, which is counted in characters of the text."""
+        """Return the error of a place, which is counted in characters of the text."""
         return self._at_byte(reason, len(self.text[:character].encode()))
 
     def _at_byte(self, reason: str, offset: int) -> CutuneError:
         start = min(self.start + offset, max(self.end - 1, self.start))
         place = Span(start, start + 1) if self.source.text else None
-        return CutuneError(
-            Diagnostic.at(Code.BAD_RESULTS, self.source, place, kind=self.kind, reason=reason)
-        )
+        return CutuneError.at(Code.BAD_RESULTS, self.source, place, kind=self.kind, reason=reason)
 
     def _offset(self, path: Path) -> int:
-        """Where an entry begins, or the last one on the way to it that is there."""
+        """Return where an entry begins, or the last one on the way to it that is there."""
         at = _skipped(self.text, 0)
         for step in path:
             entries = _entries(self.text, at)
@@ -130,7 +127,7 @@ class JsonText:
 
 
 def _entries(text: str, at: int) -> Iterator[tuple[str | int, int]]:
-    """Keys or numbers of what an object or a list holds, and where each value begins."""
+    """Yield the keys or numbers of an object's or list's entries, and where each value begins."""
     decoder, is_object = json.JSONDecoder(), text[at : at + 1] == "{"
     number, at = 0, _skipped(text, at + 1)
     # The text has been parsed before; one that was completed at its end stops earlier.
@@ -151,14 +148,10 @@ def _entries(text: str, at: int) -> Iterator[tuple[str | int, int]]:
 
 
 def _skipped(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
-
-
-def _steps(text: str) -> Path:
-    return tuple(int(i) if i else name for name, i in _STEP.findall(text))
+    blanks = _SPACE.match(text, at)
+    return at if blanks is None else blanks.end()
 
 
 def member(data: object, name: str) -> Any:
-    """A member of an object; None where there is none."""
+    """Return a member of an object; None where there is none."""
     return data.get(name) if isinstance(data, Mapping) else None

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import PHASES, Measured, Result, Results, Setting
+from cutune.interchange.results import PHASES, Metric, Result, Results, Setting, not_held
 from cutune.search.trials import Status
 
 KIND = "cache of Kernel Tuner"
@@ -53,7 +53,7 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Record:
-    """What is known of the members of a record; others are values of parameters, or quantities."""
+    """The known members of a record; others are values of parameters, or quantities."""
 
     times: tuple[Quantity, ...] = ()
     timestamp: Text = ""
@@ -64,13 +64,12 @@ class _Record:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     head = source.text[:65536].lstrip()
     return head.startswith("{") and '"tune_params_keys"' in head
 
 
 def read(source: Source) -> Results:
-    """The results of a file, closed or not.
+    """Read the results of a file, closed or not.
 
     Raises:
         CutuneError: CT821.
@@ -81,38 +80,30 @@ def read(source: Source) -> Results:
     if not isinstance(cache, dict):
         raise text.at("it has no object `cache`")
     sizes = head.sizes or _sizes(text, head.problem_size)
-    found = tuple(_result(text, head, sizes, key, record) for key, record in cache.items())
-    return Results(found, head.kernel_name, head.tune_params)
+    results = tuple(_result(text, head, sizes, key, record) for key, record in cache.items())
+    return Results(results, head.kernel_name, head.tune_params)
 
 
 def _closed(source: Source) -> tuple[JsonText, str]:
-    """The text up to its last record, and what is missing behind it."""
+    """Return the text up to its last record, and the braces that are missing behind it."""
     content = source.text.rstrip()
-    whole = JsonText(source, KIND, 0, len(content))
-    depth = _depth(content)
-    if depth == 0:
-        return whole, ""
-    end = len(content) - content.endswith(",")
+    braces = Counter(_BRACES.findall(content))
+    depth = braces["{"] - braces["}"]
+    end = len(content) - (depth != 0 and content.endswith(","))
     return JsonText(source, KIND, 0, end), "}" * depth if depth in (1, 2) else ""
 
 
-def _depth(content: str) -> int:
-    """How many braces are open at the end."""
-    found = Counter(_BRACES.findall(content))
-    return found["{"] - found["}"]
-
-
 def _sizes(text: JsonText, size: object) -> dict[str, Setting]:
-    """The problem size as Kernel Tuner has it: one, two or three numbers without names."""
+    """Return the problem size: in Kernel Tuner, one to three numbers without names."""
     if isinstance(size, str):
         word = text.typed(Text, size, "problem_size")
         return {"problem_size": word} if word else {}
     numbers = size if isinstance(size, (list, tuple)) else [size]
-    found = text.typed(tuple[float, ...], numbers, "problem_size")
-    names = _AXES if len(found) <= len(_AXES) else [f"x{i}" for i, _ in enumerate(found)]
+    extents = text.typed(tuple[float, ...], numbers, "problem_size")
+    names = _AXES if len(extents) <= len(_AXES) else [f"x{i}" for i, _ in enumerate(extents)]
     return {
         name: int(number) if number == int(number) else number
-        for name, number in zip(names, found, strict=False)
+        for name, number in zip(names, extents, strict=False)
     }
 
 
@@ -124,8 +115,8 @@ def _result(
     missing = next((name for name in head.tune_params_keys if name not in data), None)
     if missing is not None:
         raise text.at(f"there is no value of `{missing}`", "cache", key)
-    own = {name: data[name] for name in head.tune_params_keys}
-    configuration = text.typed(dict[Label, Setting], own, "cache", key)
+    values = {name: data[name] for name in head.tune_params_keys}
+    configuration = text.typed(dict[Label, Setting], values, "cache", key)
     failures = (_FAILED[one] for one in data.values() if isinstance(one, str) and one in _FAILED)
     status = Status(record.status) if record.status else next(failures, Status.OK)
     time = data.get(_TIME)
@@ -134,11 +125,11 @@ def _result(
         if time >= _NO_TIME:
             status = Status.RUNTIME
     phases = {name: data.get(f"{name}_time") for name in PHASES}
-    known = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
+    members = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
     further = {
-        name: Measured(float(value))
+        name: Metric(float(value))
         for name, value in data.items()
-        if name not in known and isinstance(value, (int, float)) and not isinstance(value, bool)
+        if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
     }
     return Result(
         configuration,
@@ -157,7 +148,7 @@ def _result(
 
 
 def write(results: Results) -> str:
-    """The text of a file, closed.
+    """Return the text of a file, closed.
 
     Raises:
         CutuneError: CT823 for results of several devices or sizes, CT826 where a configuration has
@@ -188,22 +179,19 @@ def write(results: Results) -> str:
 
 
 def _several(results: Results) -> CutuneError:
-    """What there are several of, and how one of them is named."""
+    """Return the error that names the devices and sizes, and how one of them is chosen."""
     devices = list(dict.fromkeys(one.device for one in results.results))
     sizes = [dict(one.sizes) for one in results.results]
     distinct = [one for i, one in enumerate(sizes) if one not in sizes[:i]]
     parts = [f"{name}={value}" for name, value in distinct[0].items()]
     parts = parts if len(distinct) > 1 else []
     parts += [f"device={devices[0]}"] if len(devices) > 1 else []
-    return CutuneError(
-        Diagnostic.at(
-            Code.SEVERAL_SIZES,
-            None,
-            kind=KIND,
-            devices=_counted(len(devices), "device"),
-            sizes=_counted(len(distinct), "size"),
-            example=" ".join(f"--only '{one}'" for one in parts),
-        )
+    return CutuneError.at(
+        Code.SEVERAL_SIZES,
+        kind=KIND,
+        devices=_counted(len(devices), "device"),
+        sizes=_counted(len(distinct), "size"),
+        example=" ".join(f"--only '{one}'" for one in parts),
     )
 
 
@@ -217,12 +205,10 @@ def _records(
     seen: set[str] = set()
     for one in results:
         if {*one.configuration} != {*names}:
-            reason = "configurations have different parameters"
-            raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+            raise not_held(KIND, "configurations have different parameters")
         key = ",".join(str(one.configuration[name]) for name in names)
         if key in seen:
-            reason = f"the configuration {key} has several results"
-            raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))
+            raise not_held(KIND, f"the configuration {key} has several results")
         seen.add(key)
         yield key, _record(one, names)
 

@@ -1,11 +1,14 @@
-"""Results of tuning, as every format of them is read into and written from."""
+"""Results of tuning: the types that every format is read into and written from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import Integer, Label, Symbol, Text
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Status
@@ -16,7 +19,7 @@ Settings = Mapping[str, Setting]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Metric:
     """A quantity besides the time: energy, GFLOP/s."""
 
     value: float | Label
@@ -25,7 +28,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class OfTrial:
-    """What only cutune's own trials have.
+    """Members that only cutune's own trials have.
 
     Attributes:
         path, content: the program, and a hash of it.
@@ -44,7 +47,7 @@ class OfTrial:
 
 @dataclass(frozen=True)
 class Result:
-    """How one configuration did at one size.
+    """The result of one configuration at one size.
 
     Attributes:
         sizes: of the problem, by name.
@@ -65,12 +68,12 @@ class Result:
     seconds: float | None = None
     timestamp: str = ""
     phases: Mapping[str, float] = field(default_factory=dict)
-    measurements: Mapping[str, Measured] = field(default_factory=dict)
+    measurements: Mapping[str, Metric] = field(default_factory=dict)
     of_trial: OfTrial | None = None
 
     @property
     def cost_seconds(self) -> float:
-        """What is known of how long it took."""
+        """Seconds that are known to have been spent on it."""
         if self.seconds is not None:
             return self.seconds
         return sum(self.phases.values()) / 1e3 + sum(self.times) / 1e3
@@ -111,12 +114,10 @@ class Results:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all parameters."""
         return in_order(one.configuration for one in self.results)
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """The names of all sizes."""
         return in_order(one.sizes for one in self.results)
 
     @property
@@ -125,85 +126,77 @@ class Results:
         return {name: self.values.get(name) or self._seen(name) for name in self.names}
 
     def _seen(self, name: str) -> tuple[Setting, ...]:
-        found = (one.configuration.get(name) for one in self.results)
-        return tuple(dict.fromkeys(value for value in found if value is not None))
+        values = (one.configuration.get(name) for one in self.results)
+        return tuple(dict.fromkeys(value for value in values if value is not None))
 
     def only(self, wanted: Mapping[str, str]) -> Results:
-        """Those with some sizes, device, or values of parameters, as they are written."""
-        kept = (one for one in self.results if _has(one, wanted))
-        return replace(self, results=tuple(kept))
+        """Return the results that have these sizes, device or values, given as text."""
+        return replace(self, results=tuple(one for one in self.results if _has(one, wanted)))
 
     def ordered(self, names: Sequence[str]) -> Results:
-        """With these parameters first, in this order."""
-        found = (
-            replace(
-                one,
-                configuration={
-                    **{
-                        name: one.configuration[name] for name in names if name in one.configuration
-                    },
-                    **one.configuration,
-                },
-            )
-            for one in self.results
-        )
-        return replace(self, results=tuple(found))
+        """Return the results with these parameters first, in this order."""
+
+        def sorted_first(one: Result) -> Result:
+            first = {n: one.configuration[n] for n in names if n in one.configuration}
+            return replace(one, configuration={**first, **one.configuration})
+
+        return replace(self, results=tuple(map(sorted_first, self.results)))
 
     def best(self) -> Results:
-        """The fastest at each size on each device."""
-        found: dict[tuple[object, ...], Result] = {}
+        """Return the fastest result at each size on each device."""
+        fastest: dict[tuple[object, ...], Result] = {}
         for one in self.results:
             key = (one.device, *one.sizes.items())
             if one.milliseconds is not None and (
-                key not in found or one.milliseconds < (found[key].milliseconds or 0.0)
+                key not in fastest or one.milliseconds < (fastest[key].milliseconds or 0.0)
             ):
-                found[key] = one
-        return replace(self, results=tuple(found.values()))
+                fastest[key] = one
+        return replace(self, results=tuple(fastest.values()))
 
 
 def _has(one: Result, wanted: Mapping[str, str]) -> bool:
-    own = {**one.configuration, **one.sizes, "device": one.device}
-    return all(name in own and written(own[name]) == text for name, text in wanted.items())
+    values = {**one.configuration, **one.sizes, "device": one.device}
+    return all(name in values and written(values[name]) == text for name, text in wanted.items())
 
 
 def in_order(mappings: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """All keys, in the order in which they come."""
+    """Return all keys, in the order in which they come."""
     return tuple(dict.fromkeys(name for one in mappings for name in one))
 
 
 def written(value: Setting) -> str:
-    """A value as text."""
     return str(value)
 
 
 def read_back(text: str) -> Setting:
-    """The value that a text stands for: an integer, a number, or a word."""
-    try:
-        found = int(text)
-        if str(found) == text and abs(found) < 1 << 63:
-            return found
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if isfinite(number) and str(number) == text else text
+    """Return the value that a text stands for: an integer, a number, or a word."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            number = kind(text)
+            fits = abs(number) < 1 << 63 if kind is int else isfinite(number)
+            if fits and str(number) == text:
+                return number
+    return text
 
 
 def losses(before: Results, after: Results) -> list[str]:
-    """What the results have, and what was made of them has not."""
-    found = [word for name, word in FIELDS.items() if _differ(before.results, after.results, name)]
+    """Name the parts of the results that a conversion of them lacks."""
+    lost = [word for name, word in FIELDS.items() if _differ(before.results, after.results, name)]
     missing = len(before.results) - len(after.results)
     if missing:
         failed = sum(one.milliseconds is None for one in before.results)
         why = "which have no time" if failed == missing else "one of each configuration is kept"
-        found.insert(0, f"{missing} of {len(before.results)} results ({why})")
+        lost.insert(0, f"{missing} of {len(before.results)} results ({why})")
     if before.kernel and before.kernel != after.kernel:
-        found.append("the name of the kernel")
+        lost.append("the name of the kernel")
     if any(after.all_values.get(n) != v for n, v in before.values.items() if n in before.names):
-        found.append("values without a result")
-    return found
+        lost.append("values without a result")
+    return lost
+
+
+def not_held(kind: str, reason: str) -> CutuneError:
+    """Return the error of results that a format cannot hold (CT826)."""
+    return CutuneError.at(Code.NOT_HELD, kind=kind, reason=reason)
 
 
 def _differ(before: Sequence[Result], after: Sequence[Result], name: str) -> bool:
@@ -216,7 +209,7 @@ def _differ(before: Sequence[Result], after: Sequence[Result], name: str) -> boo
 
 
 def _typed(value: object) -> object:
-    """`1`, `1.0` and `True` are equal in Python, and not the same."""
+    """Tell `1`, `1.0` and `True` apart, which are equal in Python."""
     if isinstance(value, Mapping):
         return {name: (type(one), one) for name, one in value.items()}
     return value

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import Measured, OfTrial, Result, Results, Setting
+from cutune.interchange.results import Metric, OfTrial, Result, Results, Setting
 from cutune.search.trials import Status
 
 KIND = "results file in the T4 format"
@@ -44,7 +44,7 @@ _STATUSES = one_of(*(one.value for one in Status))
 
 @dataclass(frozen=True)
 class _Head:
-    """What cutune adds, by Kernel Tuner's names."""
+    """Members that cutune adds, by Kernel Tuner's names."""
 
     kernel_name: Text = ""
     tune_params: Mapping[Label, tuple[Setting, ...]] = field(default_factory=dict)
@@ -88,13 +88,12 @@ class _Entry:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     head = source.text[:4096].lstrip()
     return head.startswith("{") and '"results"' in head
 
 
 def read(source: Source) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -105,10 +104,10 @@ def read(source: Source) -> Results:
     if not isinstance(entries, list):
         raise text.at("it has no list `results`")
     head = text.typed(_Head, data)
-    found = (
+    results = (
         _result(text.typed(_Entry, entry, "results", index)) for index, entry in enumerate(entries)
     )
-    return Results(tuple(found), head.kernel_name, head.tune_params)
+    return Results(tuple(results), head.kernel_name, head.tune_params)
 
 
 def _result(entry: _Entry) -> Result:
@@ -123,7 +122,7 @@ def _result(entry: _Entry) -> Result:
         if known:
             phases[name] = known[0]
     further = {
-        m.name: Measured(m.value, m.unit)
+        m.name: Metric(m.value, m.unit)
         for m in entry.measurements
         if m.name != _TIME and isinstance(m.value, (int, float, str))
     }
@@ -146,23 +145,24 @@ def _result(entry: _Entry) -> Result:
 
 
 def write(results: Results) -> str:
-    """The text of a file."""
     entries = [json.dumps(_entry(one)) for one in results.results]
     # What a file is has to be seen at its beginning.
     head = {
         "kernel_name": results.kernel,
         "tune_params": {n: [*v] for n, v in results.values.items()},
     }
-    own = "".join(f", {json.dumps(n)}: {json.dumps(value)}" for n, value in head.items() if value)
+    members = "".join(
+        f", {json.dumps(n)}: {json.dumps(value)}" for n, value in head.items() if value
+    )
     begin = f'{{"schema_version": {json.dumps(VERSION)}, "results": [\n'
-    return begin + ",\n".join(entries) + f"\n]{own}}}\n"
+    return begin + ",\n".join(entries) + f"\n]{members}}}\n"
 
 
 def _entry(one: Result) -> dict[str, Any]:
     measured = [{"name": _TIME, "value": one.milliseconds, "unit": "ms"}]
     further = [{"name": name, **asdict(m)} for name, m in one.measurements.items()]
     is_told = _STATUS[INVALIDITY[one.status]] is one.status
-    known: dict[str, object] = {
+    optional: dict[str, object] = {
         "context": dict(one.sizes),
         "timestamp": one.timestamp,
         "status": None if is_told else one.status.value,
@@ -180,5 +180,5 @@ def _entry(one: Result) -> dict[str, Any]:
         "invalidity": INVALIDITY[one.status],
         "correctness": 0 if one.status is Status.WRONG else 1,
         "measurements": [*(measured if one.milliseconds is not None else []), *further],
-        **{name: value for name, value in known.items() if value not in (None, "", {})},
+        **{name: value for name, value in optional.items() if value not in (None, "", {})},
     }

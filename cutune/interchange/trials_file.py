@@ -13,9 +13,17 @@ from cutune.core.source import Source
 from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.interchange.json_text import JsonText, member
-from cutune.interchange.results import OfTrial, Result, Results, Setting, read_back, written
+from cutune.interchange.results import (
+    OfTrial,
+    Result,
+    Results,
+    Setting,
+    not_held,
+    read_back,
+    written,
+)
 from cutune.search.regions import HostMeasurement
-from cutune.search.regions import Settings as Measured
+from cutune.search.regions import Settings as ProgramSettings
 from cutune.search.trials import SCHEMA, Ended, Status, Trial
 
 KIND = "file of trials"
@@ -49,12 +57,11 @@ class _End:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     return f'"{SCHEMA}"' in source.text.lstrip().partition("\n")[0]
 
 
 def read(source: Source, warn: Warn) -> Results:
-    """The results of a file; torn lines are left out, as everywhere.
+    """Read the results of a file; torn lines are left out, as everywhere.
 
     Raises:
         CutuneError: CT821 where no line is one of trials.
@@ -86,19 +93,19 @@ def read(source: Source, warn: Warn) -> Results:
         for trial, one in ended.items()
         if one.measured and trial in begun
     }
-    found = (
+    results = (
         _result(one, ended[trial], devices.get(one.how, ""))
         for trial, one in begun.items()
         if trial in ended
     )
     paths = dict.fromkeys(one.origin.path for one in begun.values())
-    return Results(tuple(found), next(iter(paths)) if len(paths) == 1 else "")
+    return Results(tuple(results), next(iter(paths)) if len(paths) == 1 else "")
 
 
 def _result(begun: _Begin, ended: _End, device: str) -> Result:
     is_converted = begun.how.startswith(CONVERTED)
     device = begun.how.removeprefix(CONVERTED) if is_converted else device
-    own = OfTrial(
+    origins = OfTrial(
         begun.origin.path,
         begun.origin.content,
         begun.how,
@@ -108,24 +115,24 @@ def _result(begun: _Begin, ended: _End, device: str) -> Result:
         ended.measured,
         ended.compared,
     )
-    known = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
-    is_timed = known and len(known) == len(ended.measured) and ended.status == Status.OK.value
+    times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
+    is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
     return Result(
         begun.configuration,
         {name: read_back(text) for name, text in begun.sizes.items()},
         Status(ended.status),
-        sum(known) if is_timed else None,
+        sum(times) if is_timed else None,
         ended.times,
         device,
         ended.reason,
         ended.code,
         ended.seconds if ended.seconds or not is_converted else None,
-        of_trial=None if is_converted else own,
+        of_trial=None if is_converted else origins,
     )
 
 
 def write(results: Results) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         CutuneError: CT826 for a word that no parameter of a program can have.
@@ -135,12 +142,12 @@ def write(results: Results) -> str:
 
 
 def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    own = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
-    origin = Origin(own.path, own.content)
+    about = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
+    origin = Origin(about.path, about.content)
     sizes = {name: written(value) for name, value in one.sizes.items()}
     values: dict[str, int | str] = {n: _plain(v) for n, v in one.configuration.items()}
-    trial = Trial(origin, own.how, sizes, values)
-    measured = own.measured
+    trial = Trial(origin, about.how, sizes, values)
+    measured = about.measured
     if one.of_trial is None and one.status is Status.OK:
         measured = (_measured(origin, one, values),)
     ended = Ended(
@@ -149,24 +156,25 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         measured,
         one.times,
         one.code,
-        own.final,
-        own.copied,
-        own.rules,
+        about.final,
+        about.copied,
+        about.rules,
         one.seconds or 0.0,
-        own.compared,
+        about.compared,
     )
     return trial.to_json(), trial.ended_json(ended)
 
 
 def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
-    """What stands for the regions of a program that is not known."""
+    """Return a measurement in place of the regions of a program that is not known."""
     try:
-        known = typed(Measured, values)  # type: ignore[type-abstract]
+        settings = typed(ProgramSettings, values)  # type: ignore[type-abstract]
         device = typed(Label, one.device or "unknown")
     except ValueError as error:
-        reason = str(error)
-        raise CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason)) from None
-    return replace(HostMeasurement(origin, device, known, {}, None), milliseconds=one.milliseconds)
+        raise not_held(KIND, str(error)) from None
+    return replace(
+        HostMeasurement(origin, device, settings, {}, None), milliseconds=one.milliseconds
+    )
 
 
 def _plain(value: Setting) -> int | str:

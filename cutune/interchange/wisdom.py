@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.core.typed import Integer, Label, Text, one_of
 from cutune.interchange.json_text import JsonText
-from cutune.interchange.results import Result, Results, Setting
+from cutune.interchange.results import Result, Results, Setting, not_held
 from cutune.search.trials import Status
 
 KIND = "wisdom file"
@@ -43,7 +41,6 @@ class _Line:
 
 
 def recognises(source: Source) -> bool:
-    """Does a file begin like one?"""
     lines = (line for line in source.text[:65536].split("\n") if _counts(line))
     return '"tunable_parameters"' in next(lines, "")
 
@@ -53,7 +50,7 @@ def _counts(line: str) -> bool:
 
 
 def read(source: Source) -> Results:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         CutuneError: CT821.
@@ -83,7 +80,7 @@ def _result(line: JsonText, head: _Head) -> Result:
 
 
 def write(results: Results) -> str:
-    """The text of a file, with all that have a time.
+    """Return the text of a file, with all results that have a time.
 
     Raises:
         CutuneError: CT826 for sizes that are no integers, or configurations that differ in their
@@ -98,25 +95,20 @@ def write(results: Results) -> str:
         "sizes": list(sizes),
     }
     timed = [one for one in results.results if one.milliseconds is not None]
-    return "".join(
-        json.dumps(one) + "\n" for one in (head, *(_line(r, names, sizes) for r in timed))
-    )
+    lines = (head, *(_line(one, names, sizes) for one in timed))
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _line(one: Result, names: tuple[str, ...], sizes: tuple[str, ...]) -> dict[str, object]:
     size = [one.sizes.get(name) for name in sizes]
     wrong = next((n for n, v in zip(sizes, size, strict=True) if type(v) is not int), None)
     if wrong is not None:
-        raise _not_held(f"the size '{wrong}' is no integer everywhere")
+        raise not_held(KIND, f"the size '{wrong}' is no integer everywhere")
     if {*one.configuration} != {*names}:
-        raise _not_held("configurations have different parameters")
+        raise not_held(KIND, "configurations have different parameters")
     return {
         "config": [one.configuration[name] for name in names],
         "problem_size": size,
         "time": one.milliseconds,
         "environment": {_DEVICE: one.device},
     }
-
-
-def _not_held(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NOT_HELD, None, kind=KIND, reason=reason))

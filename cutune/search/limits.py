@@ -26,7 +26,8 @@ from cutune.frontend.host_formula import (
 )
 from cutune.frontend.program import LaunchSite, Program
 from cutune.space.condition import Value
-from cutune.toolchain.ptxas import StaticCounters, kernel_name
+from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.ptxas import StaticCounters
 
 Counters = Mapping[str, StaticCounters]
 #: What CUDA and ptxas say of a launch that needs more than there is.
@@ -93,7 +94,7 @@ def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:
 def counters_of(site: LaunchSite, counters: Counters) -> StaticCounters | None:
     """What ptxas says of the kernel of a launch; of several instances the least of each."""
     named = [counters[entry] for entry in site.entries if entry in counters]
-    found = named or [one for entry, one in counters.items() if kernel_name(entry) == site.kernel]
+    found = named or [one for entry, one in counters.items() if base_name(entry) == site.kernel]
     if not found:
         return None
     return StaticCounters(

@@ -20,7 +20,13 @@ from cutune.analysis.session import Session
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import CompilerKilled, Ended, ended_by, ending_in_order, run_to_end
+from cutune.core.processes import (
+    CompilerKilled,
+    ProgramResult,
+    ended_by,
+    ending_in_order,
+    run_to_end,
+)
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.workspace import write_text
@@ -236,7 +242,7 @@ def _build(
     return "" if ended.status == 0 else _reason(ended)
 
 
-def _reason(ended: Ended) -> str:
+def _reason(ended: ProgramResult) -> str:
     """Why a build failed."""
     if ended.timed_out:
         return f"no end within {BUILD_SECONDS:g} s"

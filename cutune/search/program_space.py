@@ -19,7 +19,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.rewrite.tunable_edit import VALUE_PREFIX
-from cutune.space.asked import Asked, holes
+from cutune.space.asked import ParameterOptions, holes
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, narrowed, shown
 from cutune.space.space import Configuration, Space
@@ -54,7 +54,7 @@ class ProgramSpace:
     sized: tuple[Condition, ...]
     settings: Mapping[str, Setting]
     own: Mapping[str, Value]
-    asked: Asked = field(default_factory=Asked)
+    asked: ParameterOptions = field(default_factory=ParameterOptions)
 
     def at(self, sizes: Mapping[str, Value]) -> Space:
         """The space at some sizes; conditions on others are left to those who know them."""
@@ -100,7 +100,11 @@ class ProgramSpace:
 
 
 def program_space(
-    program: Program, asked: Asked, run: str, sizes: Iterable[str], device: Mapping[str, Value]
+    program: Program,
+    asked: ParameterOptions,
+    run: str,
+    sizes: Iterable[str],
+    device: Mapping[str, Value],
 ) -> ProgramSpace:
     """The parameters of a program.
 
@@ -156,7 +160,7 @@ def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, 
 _Place = tuple[str, Setting, Parameter | None]
 
 
-def _places(program: Program, asked: Asked, run: str) -> Iterator[_Place]:
+def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Place]:
     """Each place of a parameter; with its values where the source has them."""
     for tunable in program.tunables:
         yield tunable.name, Setting.HOST, tunable.parameter
@@ -203,7 +207,7 @@ def _conditions(program: Program) -> Iterator[Condition]:
             yield condition
 
 
-def own_values(program: Program, asked: Asked) -> dict[str, Value]:
+def own_values(program: Program, asked: ParameterOptions) -> dict[str, Value]:
     """The program's own values: of constants that are one number or word, and of holes."""
     return {**asked.own, **{one.name: _read(one) for one in program.constants if _is_plain(one)}}
 

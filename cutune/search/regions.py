@@ -19,7 +19,7 @@ from cutune.cluster.task import Outcome, Task, perform
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import Ended
+from cutune.core.processes import ProgramResult
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
@@ -227,7 +227,7 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
     return found
 
 
-def _failure(run: Run, ended: Ended, seconds: float) -> Failure | None:
+def _failure(run: Run, ended: ProgramResult, seconds: float) -> Failure | None:
     if ended.timed_out:
         return Failure(f"longer than {seconds:.3g} seconds", timed_out=True)
     if ended.not_started:

@@ -1,4 +1,4 @@
-"""What a command line says of parameters: `--tune`, `--space`, and `{NAME}` in other options."""
+"""Parameters of a command line: `--tune`, `--space`, and `{NAME}` in other options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PART = re.compile(r"""[^\s'"]*\{[A-Za-z_]\w*\}[^\s'"]*""")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParameterOptions:
     """Parameters of the command line.
 
     Attributes:
@@ -43,8 +43,8 @@ class Asked:
 
     def make_at(self, values: Mapping[str, Value]) -> str:
         """The command that builds, likewise; of a word in quotes a part between blanks is one."""
-        known = {**self.own, **values}
-        return _PART.sub(lambda part: "".join(filled([part[0]], known)), self.make)
+        all_values = {**self.own, **values}
+        return _PART.sub(lambda part: "".join(filled([part[0]], all_values)), self.make)
 
 
 def holes(words: Iterable[str]) -> set[str]:
@@ -54,14 +54,9 @@ def holes(words: Iterable[str]) -> set[str]:
 
 def filled(words: Iterable[str], values: Mapping[str, Value]) -> tuple[str, ...]:
     """Words with values in place of names; a word with the value `none` is left out."""
-    found = []
-    for word in words:
-        named = holes([word]) & values.keys()
-        if any(values[name] == NONE for name in named):
-            continue
-        found.append(_HOLE.sub(lambda hole: _value(hole, values), word))
-    return tuple(found)
-
-
-def _value(hole: re.Match[str], values: Mapping[str, Value]) -> str:
-    return shown(values[hole[1]]) if hole[1] in values else hole[0]
+    texts = {name: shown(value) for name, value in values.items()}
+    return tuple(
+        _HOLE.sub(lambda hole: texts.get(hole[1], hole[0]), word)
+        for word in words
+        if all(values.get(name) != NONE for name in holes([word]))
+    )

@@ -76,9 +76,9 @@ class Column:
 
 def mask(tree: Expression, columns: Mapping[str, Column]) -> Mask:
     """The rows of which a condition is true."""
-    found = evaluate(tree, columns)
-    true: Mask = found.numerator != 0
-    return true if found.numbers is None else true & found.numbers
+    worth = evaluate(tree, columns)
+    true: Mask = worth.numerator != 0
+    return true if worth.numbers is None else true & worth.numbers
 
 
 def evaluate(tree: Expression, columns: Mapping[str, Column]) -> Column:
@@ -138,33 +138,28 @@ def _wide(largest: int, *columns: Column) -> list[Column]:
     ]
 
 
-def _same_bottom(a: Column, b: Column) -> tuple[Array, Array, Array | None, int]:
-    """The numerators over one denominator, and how large all of them may be."""
+def _same_bottom(a: Column, b: Column, room: int = 1) -> tuple[Array, Array, Array | None, int]:
+    """The numerators over one denominator, and a bound of `room` times all of them, which fits."""
     if a.denominator is None and b.denominator is None:
-        return a.numerator, b.numerator, None, max(a.largest, b.largest)
-    largest = a.largest * b.largest
+        largest = room * max(a.largest, b.largest)
+        a, b = _wide(largest, a, b)
+        return a.numerator, b.numerator, None, largest
+    largest = room * a.largest * b.largest
     a, b = _wide(largest, a, b)
     bottom = np.asarray(a.bottom * b.bottom)
     return a.numerator * b.bottom, b.numerator * a.bottom, bottom, largest
 
 
 def _sum(a: Column, b: Column, sign: int) -> Column:
-    largest = 2 * (max(a.largest, b.largest) if _are_whole(a, b) else a.largest * b.largest)
-    known = _both(a.numbers, b.numbers)
-    a, b = _wide(largest, a, b)
-    left, right, bottom, _ = _same_bottom(a, b)
-    return Column(left + sign * right, bottom, largest, known)
-
-
-def _are_whole(a: Column, b: Column) -> bool:
-    return a.denominator is None and b.denominator is None
+    left, right, bottom, largest = _same_bottom(a, b, room=2)
+    return Column(left + sign * right, bottom, largest, _both(a.numbers, b.numbers))
 
 
 def _product(a: Column, b: Column) -> Column:
     largest, known = a.largest * b.largest, _both(a.numbers, b.numbers)
     a, b = _wide(largest, a, b)
-    whole = _are_whole(a, b)
-    bottom = None if whole else np.asarray(a.bottom * b.bottom)
+    is_whole = a.denominator is None and b.denominator is None
+    bottom = None if is_whole else np.asarray(a.bottom * b.bottom)
     return Column(a.numerator * b.numerator, bottom, largest, known)
 
 
@@ -180,20 +175,12 @@ def _divided(a: Column, b: Column) -> Column:
     return _product(a, _inverse(b))
 
 
-def _floored(a: Column) -> Column:
+def _floored(a: Column, sign: int = 1) -> Column:
+    """The next integer below; with sign -1 the next one above."""
     if a.denominator is None:
         return Column(a.numerator, None, a.largest, a.numbers)
-    return Column(a.numerator // a.denominator, None, a.largest + 1, a.numbers)
-
-
-def _ceiled(a: Column) -> Column:
-    if a.denominator is None:
-        return Column(a.numerator, None, a.largest, a.numbers)
-    return Column(-(-a.numerator // a.denominator), None, a.largest + 1, a.numbers)
-
-
-def _quotient(a: Column, b: Column) -> Column:
-    return _floored(_divided(a, b))
+    integers = sign * (sign * a.numerator // a.denominator)
+    return Column(integers, None, a.largest + 1, a.numbers)
 
 
 def _remainder(a: Column, b: Column) -> Column:
@@ -221,7 +208,7 @@ _OPERATIONS: Mapping[str, Callable[[Column, Column], Column]] = {
     "-": lambda a, b: _sum(a, b, -1),
     "*": _product,
     "/": _divided,
-    "//": _quotient,
+    "//": lambda a, b: _floored(_divided(a, b)),
     "%": _remainder,
     "**": _power,
 }
@@ -254,17 +241,18 @@ def _joined(operands: Sequence[Column], is_or: bool) -> Column:
     """Three values: `||` is decided by one that is true, `&&` by one that is false."""
     decided: Mask = np.zeros(1, dtype=np.bool_)
     known: Mask | None = None
-    for one in operands:
-        decisive = (one.numerator != 0) == is_or
-        decided = decided | (decisive if one.numbers is None else decisive & one.numbers)
-        known = _both(known, one.numbers)
+    for operand in operands:
+        decisive = (operand.numerator != 0) == is_or
+        numbers = operand.numbers
+        decided = decided | (decisive if numbers is None else decisive & numbers)
+        known = _both(known, numbers)
     return _truth(decided if is_or else ~decided, None if known is None else known | decided)
 
 
 def _call(name: str, operands: Sequence[Column]) -> Column:
     match name:
         case "ceil":
-            return _ceiled(operands[0])
+            return _floored(operands[0], -1)
         case "floor":
             return _floored(operands[0])
         case "abs":

@@ -39,13 +39,20 @@ _OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction | int]] = {
     "%": operator.mod,
     "**": lambda base, exponent: base ** int(exponent),
 }
+_FUNCTIONS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
+    "ceil": lambda numbers: Fraction(-(-numbers[0] // 1)),
+    "floor": lambda numbers: Fraction(numbers[0] // 1),
+    "abs": lambda numbers: abs(numbers[0]),
+    "min": min,
+    "max": max,
+}
 #: Exponents of `**`; with others it has no value.
 EXPONENTS = range(65)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of a configuration.
+    """A condition on the values of a configuration.
 
     Attributes:
         text: as it was written.
@@ -171,18 +178,7 @@ def _computed(children: Sequence[object], values: Mapping[str, Fraction | str]) 
 
 def _call(name: str, worths: Sequence[Worth]) -> Worth:
     numbers = [worth for worth in worths if isinstance(worth, Fraction)]
-    if len(numbers) < len(worths):
-        return None
-    match name:
-        case "ceil":
-            return Fraction(-(-numbers[0] // 1))
-        case "floor":
-            return Fraction(numbers[0] // 1)
-        case "abs":
-            return abs(numbers[0])
-        case "min":
-            return min(numbers)
-    return max(numbers)
+    return _FUNCTIONS[name](numbers) if len(numbers) == len(worths) else None
 
 
 def subtree(child: object) -> Expression:

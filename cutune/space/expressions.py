@@ -21,6 +21,8 @@ from cutune.space.parameter import MOST_VALUES, shown
 FUNCTIONS = ("ceil", "floor", "min", "max", "abs")
 #: Functions of one argument.
 _SINGLE = ("ceil", "floor", "abs")
+#: Nodes that join operands; of a single one they are that operand.
+_JOINING = ("condition", "conjunction", "expression", "term")
 
 
 class ExpressionError(ValueError):
@@ -47,7 +49,7 @@ def read_python_values(text: str) -> list[Value]:
 
 def _tree(text: str, start: str) -> Expression:
     try:
-        found = _Nodes().transform(_parser().parse(text, start=start))
+        tree = _Nodes().transform(_parser().parse(text, start=start))
     except LarkError as error:
         cause = getattr(error, "orig_exc", None)
         if isinstance(cause, ExpressionError):
@@ -57,8 +59,8 @@ def _tree(text: str, start: str) -> Expression:
         raise ExpressionError(f"not understood at '{near}'") from None
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
-    assert isinstance(found, Tree)
-    return found
+    assert isinstance(tree, Tree)
+    return tree
 
 
 @cache
@@ -121,20 +123,9 @@ class _Nodes(Transformer[Token, Any]):
     def power(self, parts: Sequence[Any]) -> Expression:
         return Tree("term", list(parts)) if len(parts) > 1 else parts[0]
 
-    def _alone(self, name: str, parts: Sequence[Any]) -> Any:
-        return parts[0] if len(parts) == 1 else Tree(name, list(parts))
-
-    def condition(self, parts: Sequence[Any]) -> Any:
-        return self._alone("condition", parts)
-
-    def conjunction(self, parts: Sequence[Any]) -> Any:
-        return self._alone("conjunction", parts)
-
-    def expression(self, parts: Sequence[Any]) -> Any:
-        return self._alone("expression", parts)
-
-    def term(self, parts: Sequence[Any]) -> Any:
-        return self._alone("term", parts)
+    def __default__(self, data: str, children: list[Any], meta: Any) -> Any:
+        is_alone = data in _JOINING and len(children) == 1
+        return children[0] if is_alone else Tree(data, children, meta)
 
 
 class _Sequence:
@@ -149,12 +140,12 @@ class _Sequence:
         Raises:
             ExpressionError: something has no value, or there are too many.
         """
-        found = []
+        values = []
         for value in self._each():
-            found.append(value)
-            if len(found) > MOST_VALUES:
+            values.append(value)
+            if len(values) > MOST_VALUES:
                 raise ExpressionError(f"more than {MOST_VALUES} values")
-        return found
+        return values
 
     def _each(self) -> Iterator[Any]:
         children = self.tree.children
@@ -184,10 +175,10 @@ class _Sequence:
         names = {str(name.children[0]) for name in tree.find_data("name")} - self.bound.keys()
         if names:
             raise ExpressionError(f"'{min(names)}' is not known in a list of values")
-        found = value_of(tree, self.bound)
-        if found is None:
+        worth = value_of(tree, self.bound)
+        if worth is None:
             raise ExpressionError("a value divides by zero, or computes with a word")
-        return found
+        return worth
 
 
 def _range(limits: Sequence[Any]) -> Sequence[int]:

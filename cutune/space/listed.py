@@ -56,9 +56,9 @@ def listed_space(configurations: Iterable[Configuration]) -> Space:
 
 
 def _values(every: Sequence[Configuration], name: str) -> list[Value]:
-    found = list(dict.fromkeys(one[name] for one in every))
-    numbers = [value for value in found if not isinstance(value, str)]
-    return [*sorted(numbers)] if len(numbers) == len(found) else found
+    values = list(dict.fromkeys(one[name] for one in every))
+    numbers = [value for value in values if not isinstance(value, str)]
+    return [*sorted(numbers)] if len(numbers) == len(values) else values
 
 
 def _groups(parameters: Sequence[Parameter], rows: Rows) -> list[list[int]]:
@@ -79,5 +79,5 @@ def _count(rows: Rows, columns: Sequence[int]) -> int:
 
 
 def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
-    own = np.unique(rows[:, list(group)], axis=0)
-    return Table(tuple(parameters[i] for i in group), tuple(own.T))
+    combinations = np.unique(rows[:, list(group)], axis=0)
+    return Table(tuple(parameters[i] for i in group), tuple(combinations.T))

@@ -1,4 +1,7 @@
-"""Parameters: a name and the values that it may have. Takes texts, gives `Parameter`s."""
+"""Parameters: a name and the values that it may have. Takes texts, gives `Parameter`s.
+
+Those of a command line stand in `--tune` and `--space`, and as `{NAME}` in other options.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from fractions import Fraction
 from lark import UnexpectedInput
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source, Span
 from cutune.frontend.syntax.annotation import Values, read_choice
 from cutune.space.condition import Value
@@ -101,7 +104,7 @@ def read_option(word: str) -> Parameter:
             raise ValueError(name)
         values = read_choice(text)
     except (UnexpectedInput, ValueError):
-        raise CutuneError(Diagnostic.at(Code.BAD_CHOICE_OPTION, None, text=word)) from None
+        raise CutuneError.at(Code.BAD_CHOICE_OPTION, text=word) from None
     return parameter_of(name, values)
 
 
@@ -119,4 +122,4 @@ def narrowed(parameter: Parameter, by: Parameter) -> Parameter:
 
 
 def _bad_values(name: str, reason: str, source: Source | None, span: Span | None) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.BAD_VALUES, source, span, name=name, reason=reason))
+    return CutuneError.at(Code.BAD_VALUES, source, span, name=name, reason=reason)

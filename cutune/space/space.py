@@ -1,4 +1,4 @@
-"""The space of all configurations: a product of tables, counted, drawn from, walked, numbered."""
+"""The space of configurations. Takes parameters and conditions; counted, drawn from, numbered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.space.condition import Condition, Value, unknown_names
 from cutune.space.parameter import NONE, Parameter
 from cutune.space.tables import Table, tables_of
@@ -49,23 +49,19 @@ class Space:
         """
         space = Space(tuple(parameters), tuple(conditions), known or {})
         space = replace(space, vocabulary=space.vocabulary.union(words))
-        names = [parameter.name for parameter in space.parameters]
+        names = space.names
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
-            raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
+            raise CutuneError.at(Code.PARAMETER_TWICE, name=twice)
         for condition in space.conditions:
             for name in sorted(space.unknown(condition)):
-                listed = known_names(name, [*names, *space.known])
-                code = Code.UNKNOWN_IN_SPACE
-                raise CutuneError(
-                    Diagnostic.at(
-                        code,
-                        condition.source,
-                        condition.span,
-                        condition=condition.text,
-                        name=name,
-                        known=listed,
-                    )
+                raise CutuneError.at(
+                    Code.UNKNOWN_IN_SPACE,
+                    condition.source,
+                    condition.span,
+                    condition=condition.text,
+                    name=name,
+                    known=known_names(name, [*names, *space.known]),
                 )
         return space
 
@@ -76,16 +72,15 @@ class Space:
     @property
     def words(self) -> frozenset[str]:
         """All words that conditions may compare something with."""
-        own = (v for p in self.parameters for v in p.values if isinstance(v, str))
-        return self.vocabulary.union(own)
+        values = (v for parameter in self.parameters for v in parameter.values)
+        return self.vocabulary.union(v for v in values if isinstance(v, str))
 
     def at(self, known: Mapping[str, Value]) -> Space:
-        """The same with more that is known, for instance the sizes of a run."""
+        """Return this space with more names of one value, for instance the sizes of a run."""
         return replace(self, known={**self.known, **known})
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
     @cached_property
@@ -108,11 +103,11 @@ class Space:
         return prod(table.size for table in self.tables)
 
     def configuration(self, number: int) -> Configuration:
-        """The configuration of a number."""
+        """Return the configuration of a number."""
         return self.of_rows(self.rows(number))
 
     def rows(self, number: int) -> tuple[int, ...]:
-        """The row of each table that a number stands for."""
+        """Return the row of each table that a number stands for."""
         rows = []
         for table in reversed(self.tables):
             number, row = divmod(number, table.size)
@@ -120,7 +115,7 @@ class Space:
         return tuple(reversed(rows))
 
     def number(self, configuration: Configuration) -> int | None:
-        """The number of a configuration; None where it is not allowed."""
+        """Return the number of a configuration; None where it is not allowed."""
         number = 0
         for table in self.tables:
             row = table.index(configuration)
@@ -136,11 +131,11 @@ class Space:
         return map(self.configuration, range(self.size))
 
     def draw(self, generator: random.Random) -> Configuration:
-        """One of all configurations, each as likely as any other."""
+        """Return one of all configurations, each as likely as any other."""
         return self.configuration(generator.randrange(self.size))
 
     def neighbours(self, configuration: Configuration, axis: int, most: int) -> list[Configuration]:
-        """Those that differ in the parameters of one table alone, the nearest first.
+        """Return those that differ in the parameters of one table alone, the nearest first.
 
         Args:
             axis: the number of the table.
@@ -153,8 +148,8 @@ class Space:
         return [{**configuration, **table.row(near)} for near in table.nearest(row, most)]
 
     def of_rows(self, rows: Iterable[int]) -> Configuration:
-        """The configuration of one row of each table."""
-        found: dict[str, Value] = {}
+        """Return the configuration of one row of each table."""
+        values: dict[str, Value] = {}
         for table, row in zip(self.tables, rows, strict=True):
-            found.update(table.row(row))
-        return {name: found[name] for name in self.names}
+            values.update(table.row(row))
+        return {name: values[name] for name in self.names}

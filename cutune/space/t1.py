@@ -1,6 +1,9 @@
 """T1, the interchange format of tuners. Takes a file, gives parameters and conditions, and back.
 
-The parts that describe a space are read, leniently: keys in any case, lists as text or as JSON.
+The parts that describe a space are read, leniently: keys in any case, lists as text or as JSON. Its
+expressions are a part of Python's, and are never run:
+
+    [1, 2] + list(range(4, 65, 4))      [2**i for i in range(5)]      32 <= x * y and x % 2 == 0
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.condition import Condition, Value
@@ -28,12 +31,11 @@ from cutune.space.space import Space
 
 Json = dict[str, Any]
 VERSION = "1.0.0"
-_NUMBERS = ("int", "uint", "float", "bool")
 
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """What a T1 file says about a space."""
+    """The parameters and conditions of a T1 file."""
 
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...]
@@ -54,7 +56,7 @@ class _File:
     source: Source
 
     def space(self) -> SpaceFile:
-        """The parts of the file.
+        """Return the parts of the file.
 
         Raises:
             CutuneError: see `read_t1`.
@@ -100,54 +102,53 @@ class _File:
         return Condition(text, tree, self.source, self._span(text))
 
     def _span(self, text: str) -> Span | None:
-        """Where a text stands first, in quotes."""
+        """Return where a text stands first, in quotes."""
         start = self.source.text.find(json.dumps(text))
         return Span(start, start + len(json.dumps(text))) if start >= 0 else None
 
     def _unknown(self, reason: str) -> CutuneError:
-        return CutuneError(Diagnostic.at(Code.NOT_T1, None, path=self.source.path, reason=reason))
+        return CutuneError.at(Code.NOT_T1, path=self.source.path, reason=reason)
 
     def _bad(self, text: str, error: ExpressionError) -> CutuneError:
-        return CutuneError(
-            Diagnostic.at(
-                Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
-            )
+        return CutuneError.at(
+            Code.BAD_EXPRESSION, self.source, self._span(text), text=text, reason=error
         )
 
 
 def _member(entry: object, key: str) -> Any:
-    """A member, however its key is capitalised."""
+    """Return a member, however its key is capitalised."""
     if not isinstance(entry, dict):
         return None
     return next((value for k, value in entry.items() if k.lower() == key.lower()), None)
 
 
-def to_t1(space: Space, own: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
-    """A space as T1.
+def to_t1(space: Space, defaults: Mapping[str, Value], kernel: Mapping[str, str]) -> Json:
+    """Return a space as T1.
 
     Args:
-        own: the program's own values, as far as they are known.
+        defaults: the program's own values, as far as they are known.
         kernel: `KernelName`, `KernelFile`.
     """
     device = {name: value for name, value in space.known.items() if "." in name}
     return {
         "General": {"FormatVersion": VERSION},
         "ConfigurationSpace": {
-            "TuningParameters": [_parameter_json(p, own) for p in space.parameters],
+            "TuningParameters": [_parameter_json(p, defaults) for p in space.parameters],
             "Conditions": [_condition_json(space, c, device) for c in space.conditions],
         },
         "KernelSpecification": {"Language": "CUDA", **kernel},
     }
 
 
-def _parameter_json(parameter: Parameter, own: Mapping[str, Value]) -> Json:
-    default = own.get(parameter.name)
-    known = {} if default is None else {"Default": _number(default)}
+def _parameter_json(parameter: Parameter, defaults: Mapping[str, Value]) -> Json:
+    default = defaults.get(parameter.name)
+    number = float(default) if isinstance(default, Fraction) else default
+    entry = {} if default is None else {"Default": number}
     return {
         "Name": parameter.name,
         "Type": _type(parameter.values),
         "Values": _values_text(parameter.values),
-        **known,
+        **entry,
     }
 
 
@@ -162,17 +163,10 @@ def _condition_json(space: Space, condition: Condition, device: dict[str, Value]
 def _values_text(values: Sequence[Value]) -> str:
     if is_run(values):
         return f"list(range({values[0]}, {values[-1]} + 1))"
-    return f"[{', '.join(map(_quoted, values))}]"
+    quoted = (f"'{value}'" if isinstance(value, str) else shown(value) for value in values)
+    return f"[{', '.join(quoted)}]"
 
 
 def _type(values: Iterable[Value]) -> str:
     kinds = {type(value) for value in values}
     return "string" if str in kinds else "float" if Fraction in kinds else "int"
-
-
-def _quoted(value: Value) -> str:
-    return f"'{value}'" if isinstance(value, str) else shown(value)
-
-
-def _number(value: Value) -> int | float | str:
-    return float(value) if isinstance(value, Fraction) else value

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.space.columns import Array, Column, Mask, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter
@@ -53,18 +53,17 @@ class Table:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
     def row(self, index: int) -> dict[str, Value]:
-        """The values of one row."""
+        """Return the values of one row."""
         return {
             parameter.name: parameter.values[column[index]]
             for parameter, column in zip(self.parameters, self.columns, strict=True)
         }
 
     def index(self, configuration: Mapping[str, Value]) -> int | None:
-        """The row with the values that a configuration has for these parameters, or None."""
+        """Return the row with the values of a configuration for these parameters, or None."""
         first, last = 0, self.size
         for parameter, column in zip(self.parameters, self.columns, strict=True):
             try:
@@ -80,12 +79,12 @@ class Table:
         return first
 
     def distinct(self, names: Sequence[str]) -> int:
-        """The number of different values that its rows have for some parameters together."""
-        own = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
-        return len(np.unique(np.stack(own, axis=1), axis=0)) if own else 1
+        """Return the number of different values that its rows have for some parameters together."""
+        columns = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
+        return len(np.unique(np.stack(columns, axis=1), axis=0)) if columns else 1
 
     def nearest(self, index: int, most: int) -> list[int]:
-        """Other rows, those first that differ in few parameters, then in few steps of values."""
+        """Return the other rows that differ in the fewest parameters, then in steps of values."""
         distance = self._distances([int(column[index]) for column in self.columns])
         distance[index] = np.iinfo(np.int64).max
         count = min(most, self.size - 1)
@@ -96,7 +95,7 @@ class Table:
         return [int(row) for row in near[np.argsort(distance[near], kind="stable")][:count]]
 
     def closest(self, wanted: Mapping[str, Value]) -> int:
-        """The row that is nearest to some values; where a value is missing, to the middle one."""
+        """Return the row nearest to some values; where a value is missing, to the middle one."""
         places = []
         for parameter in self.parameters:
             value = wanted.get(parameter.name)
@@ -106,7 +105,7 @@ class Table:
         return int(np.argmin(self._distances(places)))
 
     def _distances(self, places: Sequence[int]) -> Array:
-        """Of each row from these values: parameters that differ, then steps between values."""
+        """Return each row's distance: parameters that differ, then steps between values."""
         differing = np.zeros(self.size, dtype=np.int64)
         steps = np.zeros(self.size, dtype=np.int64)
         for column, place in zip(self.columns, places, strict=True):
@@ -120,7 +119,7 @@ class Table:
 def tables_of(
     parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
 ) -> tuple[Table, ...]:
-    """One table per group of connected parameters, in the order of their first ones.
+    """Return one table per group of connected parameters, in the order of their first ones.
 
     Raises:
         CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
@@ -144,7 +143,7 @@ def tables_of(
 def _connected(
     parameters: Sequence[Parameter], named: Sequence[frozenset[str]]
 ) -> Iterator[tuple[Parameter, ...]]:
-    """Parameters that one condition names together, directly or not."""
+    """Yield the parameters that conditions name together, directly or not."""
     groups = [{parameter.name} for parameter in parameters]
     for names in named:
         met = [group for group in groups if group & names]
@@ -167,7 +166,7 @@ class _Join:
     known: Mapping[str, Column]
 
     def table(self) -> Table:
-        """The rows that satisfy all conditions."""
+        """Join the parameters, and keep the rows that satisfy all conditions."""
         kept = self._supported()
         order: list[str] = []
         rows: dict[str, Indices] = {}
@@ -192,7 +191,7 @@ class _Join:
         return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
 
     def _supported(self) -> dict[str, Indices]:
-        """Per parameter the values that no condition of one or two parameters forbids."""
+        """Return, per parameter, the values that no condition of one or two parameters forbids."""
         kept: dict[str, Indices] = {
             p.name: np.arange(len(p.values), dtype=_small(len(p.values))) for p in self.parameters
         }
@@ -211,7 +210,7 @@ class _Join:
     def _supports(
         self, condition: Condition, kept: Mapping[str, Indices]
     ) -> list[tuple[str, Indices]]:
-        """The values that one condition leaves to each of its parameters."""
+        """Return the values that one condition leaves to each of its parameters."""
         names = sorted(condition.names & self._names)
         counts = [len(kept[name]) for name in names]
         if prod(counts) > MOST_PAIRS:
@@ -219,11 +218,11 @@ class _Join:
         grid = np.meshgrid(*(kept[name] for name in names), indexing="ij")
         flat = {name: index.ravel() for name, index in zip(names, grid, strict=True)}
         allowed = np.broadcast_to(self._mask([condition], flat), prod(counts)).reshape(counts)
-        found = []
-        for axis, name in enumerate(names):
-            others = tuple(a for a in range(len(names)) if a != axis)
-            found.append((name, kept[name][allowed.any(axis=others)]))
-        return found
+        axes = range(len(names))
+        return [
+            (name, kept[name][allowed.any(axis=tuple(a for a in axes if a != axis))])
+            for axis, name in enumerate(names)
+        ]
 
     def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
         columns = {
@@ -232,11 +231,10 @@ class _Join:
             if any(name in condition.names for condition in conditions)
         }
         known = {**self.known, **columns}
-        found = (mask(condition.tree, known) for condition in conditions)
-        return reduce(np.logical_and, found)
+        return reduce(np.logical_and, (mask(condition.tree, known) for condition in conditions))
 
     def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
-        """The parameter of whose combinations with the rows, a few of them, fewest are allowed."""
+        """Return the parameter whose combinations with a sample of rows are allowed least often."""
         left = [name for name in kept if name not in rows]
         if not rows:
             return min(left, key=lambda name: (self._first_share(name, kept), len(kept[name])))
@@ -249,89 +247,92 @@ class _Join:
         )
 
     def _first_share(self, name: str, kept: Mapping[str, Indices]) -> float:
-        """The share of its combinations with the best second parameter."""
+        """Return the share of its combinations with the best second parameter."""
         one = {name: kept[name]}
         others = (other for other in kept if other != name)
         return min((self._share(one, other, kept[other]) for other in others), default=1.0)
 
     def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
-        """The share of combinations that are allowed when a parameter is joined."""
-        asked, count = self._asked(rows, name), len(next(iter(rows.values())))
-        if not asked or count * len(values) > MOST_PAIRS:
+        """Return the share of combinations that are allowed when a parameter is joined."""
+        conditions, count = self._testable(rows, name), len(next(iter(rows.values())))
+        if not conditions or count * len(values) > MOST_PAIRS:
             return 1.0
-        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
-        allowed, _ = self._pairs(asked, looked, name, values, count)
-        return len(allowed) / (count * len(values))
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        allowed = self._allowed(conditions, looked, name, values, count)
+        return int(np.count_nonzero(allowed)) / allowed.size
 
     def _met(self, rows: Mapping[str, Indices], name: str) -> int:
-        """Conditions that speak of a parameter and of joined ones."""
+        """Count the conditions that name a parameter and joined ones."""
         return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
 
-    def _asked(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
-        """The conditions that can be asked once a parameter is joined, and not before."""
+    def _testable(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
+        """Return the conditions that can be tested once a parameter is joined, and not before."""
         return [c for c in self._within([*rows, name]) if name in c.names]
 
     def _within(self, names: Sequence[str]) -> list[Condition]:
-        """The conditions that speak of these parameters alone."""
+        """Return the conditions that name these parameters alone."""
         return [c for c in self.conditions if c.names & self._names <= set(names)]
 
     def _joined(
         self, rows: Mapping[str, Indices], name: str, kept: Mapping[str, Indices]
     ) -> dict[str, Indices]:
-        """Each row with each value of one more parameter, as far as conditions allow it."""
+        """Combine each row with each value of one more parameter, as far as conditions allow it."""
         values = kept[name]
-        asked = self._asked(rows, name)
+        conditions = self._testable(rows, name)
         if not rows:
-            return {name: self._first(values, name, asked)}
+            left = values[self._mask(conditions, {name: values})] if conditions else values
+            if not len(left):
+                raise _nothing(conditions)
+            return {name: left}
         count = len(next(iter(rows.values())))
         step = max(1, CHUNK // len(values))
-        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
-        known = self._lookup(asked, looked, name, values, count)
-        found: list[tuple[Array, Indices]] = []
+        looked = {n: index for n, index in rows.items() if _speaks(conditions, n)}
+        known = self._lookup(conditions, looked, name, values, count)
+        joined: list[tuple[Array, Indices]] = []
         total = 0
         for start in range(0, count, step):
             part = {n: index[start : start + step] for n, index in looked.items()}
-            own, new = (
-                self._pairs(asked, part, name, values, min(step, count - start))
+            old, new = np.nonzero(
+                self._allowed(conditions, part, name, values, min(step, count - start))
                 if known is None
-                else np.nonzero(known[self._keys(part)])
+                else known[self._keys(part)]
             )
-            own = (own + start).astype(np.int32 if count < 1 << 31 else np.int64)
-            found.append((own, values[new]))
-            total += len(own)
+            old = (old + start).astype(np.int32 if count < 1 << 31 else np.int64)
+            joined.append((old, values[new]))
+            total += len(old)
             if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
                 raise self._too_large([*rows, name])
-        own = np.concatenate([part for part, _ in found])
-        if not len(own):
-            raise _nothing([*asked, *self._within(list(rows))])
-        new = np.concatenate([part for _, part in found])
-        return {**{n: index[own] for n, index in rows.items()}, name: new}
+        old = np.concatenate([part for part, _ in joined])
+        if not len(old):
+            raise _nothing([*conditions, *self._within(list(rows))])
+        new = np.concatenate([part for _, part in joined])
+        return {**{n: index[old] for n, index in rows.items()}, name: new}
 
-    def _pairs(
+    def _allowed(
         self,
-        asked: Sequence[Condition],
+        conditions: Sequence[Condition],
         rows: Mapping[str, Indices],
         name: str,
         values: Indices,
         count: int,
-    ) -> tuple[Array, Array]:
-        """Which rows go with which values, both by their places."""
-        own, new = np.divmod(np.arange(count * len(values)), len(values))
-        if not asked:
-            return own, new
-        looked = {n: index[own] for n, index in rows.items()}
-        allowed = self._mask(asked, {**looked, name: values[new]})
-        return own[allowed], new[allowed]
+    ) -> Mask:
+        """Return, per row, which values of a further parameter go with it."""
+        if not conditions:
+            return np.ones((count, len(values)), dtype=np.bool_)
+        old, new = np.divmod(np.arange(count * len(values)), len(values))
+        looked = {n: index[old] for n, index in rows.items()}
+        allowed = self._mask(conditions, {**looked, name: values[new]})
+        return allowed.reshape(count, len(values))
 
     def _lookup(
         self,
-        asked: Sequence[Condition],
+        conditions: Sequence[Condition],
         rows: Mapping[str, Indices],
         name: str,
         values: Indices,
         count: int,
-    ) -> Array | None:
-        """Per combination of what conditions look at, which values go with it.
+    ) -> Mask | None:
+        """Return, per combination of values that conditions name, which values go with it.
 
         None where that takes more than looking at each row.
         """
@@ -339,27 +340,17 @@ class _Join:
         if not rows or prod(sizes) > count or prod(sizes) * len(values) > MOST_PAIRS:
             return None
         every = np.indices(sizes).reshape(len(sizes), -1)
-        own, new = np.divmod(np.arange(prod(sizes) * len(values)), len(values))
-        looked = {n: index[own] for n, index in zip(rows, every, strict=True)}
-        allowed = self._mask(asked, {**looked, name: values[new]})
-        return allowed.reshape(-1, len(values))
+        combinations = dict(zip(rows, every, strict=True))
+        return self._allowed(conditions, combinations, name, values, prod(sizes))
 
     def _keys(self, rows: Mapping[str, Indices]) -> Array:
-        """The number of each row's combination."""
+        """Return the number of each row's combination."""
         sizes = [len(self._by_name[name].values) for name in rows]
         return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
 
-    def _first(self, values: Indices, name: str, asked: Sequence[Condition]) -> Indices:
-        left = values[self._mask(asked, {name: values})] if asked else values
-        if not len(left):
-            raise _nothing(asked)
-        return left
-
     def _too_large(self, names: Sequence[str]) -> CutuneError:
-        place = next(iter(self.conditions))
-        return CutuneError(
-            Diagnostic.at(Code.SPACE_TOO_LARGE, place.source, place.span, names=", ".join(names))
-        )
+        first, listed = self.conditions[0], ", ".join(names)
+        return CutuneError.at(Code.SPACE_TOO_LARGE, first.source, first.span, names=listed)
 
 
 def _speaks(conditions: Sequence[Condition], name: str) -> bool:
@@ -367,14 +358,12 @@ def _speaks(conditions: Sequence[Condition], name: str) -> bool:
 
 
 def _small(count: int) -> type[np.integer]:
-    """The smallest type of indices below a count."""
+    """Return the smallest type of indices below a count."""
     return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
 
 
 def _nothing(conditions: Sequence[Condition]) -> CutuneError:
-    """Which conditions leave nothing; the first one says where."""
+    """Return the error of conditions that leave nothing; the first one says where."""
     texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
     place = conditions[0]
-    return CutuneError(
-        Diagnostic.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
-    )
+    return CutuneError.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)

@@ -1,1 +1,1 @@
-"""The compiler of the machine: where it is, what it makes of a source, the names that it gives."""
+"""The compiler of the machine: where it is, its steps, the code and the names that it makes."""

@@ -1,4 +1,4 @@
-"""The user's cache, where what compilers made is kept. Gives its folder, and texts by keys."""
+"""The user's cache of compiled code. Gives its folder, and texts by keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ASKING = "0"
 
 
 def cache_folder() -> Path:
-    """Where built libraries are kept; a temporary folder where it cannot be written."""
+    """Return the folder for built libraries; a temporary one where it cannot be written."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return _usable_cache(Path(root) / "cutune")
 
@@ -42,7 +42,7 @@ def _usable_cache(wanted: Path) -> Path:
 
 
 def _unusable_reason(folder: Path) -> str:
-    """Why a folder cannot be ours; empty where it is."""
+    """Return why a folder cannot be ours; empty where it can."""
     if not folder.is_absolute():
         return "there is no home folder"
     try:
@@ -61,23 +61,22 @@ def _unusable_reason(folder: Path) -> str:
 
 
 def key_of(*parts: str) -> str:
-    """The same for the same parts."""
+    """Return a key that other parts, or others in number, do not share."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")
-        digest.update(b"%d\0" % len(data))
-        digest.update(data)
+        digest.update(b"%d\0" % len(data) + data)
     return digest.hexdigest()[:40]
 
 
 def state_of(path: Path) -> str:
-    """What changes whenever a file is written or replaced."""
+    """Return a text that changes whenever the file is written or replaced."""
     about = os.stat(path)
     return f"{path} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
 def kept_text(path: Path) -> str | None:
-    """What is kept there; it stays for longer."""
+    """Return the text that is kept there, if any; it stays for longer."""
     with suppress(OSError):
         text = path.read_text(encoding="latin-1")
         os.utime(path)
@@ -86,7 +85,7 @@ def kept_text(path: Path) -> str | None:
 
 
 def keep_text(path: Path, text: str) -> None:
-    """Keep it, and the newest of the others. Where the cache cannot be written nothing is."""
+    """Keep a text, and the newest of the others; nothing where the cache cannot be written."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
@@ -100,10 +99,10 @@ def keep_text(path: Path, text: str) -> None:
 
 
 def _newest_first(folder: Path) -> list[tuple[str, int]]:
-    """All files, with their sizes."""
-    found = []
+    """Return all files, with their sizes."""
+    files = []
     for entry in os.scandir(folder):
         with suppress(OSError):
             about = entry.stat()
-            found.append((about.st_mtime_ns, entry.path, about.st_size))
-    return [(path, size) for _, path, size in sorted(found, reverse=True)]
+            files.append((about.st_mtime_ns, entry.path, about.st_size))
+    return [(path, size) for _, path, size in sorted(files, reverse=True)]

@@ -15,7 +15,7 @@ LONGEST = 48
 
 
 def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
-    """Names as in the source where c++filt is installed, else the mangled names."""
+    """Return names as in the source where c++filt is installed, else the mangled names."""
     tool = shutil.which("c++filt")
     if tool is None or not names:
         return list(names)
@@ -31,23 +31,22 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """Unique names of kernels: with template arguments, where needed with parameter types.
+    """Return unique names: with template arguments, where needed with parameter types.
 
     Args:
         kernels: names in the source. entries: the names in the PTX of the same kernels.
     """
     whole = demangled(entries, parameters=True)
     short = [_with_arguments(k, text) for k, text in zip(kernels, whole, strict=True)]
-    by_entry = set(zip(short, entries, strict=True))
-    count = Counter(name for name, _ in by_entry)
+    count = Counter(name for name, _ in {*zip(short, entries, strict=True)})
     return [
-        brief(name) if count[name] == 1 else brief(f"{name}{_parameters(kernel, text)}")
+        brief(name if count[name] == 1 else name + _parameters(kernel, text))
         for name, kernel, text in zip(short, kernels, whole, strict=True)
     ]
 
 
 def brief(name: str) -> str:
-    """A name that fits into a table."""
+    """Cut a name so that it fits into a table."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 

@@ -1,8 +1,9 @@
-"""Mangled names of kernels (Itanium C++ ABI). Takes mangled names, gives comparable forms.
+"""Names of kernels. Takes mangled names (Itanium C++ ABI), gives comparable and readable forms.
 
 One kernel has several names: its host function `_ZN2nsL4fillEPi`, its entry `_ZN2ns4fillEPi`, and
 with relocatable device code `__nv_static_25_ID_ZN2ns4fillEPi`. An unnamed namespace carries the
-number of its module, which changes with the path of the source.
+number of its module, which changes with the path of the source. c++filt makes `fill<float>` of
+them where it is installed; without it a mangled name stays as it is.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ class _Name(NamedTuple):
 
 
 def renamed_entry(entry: str, other: str) -> str:
-    """The mangled name of an entry if its function were called otherwise, with the same namespaces,
-    template arguments and parameters."""
+    """Return an entry's mangled name if its function were called `other`; all else stays."""
     name = _parsed(entry)
     if name is None:
         return other
@@ -39,13 +39,13 @@ def renamed_entry(entry: str, other: str) -> str:
 
 
 def base_name(symbol: str) -> str:
-    """`fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
+    """Return `fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
     name = _parsed(symbol)
     return name.parts[-1] if name is not None else symbol
 
 
 def namespaces(symbol: str) -> tuple[str, ...]:
-    """`("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
+    """Return `("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
     name = _parsed(symbol)
     return name.parts[:-1] if name is not None else ()
 
@@ -57,7 +57,7 @@ def is_instance(symbol: str) -> bool:
 
 
 def entry_name(symbol: str) -> str:
-    """The name in PTX of this host function's kernel: it does not show internal linkage."""
+    """Return the name in PTX of a host function's kernel: it does not show internal linkage."""
     name = _parsed(symbol)
     if name is None:
         return symbol
@@ -66,7 +66,7 @@ def entry_name(symbol: str) -> str:
 
 
 def canonical(symbol: str) -> str:
-    """The part that all names of one kernel share, whatever the path and the kind of build."""
+    """Return the part that all names of one kernel share, whatever the path and kind of build."""
     name = _parsed(symbol)
     if name is None:
         return symbol
@@ -124,8 +124,8 @@ def _parts(symbol: str, at: int) -> Iterator[tuple[str, int]]:
 
 
 def _without_modules(text: str) -> str:
-    """Unnamed namespaces among template arguments and parameters, without the module's number."""
-    found, at = [], 0
+    """Return template arguments and parameters without modules' numbers in unnamed namespaces."""
+    pieces, at = [], 0
     for match in _UNNAMED_LENGTH.finditer(text):
         digits = match[0]
         # The digits may begin with those that end the name before.
@@ -133,6 +133,6 @@ def _without_modules(text: str) -> str:
         fitting = (d for i in range(len(digits)) if len(_UNNAMED) < int(d := digits[i:]) <= room)
         length = min(fitting, key=int, default="")
         if length:
-            found += [text[at : match.end() - len(length)], _UNNAMED]
+            pieces += [text[at : match.end() - len(length)], _UNNAMED]
             at = match.end() + int(length)
-    return "".join([*found, text[at:]])
+    return "".join([*pieces, text[at:]])

@@ -16,18 +16,18 @@ _RAW = re.compile(r'R"(?:(?<!\wR")|(?<=\bu8R")|(?<=\b[uUL]R"))([^()\\\s]{0,16})\
 
 
 def masked(text: str) -> str:
-    """The text with another byte for each `#` that begins a line within a raw string.
+    """Return the text with another byte for each `#` that begins a line within a raw string.
 
     Programs hold the text of others, with `#line` in it, which no marker of their own is.
     """
     if 'R"' not in text:
         return text
-    return _RAW.sub(lambda found: found[0].replace("\n#", "\n\1"), text)
+    return _RAW.sub(lambda raw: raw[0].replace("\n#", "\n\1"), text)
 
 
 @lru_cache(maxsize=4096)
 def unescaped(path: str) -> str:
-    """The path of a line marker. Preprocessed text is decoded as latin-1, as sources are.
+    """Return the path of a line marker. Preprocessed text is decoded as latin-1, as sources are.
 
     A text has thousands of markers, of a hundred files.
     """
@@ -35,7 +35,6 @@ def unescaped(path: str) -> str:
 
 
 def files_of(text: str) -> list[str]:
-    """All files that were read, in one order everywhere."""
-    return sorted(
-        unescaped(name) for name in {*_NAME.findall(masked(text))} if not name.startswith("<")
-    )
+    """Return all files that were read, in one order everywhere."""
+    names = {*_NAME.findall(masked(text))}
+    return sorted(unescaped(name) for name in names if not name.startswith("<"))

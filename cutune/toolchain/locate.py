@@ -1,4 +1,4 @@
-"""The real nvcc behind `cutune nvcc`, where nvcc is looked for at all, and where builds look.
+"""Places of nvcc. Takes options and the environment, gives the real nvcc, or a stand-in for it.
 
 In this order: `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`, the packages of the extra
 `toolkit` in this Python environment, `/usr/local/cuda`.
@@ -23,7 +23,7 @@ LAUNCHERS = frozenset(["ccache", "sccache", "distcc", "icecc", "time", "nice"])
 
 
 def cudacxx() -> str | None:
-    """`$CUDACXX`, unless it names another CUDA compiler: CMake's users may set it to clang++."""
+    """Return `$CUDACXX`, unless it names another CUDA compiler: CMake's users set it to clang++."""
     words = os.environ.get("CUDACXX", "").split()
     # CUDACXX="cutune nvcc" is how CMake is told to use this very program.
     if len(words) != 1 or "nvcc" not in os.path.basename(words[0]):
@@ -32,7 +32,7 @@ def cudacxx() -> str | None:
 
 
 def candidates() -> Iterator[tuple[str, str]]:
-    """Places where an nvcc may be, each with the rule that names it; not all of them exist."""
+    """Yield places where an nvcc may be, each with the rule that names it; not all exist."""
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if home := os.environ.get(variable):
             yield os.path.join(home, "bin", "nvcc"), f"${variable}"
@@ -47,7 +47,7 @@ def candidates() -> Iterator[tuple[str, str]]:
 
 
 def all_on_path(name: str) -> Iterator[str]:
-    """The programs of a name, in the order of PATH."""
+    """Yield the programs of a name, in the order of PATH."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder or os.curdir, name)
         if is_program(path):
@@ -55,19 +55,18 @@ def all_on_path(name: str) -> Iterator[str]:
 
 
 def is_program(path: str) -> bool:
-    """Can it be run?"""
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def found_program(name: str) -> str | None:
-    """The program that a shell would run."""
+    """Return the program that a shell would run."""
     if os.sep in name:
         return name if is_program(name) else None
     return next(all_on_path(name), None)
 
 
 def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """`[ccache] nvcc` before the arguments, and the arguments.
+    """Split `[ccache] nvcc` from the arguments.
 
     As CMAKE_CUDA_COMPILER_LAUNCHER and `ccache`'s prefix commands put the compiler behind us.
     """
@@ -83,15 +82,15 @@ def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def tried() -> list[str]:
-    """The nvccs tried so far, one of which has run this process."""
+    """Return the nvccs tried so far, one of which has run this process."""
     return [path for path in os.environ.get(TRIED, "").split(os.pathsep) if path]
 
 
-def real_nvcc(asked: str | None) -> str | None:
-    """The nvcc to run: the one asked for, else the first one not tried so far."""
+def real_nvcc(option: str | None) -> str | None:
+    """Return the nvcc to run: the one asked for, else the first one not tried so far."""
     before = set(tried())
-    if asked:
-        return found_program(os.path.expanduser(asked))
+    if option:
+        return found_program(os.path.expanduser(option))
     named = cudacxx()
     places = [found_program(named)] if named else (path for path, _ in candidates())
     for path in places:
@@ -108,7 +107,7 @@ def _is_us(path: str) -> bool:
 
 
 def stand_in(folder: Path, nvcc: Path) -> Path:
-    """A script named nvcc that is `cutune nvcc`, in a folder that stays: CMake remembers its path.
+    """Write a script named nvcc that is `cutune nvcc`; its folder stays, as CMake remembers it.
 
     Args:
         nvcc: what it calls.
@@ -130,5 +129,5 @@ def stand_in(folder: Path, nvcc: Path) -> Path:
 
 
 def first_on_path(program: Path) -> dict[str, str]:
-    """The variable by which a program is found before others of its name."""
+    """Return the variable by which a program is found before others of its name."""
     return {"PATH": os.pathsep.join([str(program.parent), os.environ.get("PATH", "")])}

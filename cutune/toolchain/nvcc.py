@@ -25,17 +25,14 @@ from cutune.toolchain.running import run_command, run_limited
 from cutune.toolchain.shell_words import executed_word
 
 #: Endings of sources and headers that nvcc knows, or takes as it always did.
-_SOURCES = frozenset(
-    [
-        *(".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx"),
-        *(".c", ".C", ".cc", ".cpp", ".cxx", ".c++"),
-    ]
+_SOURCES = frozenset((".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx")).union(
+    (".c", ".C", ".cc", ".cpp", ".cxx", ".c++")
 )
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What helps where a compiler or linker says `sign`; `flag`: an option of nvcc that does."""
+    """Advice for where a compiler or linker prints `sign`; `flag`: an option of nvcc that helps."""
 
     sign: str
     text: str
@@ -98,10 +95,10 @@ class Nvcc:
             output = self._execute(["--version"]).stdout
         except OSError as error:
             raise _unusable(self.path, error.strerror or str(error)) from error
-        found = re.search(r"release [\d.]+, V([\d.]+)", output)
-        if found is None:
+        match = re.search(r"release [\d.]+, V([\d.]+)", output)
+        if match is None:
             raise _unusable(self.path, "'--version' does not answer as nvcc does")
-        return found[1]
+        return match[1]
 
     @cached_property
     def root(self) -> Path:
@@ -132,16 +129,14 @@ class Nvcc:
     @cached_property
     def architectures(self) -> tuple[int, ...]:
         """Compute capabilities it can compile for, for instance 90 for sm_90, ascending."""
-        codes = re.findall(
-            r"^sm_(\d+)\s*$", self._execute(["--list-gpu-code"]).stdout, re.MULTILINE
-        )
-        return tuple(sorted({int(code) for code in codes}))
+        said = self._execute(["--list-gpu-code"]).stdout
+        return tuple(sorted({int(code) for code in re.findall(r"(?m)^sm_(\d+)\s*$", said)}))
 
     def architecture(self, wanted: str = "sm_90") -> str:
         """`wanted`, or the nearest below it that this nvcc knows (or its lowest)."""
         limit = int(wanted.removeprefix("sm_"))
-        known = self.architectures or (limit,)
-        return f"sm_{max((code for code in known if code <= limit), default=known[0])}"
+        compilable = self.architectures or (limit,)
+        return f"sm_{max((code for code in compilable if code <= limit), default=compilable[0])}"
 
     def run(
         self, arguments: Sequence[str], cwd: str | Path | None = None
@@ -154,7 +149,7 @@ class Nvcc:
         return self._execute([*self.extra_flags, *arguments], cwd)
 
     def dry_run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """The same, with `--dryrun` among the arguments: where it is is said then, too."""
+        """Like `run`, for arguments with `--dryrun`; learns the toolkit's root."""
         if "root" not in vars(self) and not self._is_in_toolkit:
             said = self._execute(arguments)
             if (root := _told_root(said)) is not None:
@@ -170,7 +165,7 @@ class Nvcc:
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if (word := executed_word(arguments)) is not None:
-            raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
+            raise CutuneError.at(Code.EXECUTED_WORD, word=word)
         return [str(self.path), *arguments]
 
     def check(
@@ -186,24 +181,22 @@ class Nvcc:
     def checked(
         self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
     ) -> subprocess.CompletedProcess[str]:
-        """What came of a run with these arguments, or of the step that ended it.
+        """Return the result of a run with these arguments, or of the step that ended it.
 
         Raises:
             CutuneError: CT701 with nvcc's own messages.
         """
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
-            problem = Diagnostic.at(
-                Code.NVCC_FAILED, None, status=result.returncode, command=command
-            )
             said = shown(result.stderr or result.stdout).rstrip()
-            message = "\n".join([problem.message, said, *map(str, remedies_of(said))])
+            failed = Code.NVCC_FAILED.template.format(status=result.returncode, command=command)
+            message = "\n".join([failed, said, *map(str, remedies_of(said))])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 
     @staticmethod
     def source_words(path: str | Path, flags: Sequence[str]) -> list[str]:
-        """A source as nvcc is given it: by its name where that says what it is, else as CUDA.
+        """Return a source as nvcc is given it: by name where that says what it is, else as CUDA.
 
         Args:
             flags: what it is given besides, which may say it, too.
@@ -214,14 +207,16 @@ class Nvcc:
 
     def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
         """The host pass of the preprocessor, with line markers."""
-        words = [*host_pass_flags(flags), *self.source_words(path, flags)]
-        return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
+        return self._preprocessed(path, flags, host_pass_flags(flags))
 
     def preprocess_device(
         self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
     ) -> str:
         """The device pass for an architecture, as `ptx` names it."""
-        words = [*device_pass_flags(flags, architecture), *self.source_words(path, flags)]
+        return self._preprocessed(path, flags, device_pass_flags(flags, architecture))
+
+    def _preprocessed(self, path: str | Path, flags: Sequence[str], options: Sequence[str]) -> str:
+        words = [*options, *self.source_words(path, flags)]
         return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
@@ -231,14 +226,8 @@ class Nvcc:
         """
         with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
-            self.check(
-                [
-                    *ptx_flags(flags, architecture),
-                    *self.source_words(path, flags),
-                    "-o",
-                    str(output),
-                ]
-            )
+            words = [*ptx_flags(flags, architecture), *self.source_words(path, flags)]
+            self.check([*words, "-o", str(output)])
             return output.read_text(encoding="latin-1") if output.exists() else ""
 
     def static_counters(
@@ -248,7 +237,7 @@ class Nvcc:
         architecture: str = "sm_90",
         ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, from ptxas.
+        """Return registers and shared memory by mangled kernel name, from ptxas.
 
         `ptx`: what the source was compiled to, with these flags and for that architecture.
         """
@@ -269,41 +258,25 @@ class Nvcc:
 
 
 _OUTPUT_FLAGS = frozenset(["-o", "--output-file"])
-_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
-    "-arch",
-    "-gencode",
-    "-code",
-    "--gpu-architecture",
-    "--gpu-code",
-    "--generate-code",
-}
+_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS.union(
+    ["-arch", "-gencode", "-code", "--gpu-architecture", "--gpu-code", "--generate-code"]
+)
 #: It would read PTX as C++.
 _LANGUAGE = frozenset(["-x", "--x"])
-_PHASE_FLAGS = frozenset(
-    [
-        "-c",
-        "-dc",
-        "-dw",
-        "-ptx",
-        "-cubin",
-        "-fatbin",
-        "-dlto",
-        "--compile",
-        "--device-c",
-        "--device-w",
-    ]
+_PHASE_FLAGS = frozenset(("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlto")).union(
+    ("--compile", "--device-c", "--device-w")
 )
 
 
 def remedies_of(said: str) -> list[Remedy]:
-    """What helps, where that is known."""
+    """Return the advice that fits the output of a compiler or linker."""
     return [remedy for remedy in _REMEDIES if remedy.sign in said]
 
 
 def _told_root(said: subprocess.CompletedProcess[str]) -> Path | None:
-    """The toolkit that nvcc names by `--dryrun`."""
-    found = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
-    return Path(found[1]).resolve() if found else None
+    """Return the toolkit that nvcc names by `--dryrun`."""
+    match = re.search(r"^#\$ TOP=(.+?)\s*$", said.stderr + said.stdout, re.MULTILINE)
+    return Path(match[1]).resolve() if match else None
 
 
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
@@ -319,14 +292,17 @@ def host_pass_flags(flags: Iterable[str]) -> list[str]:
 
 def device_pass_flags(flags: Iterable[str], architecture: str) -> list[str]:
     """Compile flags for its device pass, for instance for `90a`; for nvcc's default without."""
-    target = [f"-arch=compute_{architecture}"] if architecture else []
-    return [*without_target_flags(flags), *target, "-E"]
+    return [*_for_target(flags, architecture), "-E"]
 
 
 def ptx_flags(flags: Iterable[str], architecture: str) -> list[str]:
     """Compile flags for PTX, for instance for `90a`; for nvcc's default without a name."""
+    return [*_for_target(flags, architecture), "-ptx"]
+
+
+def _for_target(flags: Iterable[str], architecture: str) -> list[str]:
     target = [f"-arch=compute_{architecture}"] if architecture else []
-    return [*without_target_flags(flags), *target, "-ptx"]
+    return [*without_target_flags(flags), *target]
 
 
 def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
@@ -335,7 +311,7 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
-    """All but phases and what is dropped; the latter have a value."""
+    """Return all flags but phases and those that are dropped, with their values."""
     remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:
@@ -351,36 +327,36 @@ def _environment() -> dict[str, str]:
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:
-    """The nvcc to use.
+    """Return the nvcc to use.
 
     Raises:
         CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
     """
-    asked = option or cudacxx()
-    if asked is not None:
-        path = shutil.which(os.path.expanduser(asked))
+    wanted = option or cudacxx()
+    if wanted is not None:
+        path = shutil.which(os.path.expanduser(wanted))
         if path is None:
-            raise _unusable(asked, "no such program")
+            raise _unusable(wanted, "no such program")
         return _nvcc_at(Path(path), "--nvcc" if option else "$CUDACXX")
     for candidate, origin in candidates():
         if is_program(candidate):
             return _nvcc_at(Path(candidate), origin)
-    raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+    raise CutuneError.at(Code.MISSING_NVCC)
 
 
 @cache
 def _nvcc_at(path: Path, origin: str) -> Nvcc:
-    """One object, so that the compiler is asked about itself once."""
+    """Return one object per place, so that the compiler is asked about itself once."""
     return Nvcc(path, origin)
 
 
 def unless_asked(level: str, flags: Sequence[str]) -> tuple[str, ...]:
-    """Our level of optimisation, unless the user's options have one: nvcc takes the last one."""
+    """Return our level of optimisation, unless the user's options have one: nvcc takes the last."""
     return () if any(map(_LEVEL.fullmatch, flags)) else (level,)
 
 
 def host_compiler() -> str:
-    """Path of the C++ compiler that nvcc would use for host code.
+    """Return the path of the C++ compiler that nvcc would use for host code.
 
     Raises:
         CutuneError: CT007 when there is none.
@@ -389,11 +365,11 @@ def host_compiler() -> str:
     for candidate in (*named, "g++", "clang++", "c++"):
         if candidate and (path := shutil.which(candidate)):
             return path
-    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+    raise CutuneError.at(Code.MISSING_COMPILER)
 
 
 def without_driver(folder: Path) -> dict[str, str]:
-    """The variable by which `-lcuda` is linked where there is no driver; none where there is one.
+    """Return the variable by which `-lcuda` is linked where there is no driver, if there is none.
 
     Many Makefiles name that library and call nothing of it. What stands in for it, in a folder that
     stays, holds nothing: a program that does call the driver is not linked, as it is not without.
@@ -401,8 +377,8 @@ def without_driver(folder: Path) -> dict[str, str]:
     Raises:
         CutuneError: CT002, CT007.
     """
-    asked = [host_compiler(), "-print-file-name=libcuda.so"]
-    if os.path.isabs(run_command(asked, os.environ).stdout.strip()):
+    command = [host_compiler(), "-print-file-name=libcuda.so"]
+    if os.path.isabs(run_command(command, os.environ).stdout.strip()):
         return {}
     # A script of the linker, which names what every program has. nvlink warns of an archive.
     script = folder / "lib" / "libcuda.so"
@@ -414,4 +390,4 @@ def without_driver(folder: Path) -> dict[str, str]:
 
 
 def _unusable(path: object, reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.UNUSABLE_NVCC, None, path=path, reason=reason))
+    return CutuneError.at(Code.UNUSABLE_NVCC, path=path, reason=reason)

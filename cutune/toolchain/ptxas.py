@@ -1,8 +1,4 @@
-"""Static counters of a kernel. Takes what ptxas prints, gives numbers.
-
-`parse_ptxas` reads the remarks of `ptxas -v` (CUDA 11 to 13), `kernel_name` maps a mangled symbol
-to the source's name.
-"""
+"""Static counters of kernels. Takes the remarks of `ptxas -v` (CUDA 11 to 13), gives numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from cutune.core.typed import Meta
+from cutune.toolchain.entry_names import base_name
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _USED = re.compile(r"Used (\d+) registers")
@@ -36,46 +33,27 @@ class StaticCounters:
 
 
 def parse_ptxas(text: str) -> dict[str, StaticCounters]:
-    """Counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
+    """Return counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
     counters: dict[str, StaticCounters] = {}
     entry, spilled = "", 0
     for line in text.splitlines():
-        if found := _COMPILING.search(line):
-            entry, spilled = found[1], 0
-        elif found := _SPILLED.search(line):
-            spilled += int(found[1]) + int(found[2])
-        elif entry and (found := _USED.search(line)):
+        if match := _COMPILING.search(line):
+            entry, spilled = match[1], 0
+        elif match := _SPILLED.search(line):
+            spilled += int(match[1]) + int(match[2])
+        elif entry and (match := _USED.search(line)):
             shared = _SHARED.search(line)
             bytes_ = int(shared[1]) if shared else 0
-            counters[entry] = StaticCounters(int(found[1]), bytes_, spilled)
+            counters[entry] = StaticCounters(int(match[1]), bytes_, spilled)
             entry = ""
     return counters
 
 
-_NESTED_NAME = re.compile(r"_Z(?P<nested>N)?[LKVr]*(?=\d)")
-_SOURCE_NAME = re.compile(r"[LKVr]*(\d+)")
-
-
-def kernel_name(symbol: str) -> str:
-    """The kernel's unqualified name in the source, from its mangled (Itanium) symbol."""
-    prefix = _NESTED_NAME.match(symbol)
-    if prefix is None:
-        return symbol  # extern "C"
-    name, position = symbol, prefix.end()
-    while length := _SOURCE_NAME.match(symbol, position):
-        position = length.end() + int(length[1])
-        name = symbol[length.end() : position]
-        if prefix["nested"] is None:
-            break
-    return name
-
-
 def by_kernel(counters: Mapping[str, StaticCounters]) -> dict[str, StaticCounters]:
-    """One entry per source name: of several template instances, the one with most registers."""
+    """Return one entry per source name: of several instances, the one with most registers."""
     result: dict[str, StaticCounters] = {}
     for symbol, value in counters.items():
-        name = kernel_name(symbol)
-        known = result.get(name)
-        if known is None or value.registers > known.registers:
+        name = base_name(symbol)
+        if name not in result or value.registers > result[name].registers:
             result[name] = value
     return result

@@ -1,6 +1,8 @@
 """Compilers run to their end. Takes a command and variables, gives its status and what it printed.
 
-Output is decoded as latin-1, as sources are. Text without end ends all of them.
+Output is decoded as latin-1, as sources are. Text without end ends all of them. nvcc runs its tools
+through a shell, in which it puts words between double quotes as they are: words that would be
+executed there are found here, too.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _ENDED = Event()
 def run_command(
     command: Sequence[str], environment: Mapping[str, str], cwd: str | Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run it, whatever its status.
+    """Run a compiler, whatever its status.
 
     Raises:
         CompilerKilled: CT714.
@@ -54,7 +56,7 @@ def run_command(
 def run_limited(
     command: Sequence[str], environment: Mapping[str, str], path: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run it as long as macros that grow without end have not outgrown what is allowed.
+    """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
         path: what it preprocesses.
@@ -93,14 +95,8 @@ def run_limited(
             _ENDED.set()
             for running in (process, *_RUNNING):
                 end(running)
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.ENDLESS_TEXT,
-                    None,
-                    path=path,
-                    seconds=MOST_SECONDS,
-                    megabytes=MOST_BYTES >> 20,
-                )
+            raise CutuneError.at(
+                Code.ENDLESS_TEXT, path=path, seconds=MOST_SECONDS, megabytes=MOST_BYTES >> 20
             )
         status = process.wait()
         errors.seek(0)
@@ -111,7 +107,7 @@ def run_limited(
 
 
 def _refuse_killed(program: str, status: int, said: str) -> None:
-    """Nothing is concluded from a compiler that somebody else has ended."""
+    """Refuse to conclude anything from a compiler that somebody else has ended."""
     signal = ended_by(status, said)
     if signal is not None and not _ENDED.is_set():
         ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)

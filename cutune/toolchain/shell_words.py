@@ -20,7 +20,7 @@ _HANDED_ON = re.compile(r"-(?:X|D|U|-(?:options|define-macro|compiler-options|li
 
 
 def executed_word(arguments: Sequence[str]) -> str | None:
-    """The first argument that a shell would execute a part of; None: there is none."""
+    """Return the first argument that a shell would execute a part of; None: there is none."""
     before = ""
     for word in arguments:
         is_handed_on = _HANDED_ON.match(word) or _HANDED_ON.match(before)
@@ -33,7 +33,7 @@ def executed_word(arguments: Sequence[str]) -> str | None:
 
 
 def quote_folder(folder: str) -> str:
-    """The host compiler's option to look for `#include "…"` in a folder, as a value of -Xcompiler.
+    """Return the -Xcompiler value by which `#include "…"` is looked for in a folder.
 
     nvcc hands such options to a shell as they are, and splits them at commas.
     """

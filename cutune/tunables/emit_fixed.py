@@ -14,12 +14,12 @@ from cutune.frontend.tunable import TunableConstant
 from cutune.search.program_space import own_values
 from cutune.search.regions import Settings
 from cutune.search.trials import plain
-from cutune.space.asked import Asked, holes
+from cutune.space.asked import ParameterOptions, holes
 
 HEADER, FLAGS = "header", "flags"
 
 
-def options_text(program: Program, values: Settings, asked: Asked) -> str:
+def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
     """One option of nvcc per line, for `nvcc --options-file`.
 
     Raises:
@@ -41,19 +41,21 @@ def header_text(program: Program, values: Settings) -> str:
     return "".join(["// The values that were fastest over all sizes.\n", *lines])
 
 
-def compiler_flags(values: Settings, asked: Asked) -> tuple[str, ...]:
+def compiler_flags(values: Settings, asked: ParameterOptions) -> tuple[str, ...]:
     """The options in which a chosen value stands."""
     with_names = [word for word in asked.flags if holes([word]) & values.keys()]
-    return Asked(asked.parameters, (), tuple(with_names)).flags_at(values)
+    return ParameterOptions(asked.parameters, (), tuple(with_names)).flags_at(values)
 
 
-def make_command(values: Settings, asked: Asked) -> str:
+def make_command(values: Settings, asked: ParameterOptions) -> str:
     """What builds a project with the chosen values; empty where they stand elsewhere."""
     chosen = {name: one for name, one in values.items() if name in holes([asked.make])}
     return asked.make_at(chosen) if chosen else ""
 
 
-def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple[str, str]]:
+def changed(
+    program: Program, values: Settings, asked: ParameterOptions
+) -> dict[str, tuple[str, str]]:
     """What is not compiled as it was: per name its own value, and the chosen one."""
     own = {name: str(plain(value)) for name, value in own_values(program, asked).items()}
     constants = {constant.name: constant.own_text for constant in program.constants}
@@ -66,7 +68,7 @@ def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple
     }
 
 
-def elsewhere(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
+def elsewhere(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
     """Values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named

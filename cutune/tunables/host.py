@@ -25,7 +25,7 @@ from cutune.rewrite.prelude import c_string
 from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings, group_table, is_allowed
 from cutune.search.trials import plain, read_measured
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE
 from cutune.tunables.by_size import chosen_together
@@ -119,7 +119,7 @@ def _fit_sets(
     return fit_sets(known, together.names, together.sizes, own, limit)
 
 
-def _held(program: Program, asked: Asked, names: Sequence[str]) -> dict[str, str]:
+def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
     """Parameters of one value that must not change: a condition on them depends on the size.
 
     What is compiled in holds at sizes, too, at which nothing was tried. Gives the conditions.

@@ -15,7 +15,7 @@ from cutune.fit.measurement.measurement import Measurement, Origin, SiteCounters
 from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line, write_sweep
 from cutune.frontend.launch_sites import SiteKey
 from cutune.interchange.convert import FORMATS
-from cutune.interchange.results import Measured, Result, Results
+from cutune.interchange.results import Metric, Result, Results
 from cutune.nvcc.lending import SCHEMA as LENDING_SCHEMA
 from cutune.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
 from cutune.nvcc.units import SCHEMA as UNIT_SCHEMA
@@ -88,7 +88,7 @@ def _results() -> Results:
         {"x": 4096},
         *(Status.OK, 0.125, (0.125, 0.25), _DEVICE, "", "abc", 1.5, "2026-01-02 03:04:05+00:00"),
         phases={"compile": 900.0},
-        measurements={"GFLOP/s": Measured(12.5)},
+        measurements={"GFLOP/s": Metric(12.5)},
     )
     failed = Result({"tile": 8, "mode": "slow"}, {"x": 4096}, Status.LIMITS, device=_DEVICE)
     return Results((whole, failed), "blur", {"tile": (4, 8), "mode": ("fast", "slow")})

@@ -25,7 +25,7 @@ from cutune.cluster.task import Outcome, Task, perform
 from cutune.cluster.workers import NoWorkerError, StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import Ended
+from cutune.core.processes import ProgramResult
 from tests.unit.scripts import script
 
 
@@ -37,9 +37,9 @@ def test_a_task_and_its_outcome_travel_as_lines() -> None:
     asked = Task(("./a b", "é\n"), {"A": "1"}, 2.5, "/tmp")
     assert Task.from_json(asked.to_json()) == asked and "\n" not in asked.to_json()
     every = bytes(range(256))
-    outcome = Outcome(Ended(3, every, every[::-1]), '{"a":1}\n', 0.25)
+    outcome = Outcome(ProgramResult(3, every, every[::-1]), '{"a":1}\n', 0.25)
     assert Outcome.from_json(outcome.to_json()) == outcome and "\n" not in outcome.to_json()
-    missing = Outcome(Ended(None, not_started="no such file"), "", 0.0)
+    missing = Outcome(ProgramResult(None, not_started="no such file"), "", 0.0)
     assert Outcome.from_json(missing.to_json()) == missing
 
 

@@ -15,7 +15,7 @@ from statistics import fmean
 import pytest
 
 from cutune.cli.main import main
-from cutune.contest.asking import MOST_REFUSED, Asking
+from cutune.contest.asking import MOST_REFUSED, TimedSpace
 from cutune.contest.tables import recorded_tables
 from cutune.contest.tuners import TUNERS, Tuner, contenders
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -25,7 +25,7 @@ from cutune.search.techniques.registry import Run, Technique
 from cutune.search.techniques.replay import Known, expected_of_chance, replayed
 from cutune.search.techniques.tries import Rows, SearchEnd, Timed, Tries
 from cutune.search.trials import Status
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from tests.json_documents import PAGE, documented, paths
 from tests.unit.scripts import script
 
@@ -74,13 +74,15 @@ def test_what_random_search_needs_is_exact() -> None:
 
 def test_tables_are_told_by_size_and_device() -> None:
     both = Results((*table(100).results, *table(200).results))
-    first, second = recorded_tables(both, Asked())
+    first, second = recorded_tables(both, ParameterOptions())
     assert (first.where, second.where) == ("made up, n = 100", "made up, n = 200")
     assert first.space.size == len(first.known) == len(table().results)
     assert sorted(map(len, (one.names for one in first.space.tables))) == [1, 1, 3]
     # What is timed again counts as it was timed last.
     again = Result({"a": 1}, {}, Status.OK, 5.0)
-    (repeated,) = recorded_tables(Results((Result({"a": 1}, {}, Status.OK, 2.0), again)), Asked())
+    (repeated,) = recorded_tables(
+        Results((Result({"a": 1}, {}, Status.OK, 2.0), again)), ParameterOptions()
+    )
     assert [one.milliseconds for one in repeated.known.values()] == [5.0]
 
 
@@ -93,7 +95,7 @@ def test_tables_are_told_by_size_and_device() -> None:
 )
 def test_tables_that_cannot_be_compared(results: list[Result], reason: str) -> None:
     with pytest.raises(CutuneError, match=reason):
-        list(recorded_tables(Results(tuple(results)), Asked()))
+        list(recorded_tables(Results(tuple(results)), ParameterOptions()))
 
 
 def test_which_tuners_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,23 +132,23 @@ def test_which_tuners_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_not_allowed_costs_nothing_but_ends() -> None:
-    (made,) = recorded_tables(table(), Asked())
-    timed = []
+    (made,) = recorded_tables(table(), ParameterOptions())
+    measured = []
 
     def measure(configuration: object) -> Timed:
-        timed.append(configuration)
+        measured.append(configuration)
         return Timed(1.0)
 
-    asking = Asking(Tries(made.space, measure, Allowance(5)))
+    timed = TimedSpace(Tries(made.space, measure, Allowance(5)))
     values = [one.values for one in made.space.parameters]
     forbidden = [values[0].index(2), values[1].index(2), values[2].index(64), 0, 0]
     for _ in range(MOST_REFUSED):
-        assert asking.at(forbidden) is None
-    assert timed == []
+        assert timed.at(forbidden) is None
+    assert measured == []
     with pytest.raises(SearchEnd):
-        asking.at(forbidden)
+        timed.at(forbidden)
     start = made.space.rows(3)
-    assert asking.at(asking.places(start)) == 1.0 and len(timed) == 1
+    assert timed.at(timed.places(start)) == 1.0 and len(measured) == 1
 
 
 @pytest.mark.parametrize("tuner", TUNERS[1:], ids=lambda tuner: tuner.name)
@@ -158,7 +160,7 @@ def test_tuners_that_are_installed_search(tuner: Tuner, named: str) -> None:
         pytest.skip("not installed")
     if name is None:
         pytest.skip("it has none such")
-    (made,) = recorded_tables(table(), Asked())
+    (made,) = recorded_tables(table(), ParameterOptions())
     state = random.getstate()
     once, again = (replayed(made.space, made.known, tuner.technique(name), 3) for _ in range(2))
     # OpenTuner does not repeat itself, although its random numbers begin alike.
@@ -174,7 +176,7 @@ def test_a_tuner_that_fails_is_one_message(capsys: pytest.CaptureFixture[str]) -
 
         return run
 
-    (made,) = recorded_tables(table(), Asked())
+    (made,) = recorded_tables(table(), ParameterOptions())
     broken = Tuner("opentuner", "opentuner", "bandit", search)
     with pytest.raises(CutuneError, match=r"'bandit' is broken.*another technique with -t"):
         replayed(made.space, made.known, broken.technique("bandit"), 1)

@@ -16,13 +16,13 @@ from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.fit.measurement.measurement import Origin
-from cutune.interchange.convert import FORMATS, Asked, convert, read_results
+from cutune.interchange.convert import FORMATS, ReadingOptions, convert, read_results
 from cutune.interchange.csv_table import Meaning
-from cutune.interchange.results import Measured, Result, Results, losses
+from cutune.interchange.results import Metric, Result, Results, losses
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import Ended, Status, Trial, Trials
 
-ENDINGS = {one.name: one.endings[0] for one in FORMATS}
+ENDINGS = {one.name: one.ending for one in FORMATS}
 SIZES = {"n": 4096, "m": 17}
 
 
@@ -49,7 +49,7 @@ def results() -> Results:
         1.5,
         "2026-01-02 03:04:05+00:00",
         {"compile": 900.0, "framework": 1.25},
-        {"GFLOP/s": Measured(12.5)},
+        {"GFLOP/s": Metric(12.5)},
     )
     return Results((whole, *failed), "blur", {"tile": (4, 8, 99), "mode": ("fast", "slow")})
 
@@ -62,7 +62,7 @@ def written(tmp_path: Path, found: Results, name: str) -> tuple[Path, list[str]]
 
 
 def reread(path: Path) -> Results:
-    return read_results(path, Asked(), unexpected)
+    return read_results(path, ReadingOptions(), unexpected)
 
 
 def test_t4_holds_everything(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_trials_of_a_program_come_back_whole(tmp_path: Path) -> None:
         kept.end(trial, Ended(Status.OK, "", (one,), (2.0, 3.0), "abc", True, False, "", 0.5))
     text = path.read_text()
     for name in ("t4", "trials"):
-        found = read_results(path, Asked(), unexpected)
+        found = read_results(path, ReadingOptions(), unexpected)
         assert found.results[0].sizes == {"n": 100} and found.results[0].device == "GPU A"
         path, said = written(tmp_path, found, name)
         assert said == []
@@ -119,7 +119,7 @@ def test_trials_of_a_program_come_back_whole(tmp_path: Path) -> None:
     # A run that was killed leaves half a line.
     path.write_text(text + text.splitlines()[0][:50])
     said_of: list[Diagnostic] = []
-    assert len(read_results(path, Asked(), said_of.append).results) == 2
+    assert len(read_results(path, ReadingOptions(), said_of.append).results) == 2
     assert [one.code.number for one in said_of] == ["CT006"]
 
 
@@ -146,7 +146,7 @@ def test_caches_of_kernel_tuner_that_are_open(tmp_path: Path, ending: str) -> No
     found = reread(path)
     assert [one.status for one in found.results] == [Status.OK, Status.LIMITS]
     assert found.results[0].sizes == {"x": 2048, "y": 64}
-    assert found.results[0].measurements == {"GFLOP/s": Measured(2.0)}
+    assert found.results[0].measurements == {"GFLOP/s": Metric(2.0)}
     assert found.results[1].phases == {"compile": 2.0}
     # As Kernel Tuner opens it: without the last three characters, before which a record ends.
     closed = written(tmp_path, found, "kernel-tuner")[0].read_text().strip()
@@ -156,12 +156,12 @@ def test_caches_of_kernel_tuner_that_are_open(tmp_path: Path, ending: str) -> No
 def test_a_table_of_someone_else(tmp_path: Path) -> None:
     path = tmp_path / "table"
     path.write_text("N,block,word,ms_0\n100,32,a,0.5\n100,64,b,\n")
-    asked = Asked(meaning=Meaning(("N",), "ms_0"))
+    asked = ReadingOptions(meaning=Meaning(("N",), "ms_0"))
     first, second = read_results(path, asked, unexpected).results
     assert (first.configuration, first.sizes) == ({"block": 32, "word": "a"}, {"N": 100})
     assert (first.milliseconds, second.status) == (0.5, Status.RUNTIME)
     with pytest.raises(CutuneError, match="--time COLUMN"):
-        read_results(path, Asked(), unexpected)
+        read_results(path, ReadingOptions(), unexpected)
 
 
 def test_a_word_like_a_number_is_told(tmp_path: Path) -> None:

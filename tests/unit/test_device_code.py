@@ -15,7 +15,7 @@ from cutune.toolchain import cache
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import device_code
-from cutune.toolchain.steps.device_code import ptx, read_steps
+from cutune.toolchain.steps.device_code import read_device_steps
 from tests.noted_steps import noted_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
@@ -33,7 +33,7 @@ SAID = """\
     [('"$CICC_PATH/cicc"', "/cuda/nvvm/bin/cicc"), ("cicc", "cicc")],
 )
 def test_the_steps_are_found(cicc: str, program: str) -> None:
-    steps = read_steps(SAID.format(flags="-DX=1", cicc=cicc))
+    steps = read_device_steps(SAID.format(flags="-DX=1", cicc=cicc))
     assert steps.preprocess[0] == "gcc" and "-DX=1" in steps.preprocess
     assert steps.compile[0] == program and steps.expanded == Path("/tmp/k/s.cpp1.ii")
     assert steps.variables["NVVMIR_LIBRARY_DIR"] == "/cuda/nvvm/libdevice"
@@ -51,7 +51,7 @@ def test_the_steps_are_found(cicc: str, program: str) -> None:
 )
 def test_anything_else_is_left_to_nvcc(said: str) -> None:
     with pytest.raises(CutuneError, match=r"steps|shell|no such"):
-        read_steps(said)
+        read_device_steps(said)
 
 
 def test_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,13 @@ __global__ void scale(int n, float *a) {
 """
 
 
+def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
+    return device_code.compiled(nvcc, path, flags, architecture).ptx
+
+
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    return noted_steps(device_code, "ended", tmp_path, monkeypatch)
+    return noted_steps(device_code, "run_any", tmp_path, monkeypatch)
 
 
 @pytest.mark.nvcc
@@ -180,5 +184,5 @@ def test_where_a_step_fails_without_a_word_nvcc_is_asked(
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, -9, "", "")
 
-    monkeypatch.setattr(device_code, "ended", killed)
+    monkeypatch.setattr(device_code, "run_any", killed)
     assert ptx(find_nvcc(), str(source), ["-DFACTOR=2"]) == find_nvcc().ptx(source, ["-DFACTOR=2"])

@@ -18,7 +18,6 @@ from cutune.cli.usage.manual import manual_page
 from cutune.cli.usage.topics import PAGES, text_on, topics
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.core.reference import MEANINGS
 
 
 def test_every_page_is_a_topic() -> None:
@@ -37,7 +36,7 @@ def test_a_page_is_shown_as_it_stands(topic: str) -> None:
 
 def test_help_on_a_code_is_what_the_reference_says(capsys: pytest.CaptureFixture[str]) -> None:
     for code in Code:
-        assert MEANINGS[code] in text_on(code.number.lower(), "")
+        assert code.meaning in text_on(code.number.lower(), "")
     assert main(["help", "211"]) == 0
     assert capsys.readouterr().out.startswith("# CT211\n")
 

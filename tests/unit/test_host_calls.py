@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import CompiledCode, Impurity, Program, Verdict
 from cutune.frontend.syntax.parse import parse
-from cutune.toolchain.steps.cudafe import read_steps
+from cutune.toolchain.steps.cudafe import read_host_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
 
@@ -145,25 +146,25 @@ DRYRUN = """\
 
 
 def test_the_steps_of_the_host_are_found() -> None:
-    steps = read_steps(DRYRUN.format(flags=r"""-D'X=a b' -DY=\"q\" -I"a\\ \$ \e" """))
+    steps = read_host_steps(DRYRUN.format(flags=r"""-D'X=a b' -DY=\"q\" -I"a\\ \$ \e" """))
     assert steps.preprocess[:6] == ("gcc", "-E", "-x", "c++", "-DX=a b", '-DY="q"')
     assert steps.preprocess[-1] == "/tmp/k p/s.cpp4.ii" and steps.preprocess[6] == r"-Ia\ $ \e"
-    assert steps.host_file == "/tmp/k p/s.cudafe1.cpp"
+    assert steps.host_file == Path("/tmp/k p/s.cudafe1.cpp")
     assert steps.compile == ("gcc", "-c", "-x", "c++", "/tmp/k p/s.cudafe1.cpp", "-o", "s.o")
-    assert steps.environment == {"PATH": "/usr/cuda/bin:/usr/bin"}
+    assert steps.variables == {"PATH": "/usr/cuda/bin:/usr/bin"}
 
 
 @pytest.mark.parametrize("flag", ["-DX=$(id)", '"-DX=`id`"', "-DX=$HOME", "-DX=a;id", "-DX=*"])
 def test_what_only_a_shell_understands_is_not_run(flag: str) -> None:
     with pytest.raises(CutuneError, match="shell"):
-        read_steps(DRYRUN.format(flags=flag))
+        read_host_steps(DRYRUN.format(flags=flag))
 
 
 def test_an_answer_without_steps_says_why() -> None:
     with pytest.raises(CutuneError, match="no such option"):
-        read_steps("nvcc fatal   : no such option\n")
+        read_host_steps("nvcc fatal   : no such option\n")
     with pytest.raises(CutuneError, match="does not name"):
-        read_steps(DRYRUN.format(flags="").replace("-E", "-M"))
+        read_host_steps(DRYRUN.format(flags="").replace("-E", "-M"))
 
 
 TEXT = """\

@@ -20,9 +20,8 @@ MAP = SYSTEM.partition("## Map\n")[2].partition("\n## ")[0]
 PACKAGES = re.findall(r"^\*\*`([\w/]+)/`\*\*", MAP, re.MULTILINE)
 MOST_LINES = 450
 MOST_MODULES = 12
-#: Two tables with a row per message: its text (an enumeration, which Python cannot split), and what
-#: it means.
-LONGER = {"cutune/core/codes.py", "cutune/core/reference.py"}
+#: A table with a row per message: an enumeration, which Python cannot split.
+LONGER = {"cutune/core/codes.py"}
 
 
 def modules() -> Iterator[Path]:

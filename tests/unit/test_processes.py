@@ -13,16 +13,16 @@ import pytest
 
 from cutune.collect.run import Run, check_kernels, needs_shell, plan_runs, run_program
 from cutune.core.diagnostics import CutuneError
-from cutune.core.processes import GRACE_SECONDS, Ended, run_to_end, signal_name
+from cutune.core.processes import GRACE_SECONDS, ProgramResult, run_to_end, signal_name
 
 LONG = 60.0
 
 
-def python(code: str, seconds: float = LONG) -> Ended:
+def python(code: str, seconds: float = LONG) -> ProgramResult:
     return run_to_end([sys.executable, "-c", code], os.environ, seconds)
 
 
-def shell(script: str, seconds: float = LONG) -> Ended:
+def shell(script: str, seconds: float = LONG) -> ProgramResult:
     return run_to_end(["/bin/sh", "-c", script], os.environ, seconds)
 
 
@@ -36,12 +36,12 @@ def failure(
 
 
 def test_a_program_that_ends_well() -> None:
-    assert shell("echo out; echo err >&2") == Ended(0, b"out\n", b"err\n")
+    assert shell("echo out; echo err >&2") == ProgramResult(0, b"out\n", b"err\n")
 
 
 def test_it_has_this_environment_alone_and_nothing_to_read() -> None:
     ended = run_to_end(["/bin/sh", "-c", 'cat; echo "$HOME|$A"'], {"A": "1"}, LONG)
-    assert ended == Ended(0, b"|1\n")
+    assert ended == ProgramResult(0, b"|1\n")
 
 
 def test_it_runs_in_a_folder_until_nobody_waits_for_it(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_it_runs_in_a_folder_until_nobody_waits_for_it(tmp_path: Path) -> None:
 
 def test_a_status() -> None:
     ended = shell("echo out; exit 3")
-    assert ended == Ended(3, b"out\n")
+    assert ended == ProgramResult(3, b"out\n")
     assert not ended.timed_out
 
 
@@ -71,7 +71,7 @@ def test_an_end_by_a_signal() -> None:
 
 def test_a_program_that_does_not_end_in_time() -> None:
     ended = python("print('out', flush=True); import time; time.sleep(600)", 1.0)
-    assert ended == Ended(None, b"out\n")
+    assert ended == ProgramResult(None, b"out\n")
     assert ended.timed_out
 
 
@@ -95,7 +95,7 @@ def test_a_program_that_ends_is_not_kept_by_what_it_left_behind() -> None:
 
 def test_output_that_comes_just_after_the_end_counts() -> None:
     ended = shell(f"(sleep {GRACE_SECONDS / 4}; echo late) & echo early")
-    assert ended == Ended(0, b"early\nlate\n")
+    assert ended == ProgramResult(0, b"early\nlate\n")
 
 
 def test_output_that_is_no_text() -> None:
@@ -128,7 +128,7 @@ def test_a_program_of_this_folder_needs_no_path(
     program.write_text("#!/bin/sh\necho here\n")
     assert run_to_end(["app"], os.environ, LONG).not_started == os.strerror(13)
     program.chmod(0o755)
-    assert run_to_end(["app"], os.environ, LONG) == Ended(0, b"here\n")
+    assert run_to_end(["app"], os.environ, LONG) == ProgramResult(0, b"here\n")
 
 
 def test_messages_say_why_a_run_failed_and_what_it_printed_last() -> None:
@@ -195,6 +195,6 @@ def test_a_shell_gets_values_that_are_quoted_and_its_signals_are_told() -> None:
 def test_longer_allocations_are_advised_where_they_help(where: str, helps: bool) -> None:
     said = f"cutune: illegal address: kernel _Z1kPf, block (0, 0, 0): load of 4 bytes {where}"
     with pytest.raises(CutuneError) as caught:
-        check_kernels(Run(("./app",), {}), Ended(0, b"", said.encode()))
+        check_kernels(Run(("./app",), {}), ProgramResult(0, b"", said.encode()))
     message = caught.value.diagnostic.message
     assert "mend it" in message and ("CUTUNE_OVERRUN" in message) == helps

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.syntax.annotation import Values, read_choice
 from cutune.space import tables
-from cutune.space.asked import Asked
+from cutune.space.asked import ParameterOptions
 from cutune.space.columns import Column, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, narrowed, parameter_of, read_option, shown
@@ -343,6 +343,6 @@ def test_tables_hold_connected_parameters() -> None:
 )
 def test_values_in_the_command_that_builds(make: str, none: str, twenty: str) -> None:
     """A word without a value is left out, also within quotes; what a shell expands is its own."""
-    asked = Asked((read_option("R=none,20"),), make=make)
+    asked = ParameterOptions((read_option("R=none,20"),), make=make)
     assert asked.make_at({}) == none and asked.make_at({"R": 20}) == twenty
     assert asked.make_at({"other": 1}) == none

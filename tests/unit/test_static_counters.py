@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.ptxas import (
     StaticCounters,
     by_kernel,
-    kernel_name,
     parse_ptxas,
 )
 
@@ -78,7 +78,7 @@ def test_nothing_to_read(text: str) -> None:
     ],
 )
 def test_names_behind_symbols(symbol: str, name: str) -> None:
-    assert kernel_name(symbol) == name
+    assert base_name(symbol) == name
 
 
 def test_of_several_instances_the_largest_counts() -> None:

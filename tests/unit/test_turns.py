@@ -12,7 +12,7 @@ import pytest
 
 from cutune.cluster.task import Outcome, Task
 from cutune.collect.run import Run
-from cutune.core.processes import Ended
+from cutune.core.processes import ProgramResult
 from cutune.fit.measurement.measurement import Origin
 from cutune.search.regions import FailedInTurn, RanInTurn, measure_in_turn
 from cutune.search.trials import Ended as EndedTrial
@@ -37,7 +37,7 @@ def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
 
     def performed(task: Task) -> Outcome:
         asked.append(task)
-        return Outcome(Ended(status, b"done\n"), log, 1.0)
+        return Outcome(ProgramResult(status, b"done\n"), log, 1.0)
 
     run = Run(("./program",), {}, statuses=frozenset({0}))
     found = measure_in_turn(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)

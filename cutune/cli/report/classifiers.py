@@ -8,7 +8,7 @@ from math import inf
 from rich.console import Console
 from rich.table import Table
 
-from cutune.contest.compare import Comparison
+from cutune.contest.compare import TunerComparison
 from cutune.search.regions import Settings
 from cutune.search.techniques.replay import MOST, quartiles
 from cutune.tunables.clones.sets import SetChoice
@@ -120,7 +120,7 @@ def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
     Console(emoji=False).print(table)
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: TunerComparison) -> None:
     """What each technique needs to be within 5 % of the best at one size, the best first."""
     chance = f"random search: {comparison.chance:.1f} on the average"
     print(f"{comparison.where}: {comparison.size} configurations; {chance}")

@@ -14,7 +14,6 @@ from cutune import __version__
 from cutune.cli.report.programs import Json, verdict_of, why_unmodelled
 from cutune.core.codes import Code
 from cutune.core.diagnostics import shown
-from cutune.core.reference import MEANINGS
 from cutune.core.source import Source
 from cutune.frontend.program import LaunchSite, Program, Verdict
 
@@ -53,8 +52,8 @@ def _rule(rule: str) -> Json:
     return {
         "id": rule,
         "name": "".join(word.capitalize() for word in code.name.split("_")),
-        "shortDescription": {"text": MEANINGS[code].split(". ")[0].rstrip(".") + "."},
-        "fullDescription": {"text": MEANINGS[code]},
+        "shortDescription": {"text": code.meaning.split(". ")[0].rstrip(".") + "."},
+        "fullDescription": {"text": code.meaning},
         "defaultConfiguration": {"level": "note"},
     }
 

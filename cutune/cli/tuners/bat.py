@@ -18,9 +18,9 @@ from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
 from cutune.cluster.executor_options import NAMES as OF_WORKERS
-from cutune.contest.compare import Comparison, compare, compared
+from cutune.contest.compare import TunerComparison, compare, compared
 from cutune.contest.counted import COUNTED, UNIT, counted
-from cutune.contest.examples import Ran, examples_in, run_examples
+from cutune.contest.examples import ExampleResult, examples_in, run_examples
 from cutune.contest.live import contest
 from cutune.contest.plot import write_plot
 from cutune.contest.tables import recorded_tables
@@ -54,7 +54,7 @@ class Compared:
     """A comparison on one benchmark."""
 
     benchmark: str
-    comparison: Comparison
+    comparison: TunerComparison
 
 
 def bat(options: argparse.Namespace) -> int:
@@ -104,9 +104,7 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
             raise _unknown("recorded benchmark", name, ".", [*paths])
         results = read_results(paths[name], reading_of(options), show)
         for table in recorded_tables(results, asked_of(options)):
-            yield Compared(
-                name, compared(table.where, table.space, table.known, techniques, progress)
-            )
+            yield Compared(name, compared(table, techniques, progress))
 
 
 def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
@@ -247,7 +245,7 @@ def _run_examples(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_best(ran: Ran) -> None:
+def _print_best(ran: ExampleResult) -> None:
     print(f"{ran.example.benchmark} by {ran.example.tuner}: files in {ran.kept}")
     for name, best in ran.best.items():
         values = best.items() if isinstance(best, dict) else [("", best)]

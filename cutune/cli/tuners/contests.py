@@ -13,7 +13,7 @@ from cutune.search.trial_runs import named
 from cutune.search.trials import plain
 
 if TYPE_CHECKING:
-    from cutune.contest.live import Contender, Found, LiveContest
+    from cutune.contest.live import Contender, LiveContest, SearchResult
 
 LIVE_SCHEMA = "cutune-live-1"
 
@@ -56,7 +56,7 @@ def live_json(benchmark: str, contest: LiveContest, unit: str) -> dict[str, obje
     }
 
 
-def _found_json(found: Found) -> dict[str, object]:
+def _found_json(found: SearchResult) -> dict[str, object]:
     best = found.best
     return {
         "best": None if best is None else {name: plain(value) for name, value in best.items()},
@@ -84,7 +84,7 @@ def _spread(values: Sequence[float | None]) -> str:
     return f"{_number(median(known))}{around}"
 
 
-def _said(found: Found) -> str:
+def _said(found: SearchResult) -> str:
     if found.best is None or found.cost is None:
         return "nothing that ends well"
     return f"{_number(found.cost)} with {named(found.best)}"

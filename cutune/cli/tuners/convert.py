@@ -9,7 +9,7 @@ from pathlib import Path
 from cutune.cli.common import show
 from cutune.cli.options import parser
 from cutune.core.diagnostics import known_names
-from cutune.interchange.convert import Asked, read_results
+from cutune.interchange.convert import ReadingOptions, read_results
 from cutune.interchange.convert import convert as write
 from cutune.interchange.csv_table import Meaning
 
@@ -32,7 +32,7 @@ def convert(options: argparse.Namespace) -> int:
     return 0
 
 
-def asked_of(options: argparse.Namespace) -> Asked:
+def asked_of(options: argparse.Namespace) -> ReadingOptions:
     """How a file of results is to be read."""
     only = {}
     for word in options.only:
@@ -41,4 +41,4 @@ def asked_of(options: argparse.Namespace) -> Asked:
             parser().error(f"{options.verb}: --only takes NAME=VALUE, each name once, not '{word}'")
         only[name] = value
     sizes = tuple(options.sizes.split(",")) if options.sizes else ()
-    return Asked(options.source_format, only, Meaning(sizes, options.time))
+    return ReadingOptions(options.source_format, only, Meaning(sizes, options.time))

@@ -1,6 +1,6 @@
 """What `cutune help TOPIC` shows: a page of the guide, or what is known of a code.
 
-The pages are those of docs/, which a wheel holds; the texts on codes those of `core.reference`.
+The pages are those of docs/, which a wheel holds; what is known of a code is on one of them.
 """
 
 from __future__ import annotations
@@ -61,13 +61,10 @@ def text_on(topic: str, options: str) -> str:
 
 
 def _about_code(topic: str, number: str) -> str:
-    # The texts are long: they are only loaded where one is asked for.
-    from cutune.core.reference import section
-
     code = next((code for code in Code if code.number == number), None)
     if code is None:
         raise _unknown(topic, [code.number for code in Code])
-    return section(code, "#")
+    return code.section("#")
 
 
 def _unknown(topic: str, known: list[str]) -> CutuneError:

@@ -7,7 +7,7 @@ import argparse
 from cutune.cli.usage.source_options import add_json
 from cutune.cluster.executor_options import add_cluster_options
 from cutune.core.options import add_list
-from cutune.interchange.format_names import FORMAT_NAMES
+from cutune.interchange import FORMAT_NAMES
 
 
 def add_convert(convert: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ _TARGET = re.compile(r"\b(?:compute|sm|lto)_(\d+[af]?)\b")
 
 
 def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
-    """Architectures to prove for: those of the flags, and of devices (`sm_90`).
+    """Return the architectures to prove for: those of the flags, and of devices (`sm_90`).
 
     Without any in the flags, nvcc's own default; it is named by an empty text.
     """
@@ -29,8 +29,8 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
     named = words or [""]
     if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
         named = [str(code) for code in nvcc.architectures]
-    known = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
-    return tuple(dict.fromkeys((*named, *known)))
+    of_devices = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
+    return tuple(dict.fromkeys((*named, *of_devices)))
 
 
 def code_for(
@@ -40,7 +40,7 @@ def code_for(
     flags: Sequence[str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> DeviceCode:
-    """As `compiled`: what the emulated device runs is for programs, too."""
+    """Compile as `compiled` does; code that the emulated device runs is for programs, too."""
     return compiled(nvcc, path, flags, architecture, f"sm_{architecture}" == EMULATED, tell)
 
 
@@ -48,7 +48,7 @@ def code_for(
 class Begun:
     """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
 
-    `passes`: what the preprocessor has written for these, once it has.
+    `passes`: the preprocessor's output for each of these, once it is there.
     """
 
     path: str
@@ -59,37 +59,34 @@ class Begun:
 
     @staticmethod
     def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
-        """Begin."""
-        known = targets(flags, devices, nvcc)
-        pool = ThreadPoolExecutor(1 + len(known))
+        architectures = targets(flags, devices, nvcc)
+        pool = ThreadPoolExecutor(1 + len(architectures))
         expanded = pool.submit(host_pass, nvcc, path, flags)
-        passes: dict[str, Future[str]] = {one: Future() for one in known}
-        codes = {
-            one: pool.submit(code_for, one, nvcc, path, flags, told.set_result)
-            for one, told in passes.items()
-        }
-        for one, code in codes.items():
-            code.add_done_callback(partial(_end, passes[one]))
+        passes: dict[str, Future[str]] = {one: Future() for one in architectures}
+        codes = {}
+        for one, told in passes.items():
+            codes[one] = pool.submit(code_for, one, nvcc, path, flags, told.set_result)
+            codes[one].add_done_callback(partial(_end, told))
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
     def is_of(self, path: str, flags: Sequence[str]) -> bool:
-        """Is it what somebody wants now?"""
+        """Was it begun for this source and these flags?"""
         return (path, tuple(flags)) == (self.path, self.flags)
 
     def wait(self) -> None:
-        """Until all of it has ended, well or not."""
+        """Wait until all of it has ended, well or not."""
         self.expanded.exception()
         for code in self.codes.values():
             code.exception()
 
     def device_pass(self, architecture: str) -> str | None:
-        """What the preprocessor writes for an architecture; None where it was not told."""
-        known = self.passes.get(architecture)
-        return None if known is None or known.exception() is not None else known.result()
+        """The preprocessor's output for an architecture; None where it is not known."""
+        told = self.passes.get(architecture)
+        return None if told is None or told.exception() is not None else told.result()
 
 
 def _end(told: Future[str], code: Future[DeviceCode]) -> None:
-    """Who waits for what was not told need not wait any more."""
+    """End the waiting for output that was not told."""
     if not told.done():
         told.set_exception(LookupError())

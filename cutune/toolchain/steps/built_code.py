@@ -1,7 +1,10 @@
-"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode`, and text of it.
+"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode` and programs.
 
 A program holds PTX with the lines of its sources, and a stub: C++ through which the host launches
 kernels. cicc writes both together; without the lines it is the PTX that it writes without them.
+
+A program of which this code is known is built by the steps that nvcc names by `--dryrun`, but for
+the device's preprocessor and cicc. Where nvcc would run anything else, it does so itself.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cutune.core.typed import parsed, typed
 from cutune.toolchain.line_markers import BEGIN, masked
 from cutune.toolchain.steps.dry_run import value
 
@@ -56,13 +60,13 @@ _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class BuiltCode:
-    """What a program is made of, besides the host's code.
+    """The device's share of a program.
 
     Attributes:
         ptx: with lines.
-        stub: what the host's code includes.
+        stub: the C++ that the host's code includes.
         options: with which cicc has made it, but for names of files, sorted.
-        is_silent: had it nothing to say then?
+        is_silent: did cicc print nothing?
     """
 
     ptx: str
@@ -71,12 +75,12 @@ class BuiltCode:
     is_silent: bool = False
 
     def stub_including(self, fat_binary: str) -> str:
-        """The stub for a program whose PTX is in a file of another name."""
+        """Return the stub for a program whose PTX is in a file of another name."""
         return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
 
 
 def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
-    """The options of cicc, sorted, without those that name files."""
+    """Return the options of cicc, sorted, without those that name files."""
     words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
     return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
 
@@ -84,7 +88,7 @@ def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
 def without_names(
     compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
 ) -> Iterator[str]:
-    """The words of cicc's step behind the program, but for names of files.
+    """Yield the words of cicc's step behind the program, but for names of files.
 
     `text`: the file that it compiles.
     """
@@ -95,12 +99,12 @@ def without_names(
 
 
 def has_lines(compile_: Sequence[str]) -> bool:
-    """Does it write lines anyhow, or more than that?"""
+    """Does the step write lines anyhow, or more than that?"""
     return LINES in compile_ or "-g" in compile_
 
 
 def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
-    """The step that writes lines, and what the host needs, into a folder."""
+    """Return the step that writes lines, and what the host needs, into a folder."""
     at = compile_.index(text)
     outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
     return [*compile_[:at], LINES, *outputs, *compile_[at:]]
@@ -109,7 +113,7 @@ def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
 def written(
     compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
 ) -> BuiltCode | None:
-    """What that step has written; None where it is of one place alone."""
+    """Return the code that such a step has written; None where it is of one place alone."""
     file = Path(value(compile_, _STUB))
     stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
     options = options_of(compile_, text)
@@ -120,18 +124,18 @@ def written(
 
 
 def without_lines(ptx: str) -> str | None:
-    """What cicc writes without lines; None where that is not known."""
-    found = _OF_LINES.sub("", ptx)
-    if found == ptx:
+    """Return the PTX that cicc writes without lines; None where that is not known."""
+    plain = _OF_LINES.sub("", ptx)
+    if plain == ptx:
         return ptx
-    return None if _LEFT_OVER.search(found) else found.rstrip("\n") + "\n\n"
+    return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
 
 
 # ---- as text that is the same wherever the source lies
 
 
 def without_places(text: str) -> tuple[str, dict[str, int]]:
-    """A preprocessed text that names numbers instead of files, and the numbers of these."""
+    """Return a preprocessed text that names numbers instead of files, and these numbers."""
     numbers: dict[str, int] = {}
 
     def numbered(marker: re.Match[str]) -> str:
@@ -141,27 +145,26 @@ def without_places(text: str) -> tuple[str, dict[str, int]]:
 
 
 def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
-    """Code with numbers of files; None where one of its files is not among these."""
-    known = {_absolute(name): number for name, number in numbers.items()}
-    if any(m[2] not in known for m in _FILE.finditer(code.ptx)):
+    """Write code with numbers of files; None where one of its files is not among these."""
+    by_path = {_absolute(name): number for name, number in numbers.items()}
+    if any(m[2] not in by_path for m in _FILE.finditer(code.ptx)):
         return None
-    ptx = _FILE.sub(lambda m: f'{m[1]}"{known[m[2]]}"', code.ptx)
+    ptx = _FILE.sub(lambda m: f'{m[1]}"{by_path[m[2]]}"', code.ptx)
     stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
-    about = {"options": code.options, "is_silent": code.is_silent}
-    return json.dumps({"ptx": ptx, "stub": stub, **about})
+    return json.dumps(asdict(replace(code, ptx=ptx, stub=stub)))
 
 
 def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
-    """The same, of the files of another place; None if that is no such text."""
+    """Return the code of such a text, with the files of another place; None if it is none."""
     names = {str(number): name for name, number in numbers.items()}
     try:
-        entry = json.loads(text)
-        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', entry["ptx"])
-        # The stub's own lines have no file.
-        stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', entry["stub"])
-        return BuiltCode(ptx, stub, tuple(entry["options"]), entry.get("is_silent") is True)
-    except (KeyError, TypeError, ValueError):
+        code = typed(BuiltCode, parsed(text))
+        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', code.ptx)
+    except (KeyError, ValueError):
         return None
+    # The stub's own lines have no file.
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', code.stub)
+    return replace(code, ptx=ptx, stub=stub)
 
 
 def _absolute(name: str) -> str:

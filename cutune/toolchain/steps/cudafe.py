@@ -2,8 +2,8 @@
 
 nvcc says by `--dryrun` which commands it would run: the preprocessor, cudafe++ (which takes the
 kernels out and writes launches as calls), the host compiler. They are run here one by one, in
-a folder of their own; the device is left out, and nothing is assembled. What is concluded from all
-that is kept in the user's cache, for the same preprocessed text at the same place.
+a folder of their own; the device is left out, and nothing is assembled. Answers that follow from
+the result are kept in the user's cache, for the same preprocessed text at the same place.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
 from cutune.toolchain.line_markers import files_of
@@ -42,18 +43,18 @@ _STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Steps:
-    """What nvcc runs for the host, as words; `environment`: what it sets for that."""
+class HostSteps:
+    """The commands that nvcc runs for the host, as words, and the variables that it sets."""
 
     preprocess: tuple[str, ...]
     cudafe: tuple[str, ...]
     compile: tuple[str, ...]
-    environment: Mapping[str, str]
+    variables: Mapping[str, str]
 
     @property
-    def host_file(self) -> str:
-        """What cudafe++ writes: the program as the host compiler gets it."""
-        return value(self.cudafe, _WRITTEN)
+    def host_file(self) -> Path:
+        """The file that cudafe++ writes: the program as the host compiler gets it."""
+        return Path(value(self.cudafe, _WRITTEN))
 
 
 @dataclass(frozen=True)
@@ -61,34 +62,34 @@ class HostText:
     """A source, preprocessed for the host, in a folder where the other steps may follow.
 
     Attributes:
-        cudafe, compile: the steps.
-        text: what the preprocessor has written.
+        steps: with the source in place of its stand-in.
+        text: the preprocessor's output.
     """
 
-    cudafe: tuple[str, ...]
-    compile: tuple[str, ...]
+    steps: HostSteps
     environment: Mapping[str, str]
     folder: str
     text: str
 
     def assembly(self, change: Callable[[str], str]) -> str:
-        """As `host_assembly`."""
-        run(self.cudafe, self.environment)
-        written, assembly = Path(value(self.cudafe, _WRITTEN)), Path(self.folder) / "host.s"
+        """Return the assembly of the host code, as `host_assembly` does."""
+        run(self.steps.cudafe, self.environment)
+        written, assembly = self.steps.host_file, Path(self.folder) / "host.s"
         changed = change(_STUB.sub("", written.read_text(encoding="latin-1")))
         if not changed:
             return ""
         written.write_text(changed, encoding="latin-1")
-        step = [*_without_object(self.compile), *_AS_WRITTEN, "-o", str(assembly)]
+        step = [*_without_object(self.steps.compile), *_AS_WRITTEN, "-o", str(assembly)]
         run(step, self.environment)
         return assembly.read_text(encoding="latin-1")
 
     def key(self, *about: str) -> str:
-        """The same where the same is concluded, `about` something, of the same text."""
-        words = (word.replace(self.folder, "") for word in (*self.cudafe, *self.compile))
-        search, own = self.environment.get("PATH"), Path(__file__).parents[1].rglob("*.py")
-        programs = (shutil.which(step[0], path=search) for step in (self.cudafe, self.compile))
-        files = [Path(os.path.realpath(one)) for one in programs if one] + sorted(own)
+        """Cache key of this text, these steps, this toolchain and `about`."""
+        steps, search = (self.steps.cudafe, self.steps.compile), self.environment.get("PATH")
+        words = (word.replace(self.folder, "") for step in steps for word in step)
+        programs = (shutil.which(step[0], path=search) for step in steps)
+        files = [Path(os.path.realpath(program)) for program in programs if program]
+        files += sorted(path for place in toolchain.__path__ for path in Path(place).rglob("*.py"))
         variables = (self.environment.get(name, "") for name in _OF_COMPILERS)
         read = map(os.path.realpath, files_of(self.text))
         return key_of(self.text, *read, *words, *variables, *map(state_of, files), *about)
@@ -103,17 +104,25 @@ def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]
     """
     with temporary_folder() as folder:
         stand_in = stand_in_for(nvcc, path, flags)
-        asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
-        steps = read_steps(dry_answer(nvcc, asked, folder))
-        environment = {**os.environ, **steps.environment}
+        arguments = [
+            "-c",
+            "--dryrun",
+            "--keep",
+            "--keep-dir",
+            folder,
+            *_host_flags(flags),
+            stand_in,
+        ]
+        steps = read_host_steps(dry_answer(nvcc, arguments, folder))
+        environment = {**os.environ, **steps.variables}
         run(with_source(steps.preprocess, stand_in, path), environment)
         text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
-        cudafe = tuple(with_source(steps.cudafe, stand_in, path))
-        yield HostText(cudafe, steps.compile, environment, folder, text)
+        steps = replace(steps, cudafe=tuple(with_source(steps.cudafe, stand_in, path)))
+        yield HostText(steps, environment, folder, text)
 
 
 def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
-    """The unoptimized assembly of the host code, after `change` has edited the C++ text.
+    """Return the unoptimized assembly of the host code, after `change` has edited the C++ text.
 
     Kernels that are not templates are called there, but not defined.
 
@@ -135,7 +144,9 @@ def kept_answer(
     about: Sequence[str],
     conclude: Callable[[HostText], str],
 ) -> str:
-    """What is concluded, now or before, of the host code of a source; `about`: what else decides.
+    """Return `conclude` of a source's host code: kept from before, or computed now.
+
+    `about`: what else decides on it.
 
     Raises:
         CutuneError: CT703 when a step fails or nvcc's answer is not understood.
@@ -151,13 +162,13 @@ def kept_answer(
         return answer
 
 
-def read_steps(said: str) -> Steps:
-    """The steps of the host among what `nvcc -c --dryrun` says.
+def read_host_steps(said: str) -> HostSteps:
+    """Return the steps of the host from the output of `nvcc -c --dryrun`.
 
     Raises:
         CutuneError: CT703 when they are not found.
     """
-    lines, environment = read_dry_run(said)
+    lines, variables = read_dry_run(said)
     cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
         raise front_end_failed(first_line(said) or "nvcc does not name the steps of its front end")
@@ -170,11 +181,11 @@ def read_steps(said: str) -> Steps:
             compile_ = words(line)
     if not host_file or preprocess is None or compile_ is None:
         raise front_end_failed("nvcc does not name the steps of its front end")
-    return Steps(preprocess, cudafe, compile_, environment)
+    return HostSteps(preprocess, cudafe, compile_, variables)
 
 
 def _host_flags(flags: Sequence[str]) -> list[str]:
-    """Flags without output and phase; what a phase says of the names of kernels stays."""
+    """Return flags without output and phase; what a phase says of the names of kernels stays."""
     relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
     return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]
 

@@ -1,9 +1,11 @@
-"""Device code of a source. Takes nvcc, a source and its flags, gives it: made now, or kept.
+"""Device code of a source. Takes nvcc, a source, its flags and architectures, gives their code.
 
 nvcc says by `--dryrun` what it would run: the preprocessor, then cicc. The former runs each time.
 What cicc has made of a text is kept in the user's cache, and given again for the same text and
 options, wherever the source lies: what one verb has compiled the next one need not. Code with lines
 is kept besides, for builds: a comment more makes another one of it.
+
+Loads little, so that nvcc may be at work while what reads its output is loaded.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.dry_answers import dry_answer
 from cutune.toolchain.steps.dry_run import (
     commands,
-    ended,
     front_end_failed,
     is_cicc,
+    run_any,
     stand_in_for,
     value,
     with_source,
@@ -47,15 +49,15 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """What a source is compiled to. `built`: for programs, where it was asked for and is known."""
+    """The PTX of a source. `built`: the code for programs, where it was wanted and is known."""
 
     ptx: str
     built: BuiltCode | None = None
 
 
 @dataclass(frozen=True)
-class Steps:
-    """What nvcc runs for the PTX of a source; `variables`: what it sets for that."""
+class DeviceSteps:
+    """The commands that nvcc runs for the PTX of a source, and the variables that it sets."""
 
     preprocess: tuple[str, ...]
     compile: tuple[str, ...]
@@ -63,17 +65,8 @@ class Steps:
 
     @property
     def expanded(self) -> Path:
-        """What the preprocessor writes."""
+        """The file that the preprocessor writes."""
         return Path(value(self.preprocess, "-o"))
-
-
-def ptx(nvcc: Nvcc, path: str, flags: Sequence[str] = (), architecture: str = "80") -> str:
-    """As `Nvcc.ptx`.
-
-    Raises:
-        CutuneError: CT701 with nvcc's own messages.
-    """
-    return compiled(nvcc, path, flags, architecture).ptx
 
 
 def compiled(
@@ -84,23 +77,27 @@ def compiled(
     for_programs: bool = False,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DeviceCode:
-    """The same, for programs, too; `tell` gets what the preprocessor has written, if it is known.
+    """Compile a source for an architecture, as `Nvcc.ptx` does, or take what is kept.
+
+    Args:
+        for_programs: the code that programs hold is wanted, too.
+        tell: gets the preprocessor's output, if it is known.
 
     Raises:
         CutuneError: CT701 with nvcc's own messages.
     """
     with temporary_folder() as name:
         try:
-            folder, asked = Path(name), ptx_flags(flags, architecture)
-            return _Source(nvcc, path, flags, asked, folder).compiled(for_programs, tell)
+            options = ptx_flags(flags, architecture)
+            return _Source(nvcc, path, flags, options, Path(name)).compiled(for_programs, tell)
         except CutuneError as error:
             if error.diagnostic.code is not Code.FRONT_END_FAILED:
                 raise
     return DeviceCode(nvcc.ptx(path, flags, architecture))
 
 
-class _Ran(NamedTuple):
-    """What a step has written, and whether it said nothing."""
+class _StepOutput(NamedTuple):
+    """The PTX that a step has written, and whether it printed nothing."""
 
     text: str
     is_silent: bool
@@ -113,29 +110,27 @@ class _Source:
     nvcc: Nvcc
     path: str
     flags: Sequence[str]
-    asked: Sequence[str]
+    options: Sequence[str]
     folder: Path
 
     def compiled(self, for_programs: bool, tell: Callable[[str], None]) -> DeviceCode:
-        output, stand_in = (
-            self.folder / "module.ptx",
-            stand_in_for(self.nvcc, self.path, self.flags),
-        )
+        output = self.folder / "module.ptx"
+        stand_in = stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
-        words = [*self.asked, "--dryrun", *files, stand_in]
-        steps = read_steps(dry_answer(self.nvcc, words, str(self.folder)))
+        words = [*self.options, "--dryrun", *files, stand_in]
+        steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
         environment = {**os.environ, **steps.variables}
 
-        def run(step: Sequence[str]) -> _Ran:
-            done = ended(with_source(step, stand_in, self.path), environment)
+        def run(step: Sequence[str]) -> _StepOutput:
+            done = run_any(with_source(step, stand_in, self.path), environment)
             if done.returncode > 0 and _ERROR.search(done.stderr):
                 # nvcc would run the same, end with its status, and say no more.
                 words = self.nvcc.source_words(self.path, self.flags)
-                self.nvcc.checked([*self.asked, *words, "-o", str(output)], done)
+                self.nvcc.checked([*self.options, *words, "-o", str(output)], done)
             if done.returncode != 0:
                 raise front_end_failed(f"'{step[0]}' failed")
             text = output.read_text(encoding="latin-1") if output.exists() else ""
-            return _Ran(text, not (done.stdout or done.stderr))
+            return _StepOutput(text, not (done.stdout or done.stderr))
 
         run(steps.preprocess)
         text = steps.expanded.read_text(encoding="latin-1")
@@ -143,16 +138,20 @@ class _Source:
         kept = _Kept(steps, text, environment)
         if for_programs and not built_code.has_lines(steps.compile):
             return self._for_programs(steps, text, kept, run)
-        found = kept.ptx()
-        if found is None:
-            found = run(steps.compile).text
-            kept.keep(found)
-        return DeviceCode(found)
+        ptx = kept.ptx()
+        if ptx is None:
+            ptx = run(steps.compile).text
+            kept.keep(ptx)
+        return DeviceCode(ptx)
 
     def _for_programs(
-        self, steps: Steps, text: str, kept: _Kept, run: Callable[[Sequence[str]], _Ran]
+        self,
+        steps: DeviceSteps,
+        text: str,
+        kept: _Kept,
+        run: Callable[[Sequence[str]], _StepOutput],
     ) -> DeviceCode:
-        """With lines; where the PTX is kept without, it is not compiled for their sake alone."""
+        """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
         plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
         if plain is not None:
@@ -168,32 +167,31 @@ class _Source:
         return DeviceCode(plain, built)
 
 
-def read_steps(said: str) -> Steps:
-    """The steps among what `nvcc -ptx --dryrun` says.
+def read_device_steps(said: str) -> DeviceSteps:
+    """Return the steps from the output of `nvcc -ptx --dryrun`.
 
     Raises:
         CutuneError: CT703 when they are not found, as for a source of the host alone.
     """
-    lines, variables = commands(said)
-    preprocess = [line for line in lines if "-E" in line]
-    compile_ = [line for line in lines if is_cicc(line)]
-    if len(preprocess) != 1 or len(compile_) != 1:
-        raise front_end_failed("nvcc does not name the steps to PTX")
-    steps = Steps(preprocess[0], compile_[0], variables)
-    if str(steps.expanded) not in steps.compile:
-        raise front_end_failed("nvcc does not name the steps to PTX")
-    return steps
+    steps, variables = commands(said)
+    preprocess = [step for step in steps if "-E" in step]
+    compile_ = [step for step in steps if is_cicc(step)]
+    if len(preprocess) == len(compile_) == 1:
+        device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
+        if str(device_steps.expanded) in device_steps.compile:
+            return device_steps
+    raise front_end_failed("nvcc does not name the steps to PTX")
 
 
 class _Kept:
-    """What is kept for a text, options and a compiler."""
+    """The entries of the cache for a text, options and a compiler."""
 
-    def __init__(self, steps: Steps, text: str, environment: Mapping[str, str]) -> None:
-        compiler, folder = _compiler_digest(steps, environment), cache_folder() / "ptx"
+    def __init__(self, steps: DeviceSteps, text: str, environment: Mapping[str, str]) -> None:
+        self._text, self._folder = text, cache_folder() / "ptx"
+        self._compiler = _compiler_digest(steps, environment)
         self._asks = _ASKED.search(text) is not None
         plain = text if self._asks else _MARKER.sub("#", masked(text))
-        self._plain = folder / f"{key_of(compiler, plain)}.ptx"
-        self._text, self._compiler, self._folder = text, compiler, folder
+        self._plain = self._folder / f"{key_of(self._compiler, plain)}.ptx"
 
     @cached_property
     def _numbered(self) -> tuple[str, dict[str, int]]:
@@ -211,8 +209,8 @@ class _Kept:
             keep_text(self._plain, ptx)
 
     def built(self) -> BuiltCode | None:
-        found = None if self._asks else kept_text(self._built)
-        return built_code.from_text(found, self._numbered[1]) if found is not None else None
+        text = None if self._asks else kept_text(self._built)
+        return built_code.from_text(text, self._numbered[1]) if text is not None else None
 
     def keep_built(self, built: BuiltCode | None) -> None:
         text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
@@ -220,8 +218,8 @@ class _Kept:
             keep_text(self._built, text)
 
 
-def _compiler_digest(steps: Steps, environment: Mapping[str, str]) -> str:
-    """The same for the same options and compiler."""
+def _compiler_digest(steps: DeviceSteps, environment: Mapping[str, str]) -> str:
+    """Cache key of the options and the compiler."""
     options = built_code.without_names(steps.compile, str(steps.expanded))
     cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
     library = environment.get("NVVMIR_LIBRARY_DIR")

@@ -1,4 +1,4 @@
-"""What nvcc says by `--dryrun`. Takes its words, gives its answer; equal questions are asked once.
+"""Answers of `nvcc --dryrun`. Takes nvcc's words, gives its answer; equal questions are asked once.
 
 Questions that differ in nothing but the places of files are equal: nvcc repeats these names, and
 looks at none of the files. It is asked about stand-ins, which its answer is freed of again.
@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from cutune.toolchain.cache import state_of
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.shell_words import PLAIN
 
@@ -29,18 +30,18 @@ _MOST = 1000
 
 
 def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str = "") -> str:
-    """What nvcc says that it would do with these words, `--dryrun` among them.
+    """Return nvcc's answer to these words, `--dryrun` among them.
 
     Args:
         folder: where it would write files; of no matter for what it does.
         output: what it would write besides; what that is called may matter.
     """
     stand_ins = _stand_ins(words, folder, output)
-    asked = [_with_stand_in(word, stand_ins) for word in words]
-    question = _question(nvcc, asked)
+    arguments = [_with_stand_in(word, stand_ins) for word in words]
+    question = _question(nvcc, arguments)
     said = _KNOWN.get(question) if question is not None else None
     if said is None:
-        answer = nvcc.dry_run(asked)
+        answer = nvcc.dry_run(arguments)
         said = answer.stderr + answer.stdout
         if question is not None and answer.returncode == 0 and len(_KNOWN) < _MOST:
             _KNOWN[question] = said
@@ -50,27 +51,26 @@ def dry_answer(nvcc: Nvcc, words: Sequence[str], folder: str = "", output: str =
 
 
 def _question(nvcc: Nvcc, words: Sequence[str]) -> tuple[object, ...] | None:
-    """All that the answer depends on; None where that is not known."""
+    """Return all that the answer depends on; None where that is not known."""
     further = (os.environ.get(name, "") for name in VARIABLES)
     if any(map(_READ.search, (*words, *further))):
         return None
     try:
-        about = os.stat(nvcc.path)
+        state = state_of(nvcc.path)
     except OSError:
         return None
-    state = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
     variables = frozenset((k, v) for k, v in os.environ.items() if k not in _UNREAD)
-    return nvcc.path, state, variables, *words
+    return state, variables, *words
 
 
 def _stand_ins(words: Sequence[str], folder: str, output: str) -> Mapping[str, str]:
-    """What stands for places, of those that a shell takes as they are."""
-    found = {folder: f"{_STAND_IN}-folder"}
+    """Return the stand-in of each place that a shell takes as it is."""
+    stand_ins = {folder: f"{_STAND_IN}-folder"}
     quoted = (word.removeprefix(_QUOTED) for word in words if word.startswith(_QUOTED))
     for number, place in enumerate(dict.fromkeys(quoted)):
-        found.setdefault(place, f"{_STAND_IN}-{number}-quoted")
-    found.setdefault(output, f"{_STAND_IN}-output/{os.path.basename(output)}")
-    return {k: v for k, v in found.items() if PLAIN.fullmatch(k) and os.path.isabs(k)}
+        stand_ins.setdefault(place, f"{_STAND_IN}-{number}-quoted")
+    stand_ins.setdefault(output, f"{_STAND_IN}-output/{os.path.basename(output)}")
+    return {k: v for k, v in stand_ins.items() if PLAIN.fullmatch(k) and os.path.isabs(k)}
 
 
 def _with_stand_in(word: str, stand_ins: Mapping[str, str]) -> str:

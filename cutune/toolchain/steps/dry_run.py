@@ -1,7 +1,8 @@
-"""What nvcc would run. Takes what it says by `--dryrun`, gives steps as words, and runs them.
+"""Steps of nvcc. Takes what it says by `--dryrun`, gives steps as words, and runs them.
 
 Steps are run one by one and without a shell. nvcc is asked about a stand-in for the source, whose
-own name may be special to a shell.
+own name may be special to a shell, and about stand-ins for the places of files: questions that
+differ in nothing else are equal, and asked once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.running import run_command
 
@@ -31,19 +32,19 @@ _PIECE = re.compile(
 
 
 def stand_in_for(nvcc: Nvcc, path: str, flags: Sequence[str]) -> str:
-    """A name of the same kind."""
+    """Return a name of the same kind as the source's."""
     *language, _ = nvcc.source_words(path, flags)
     return "cutune_source" + (".cu" if language else Path(path).suffix)
 
 
 def read_dry_run(said: str) -> tuple[list[str], dict[str, str]]:
-    """The steps as nvcc would hand them to a shell, and the variables that it would set."""
+    """Return the steps as nvcc would hand them to a shell, and the variables that it would set."""
     lines = _SAID.findall(said)
     return lines, {v[1]: v[2] for line in lines if (v := _VARIABLE.fullmatch(line))}
 
 
 def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """The words of the steps, but for files that are removed, and the variables.
+    """Return the words of the steps, but for files that are removed, and the variables.
 
     Raises:
         CutuneError: CT703 where a shell would do more than to run them.
@@ -55,7 +56,7 @@ def commands(said: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
 
 
 def warnings(said: str) -> list[str]:
-    """What nvcc says besides."""
+    """Return the lines of nvcc's output that name no step."""
     return [line for line in said.splitlines() if line.strip() and not line.startswith("#$")]
 
 
@@ -65,17 +66,17 @@ def is_cicc(step: Sequence[str]) -> bool:
 
 
 def front_end_failed(reason: str) -> CutuneError:
-    """The front end could not be asked, for this reason."""
-    return CutuneError(Diagnostic.at(Code.FRONT_END_FAILED, None, reason=reason))
+    """Return the error of a front end that could not be asked, for this reason."""
+    return CutuneError.at(Code.FRONT_END_FAILED, reason=reason)
 
 
 def words(line: str) -> tuple[str, ...]:
-    """The words of a command line, as a shell that substitutes nothing takes them.
+    """Split a command line as a shell that substitutes nothing does.
 
     Raises:
         CutuneError: CT703 where a shell would do more than that.
     """
-    found, at, line = [], 0, line.strip()
+    parts, at, line = [], 0, line.strip()
     while at < len(line):
         word = ""
         while at < len(line) and not line[at].isspace():
@@ -86,10 +87,10 @@ def words(line: str) -> tuple[str, ...]:
                 )
             word += _unquoted(piece)
             at = piece.end()
-        found.append(word)
+        parts.append(word)
         while at < len(line) and line[at].isspace():
             at += 1
-    return tuple(found)
+    return tuple(parts)
 
 
 def _unquoted(piece: re.Match[str]) -> str:
@@ -99,34 +100,34 @@ def _unquoted(piece: re.Match[str]) -> str:
 
 
 def value(command: Sequence[str], option: str) -> str:
-    """What stands behind an option; empty where it is not given."""
+    """Return the word behind an option; empty where the option is not given."""
     at = command.index(option) if option in command else len(command)
     return command[at + 1] if at + 1 < len(command) else ""
 
 
 def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
-    """The same for the source itself. The module's number is made of its real path."""
-    found = [path if word == stand_in else word for word in command]
-    for at, word in enumerate(found[:-1]):
+    """Return a step for the source itself. The module's number is made of its real path."""
+    named = [path if word == stand_in else word for word in command]
+    for at, word in enumerate(named[:-1]):
         if word == _REAL_PATH:
-            found[at + 1] = os.path.realpath(path)
-    return found
+            named[at + 1] = os.path.realpath(path)
+    return named
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run a step; what it said.
+    """Run a step and return its output.
 
     Raises:
         CutuneError: CT703 when it fails.
     """
-    done = ended(command, environment)
+    done = run_any(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
         raise front_end_failed(reason or f"'{command[0]}' failed")
     return done.stdout + done.stderr
 
 
-def ended(
+def run_any(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Run a step, whatever its status.
@@ -142,15 +143,14 @@ def ended(
 
 
 def first_line(said: str) -> str:
-    """The first line with an error, else the first line."""
+    """Return the first line with an error, else the first line."""
     lines = [line.strip() for line in said.splitlines() if not line.startswith("#$")]
-    return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
-        iter(lines), ""
-    )
+    errors = (line for line in lines if "error" in line or "fatal" in line)
+    return next(errors, lines[0] if lines else "")
 
 
 def first_error(message: str) -> str:
-    """The first line of nvcc's output with an error."""
+    """Return the first line of nvcc's output with an error."""
     said = [line.strip() for line in message.splitlines()]
     errors = (line for line in said[1:] if "error" in line or line.startswith("nvcc fatal"))
     return next(errors, said[0])

@@ -82,7 +82,7 @@ def built(
 
 
 def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """The steps that are left when the code is there, which is written to where they read it.
+    """Return the steps that are left, after writing the known code to where they read it.
 
     Raises:
         CutuneError: CT703 where the steps are not those of one source for the emulated device.
@@ -117,6 +117,5 @@ def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
 
 
 def _identified(word: str, stand_in: str, source: Path) -> str:
-    """An option with the name of the source, which a program keeps with its PTX."""
-    name = "--ident="
-    return word.replace(stand_in, str(source)) if word.startswith(name) else word
+    """Put the source's name into the option by which a program keeps it with its PTX."""
+    return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word

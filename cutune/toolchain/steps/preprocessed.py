@@ -28,18 +28,18 @@ MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
 
 def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
-    """As `Nvcc.preprocess`, and `masked`."""
+    """Return the output of `Nvcc.preprocess`, `masked`."""
     text = _expanded(nvcc, path, flags, host_pass_flags(flags))
     return masked(nvcc.preprocess(path, flags)) if text is None else text
 
 
 def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
-    """The same with `__COUNTER__` and `__LINE__` left where they come out; None: not known."""
+    """Return the host pass with `__COUNTER__` and `__LINE__` left as they are; None: not known."""
     return _expanded(nvcc, path, flags, host_pass_flags(flags), MARKING)
 
 
 def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
-    """All that is defined before the first line of a source, as text; empty: not known."""
+    """Return all that is defined before a source's first line, as text; empty: not known."""
     variables = (os.environ.get(name, "") for name in _FLAG_VARIABLES)
     if not any(map(_DEFINES.search, (*flags, *variables))):
         return ""
@@ -50,7 +50,7 @@ def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
 
 
 def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
-    """As `Nvcc.preprocess_device`, and `masked`."""
+    """Return the output of `Nvcc.preprocess_device`, `masked`."""
     text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
     return masked(nvcc.preprocess_device(path, flags, architecture)) if text is None else text
 
@@ -58,7 +58,7 @@ def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) 
 def _expanded(
     nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
 ) -> str | None:
-    """None where nvcc has to do it. `added`: options for the preprocessor alone."""
+    """Preprocess a source by nvcc's one step; None where nvcc has to do it."""
     stand_in = stand_in_for(nvcc, path, flags)
     try:
         steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))

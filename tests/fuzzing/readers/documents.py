@@ -16,7 +16,7 @@ from cutune.fit.measurement.measurement import by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, read_sweep, swept_launch
 from cutune.fit.models_file import read_models
 from cutune.frontend.syntax.words import word_set
-from cutune.interchange.convert import FORMATS, Asked, read_results
+from cutune.interchange.convert import FORMATS, ReadingOptions, read_results
 from cutune.nvcc.lending import connect, lenders_of, seen_units
 from cutune.nvcc.units import noted_launches, registered
 from cutune.page.facts.gathered import compiled_sources
@@ -91,7 +91,7 @@ def _as_profile(path: Path) -> None:
 
 
 def _as_results(path: Path) -> None:
-    found = read_results(path, Asked(), _said)
+    found = read_results(path, ReadingOptions(), _said)
     for one in FORMATS:
         _diagnosed(lambda _, one=one: one.write(found), path)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.interchange.convert import FORMATS, Asked, read_results
+from cutune.interchange.convert import FORMATS, ReadingOptions, read_results
 from cutune.interchange.csv_table import Meaning
 from cutune.tunables.neighbours.table import Columns, read_labels, read_table
 from tests.fuzzing.reader import RECORDED, Reader, Scratch
@@ -39,12 +39,12 @@ def check(data: bytes) -> None:
     path = _SCRATCH.file("table.csv", data)
     for meaning in (Meaning(), Meaning(("n",), "ms")):
         with _diagnosed():
-            found = read_results(path, Asked(name="csv", meaning=meaning), _rendered)
+            found = read_results(path, ReadingOptions(name="csv", meaning=meaning), _rendered)
             for one in FORMATS:
                 with _diagnosed():
                     one.write(found)
     with _diagnosed():
-        read_results(path, Asked(), _rendered)
+        read_results(path, ReadingOptions(), _rendered)
     columns = Columns(("n",), ("block",), "ms", (), "n > block")
     with _diagnosed():
         table = read_table(path, columns)

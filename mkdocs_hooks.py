@@ -9,7 +9,7 @@ from pathlib import Path
 from cutune.cli.options import parser
 from cutune.cli.usage.parser import help_of, name_of
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parent
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
