@@ -26,8 +26,6 @@ from cutune.emulator.bytecode.module import (
     code_digest,
     load_phases,
 )
-from cutune.emulator.lower import memory as lower_memory
-from cutune.emulator.lower import warp as lower_warp
 from cutune.emulator.lower.dispatch import lower
 from cutune.emulator.lower.encoder import (
     LANES,
@@ -37,6 +35,8 @@ from cutune.emulator.lower.encoder import (
     Record,
     parameter_offsets,
 )
+from cutune.emulator.lower.memory import BUILTINS, lower_function_call
+from cutune.emulator.lower.warp import lower_barrier
 from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.emulator.ptx.leaps import leap_of
 from cutune.emulator.ptx.parse import parse
@@ -150,7 +150,7 @@ class _Assembler:
             self._lower_function(name, function)
 
     def _lower_function(self, name: str, function: Function) -> None:
-        flow = control_flow(function, lower_memory.BUILTINS.__contains__)
+        flow = control_flow(function, BUILTINS.__contains__)
         encoder = FunctionEncoder(function, self)
         encoder.records = self.records
         start = len(self.records)
@@ -353,8 +353,8 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
             lower(encoder, instruction)
     targets = [base + target for target in terminator.targets]
     if suspending is not None:
-        place = lower_memory.call if suspending.opcode == "call" else lower_warp.barrier
-        place(encoder, suspending, targets[0])
+        lower_last = lower_function_call if suspending.opcode == "call" else lower_barrier
+        lower_last(encoder, suspending, targets[0])
         return
     if terminator.instruction is not None:
         encoder.begin(terminator.instruction)

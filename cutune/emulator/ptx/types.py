@@ -99,6 +99,20 @@ class Variable:
         return TYPE_BYTES[self.type] * self.count
 
 
+def aligned(offset: int, alignment: int) -> int:
+    """The first multiple of the alignment that is not below the offset."""
+    return -(-offset // alignment) * alignment
+
+
+def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int]:
+    """The offsets of variables that lie behind `size` bytes, and the bytes of all together."""
+    offsets = []
+    for variable in variables:
+        offsets.append(aligned(size, variable.alignment))
+        size = offsets[-1] + variable.size
+    return offsets, size
+
+
 @dataclass(frozen=True)
 class Function:
     """A kernel or a device function. Without a body it is only declared.
