@@ -1,6 +1,6 @@
 """Libraries of the emulated device that came with the package, so that nothing is compiled for it.
 
-`make_built_in` makes them for a wheel; a source install has none. Takes the name of a library,
+`build_device.py` makes them for a wheel; a source install has none. Takes the name of a library,
 gives the library if it is there, of these sources, and for this processor.
 """
 

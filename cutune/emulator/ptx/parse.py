@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 from cutune.emulator.ptx.types import (
     NOT_UNDERSTOOD,
@@ -78,13 +80,8 @@ def _parsed(text: str) -> Module:
     starts = [match.start() for match in _VERSION.finditer(text)]
     if len(starts) < 2:
         return _Parser(text).module()
-    ends = [*starts[1:], len(text)]
-    return _linked(
-        [
-            (text[start:end], text.count("\n", 0, start))
-            for start, end in zip(starts, ends, strict=True)
-        ]
-    )
+    bounds = pairwise([*starts, len(text)])
+    return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
 
 
 def _linked(units: list[tuple[str, int]]) -> Module:
@@ -151,11 +148,14 @@ class _Parser:
         while position < end:
             match = _TOP.match(self.text, position)
             if match is None:
-                start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                start = self._skip_blanks(position)
                 raise self.fail(start, f"unexpected '{self.text[start : start + 30]}'")
             linkage, keyword = match.groups()
             if keyword in ("version", "target", "address_size", "file", "loc"):
-                position = self._line_directive(keyword, match.end())
+                end_of_line = self.text.find("\n", match.end())
+                position = end_of_line if end_of_line >= 0 else len(self.text)
+                if keyword == "target":
+                    self.target = self.text[match.end() : position].strip()
             elif keyword == "section":
                 position = self.text.index("}", match.end()) + 1
             elif keyword in ("entry", "func"):
@@ -178,13 +178,6 @@ class _Parser:
                     raise self.fail(match.start(2), f"directive .{keyword} is not supported")
                 position = stop + 1
         return Module(functions, tuple(variables), aliases, self.target, frozenset(local))
-
-    def _line_directive(self, keyword: str, position: int) -> int:
-        end = self.text.find("\n", position)
-        end = len(self.text) if end < 0 else end
-        if keyword == "target":
-            self.target = self.text[position:end].strip()
-        return end
 
     def _semicolon(self, position: int) -> int:
         stop = self.text.find(";", position)
@@ -233,10 +226,12 @@ class _Parser:
                 raise self.fail(position, f"parameter '{part}' is not in .param space")
             rest = _POINTER.sub("", part.removeprefix(".param"))
             found += self._variables("param", rest, position, False)
-        end = stop + 1
-        while end < len(self.text) and self.text[end].isspace():
-            end += 1
-        return found, end
+        return found, self._skip_blanks(stop + 1)
+
+    def _skip_blanks(self, position: int) -> int:
+        while position < len(self.text) and self.text[position].isspace():
+            position += 1
+        return position
 
     def _variables(
         self, space: str, declaration: str, position: int, external: bool
@@ -278,7 +273,7 @@ class _Parser:
         while scopes:
             match = _STATEMENT.match(self.text, position)
             if match is None:
-                start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                start = self._skip_blanks(position)
                 raise self.fail(start, f"'{self.text[start : start + 40]}' is not a statement")
             position = match.end()
             kind = match.lastgroup
@@ -298,16 +293,8 @@ class _Parser:
                 scopes.pop()
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind), registers, variables, scopes)
-        function = Function(
-            header.name,
-            header.is_kernel,
-            header.parameters,
-            header.results,
-            header.directives,
-            header.line,
-            registers,
-            tuple(variables),
-            tuple(body),
+        function = replace(
+            header, registers=registers, variables=tuple(variables), body=tuple(body)
         )
         return function, position
 
@@ -349,16 +336,7 @@ class _Parser:
                 name = variable.name
                 if nested:
                     name = _declared(name, scopes, len(variables))
-                variables.append(
-                    Variable(
-                        name,
-                        variable.space,
-                        variable.type,
-                        variable.count,
-                        variable.alignment,
-                        variable.initial,
-                    )
-                )
+                variables.append(replace(variable, name=name))
         elif not directive.startswith((".pragma", ".file")):
             raise self.fail(position, f"directive '{directive[:40]}' is not supported")
 
