@@ -20,7 +20,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from cutune.emulator.ptx.types import (
-    NOT_UNDERSTOOD,
     TYPE_BYTES,
     Function,
     Instruction,
@@ -30,6 +29,7 @@ from cutune.emulator.ptx.types import (
     Variable,
     integer,
     split_operands,
+    understood,
 )
 
 _NAME = r"[%$A-Za-z_][\w$]*"
@@ -60,6 +60,9 @@ _POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|local|shared))?(?:\s*\.al
 _DECLARATOR = re.compile(rf"({_NAME})\s*((?:\[[^\]]*\]\s*)*)$")
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 _FUNCTION_DIRECTIVE = re.compile(r"\.(\w+)\s*([\d,\s]*)")
+#: `.noreturn`, `.attribute(…)` between `.func` and the results.
+_ATTRIBUTES = re.compile(r"\s*(?:\.\w+\s*(?:\([^)]*\)\s*)?)*")
+_FUNCTION_NAME = re.compile(rf"\s*({_NAME})\s*")
 _IDENTIFIER = re.compile(_NAME)
 
 
@@ -69,19 +72,13 @@ def parse(text: str) -> Module:
     Raises:
         PtxError: at the first text that is not understood.
     """
-    try:
-        return _parsed(text)
-    except NOT_UNDERSTOOD as error:
-        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
-
-
-def _parsed(text: str) -> Module:
-    text = _without_comments(text.rstrip("\0"))
-    starts = [match.start() for match in _VERSION.finditer(text)]
-    if len(starts) < 2:
-        return _Parser(text).module()
-    bounds = pairwise([*starts, len(text)])
-    return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
+    with understood():
+        text = _without_comments(text.rstrip("\0"))
+        starts = [match.start() for match in _VERSION.finditer(text)]
+        if len(starts) < 2:
+            return _Parser(text).module()
+        bounds = pairwise([*starts, len(text)])
+        return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
 
 
 def _linked(units: list[tuple[str, int]]) -> Module:
@@ -187,11 +184,12 @@ class _Parser:
 
     def _function(self, is_kernel: bool, position: int) -> tuple[Function, int]:
         line = self.line(position)
-        position = self._skip_attributes(position)
+        attributes = _ATTRIBUTES.match(self.text, position)
+        position = attributes.end() if attributes else position
         results: list[Variable] = []
         if self.text[position] == "(":
             results, position = self._parameters(position)
-        match = re.compile(rf"\s*({_NAME})\s*").match(self.text, position)
+        match = _FUNCTION_NAME.match(self.text, position)
         if match is None:
             raise self.fail(position, "a function has no name")
         name, position = match.group(1), match.end()
@@ -209,12 +207,6 @@ class _Parser:
         if position >= len(self.text) or self.text[position] == ";":
             return header, position + 1
         return self._body(header, position + 1)
-
-    def _skip_attributes(self, position: int) -> int:
-        """`.noreturn`, `.attribute(…)` between `.func` and the results."""
-        match = re.compile(r"\s*(?:\.\w+\s*(?:\([^)]*\)\s*)?)*").match(self.text, position)
-        assert match is not None
-        return match.end()
 
     def _parameters(self, position: int) -> tuple[list[Variable], int]:
         stop = self.text.find(")", position)
@@ -252,17 +244,14 @@ class _Parser:
         for declarator in split_operands(before[end:]):
             match = _DECLARATOR.match(declarator)
             if match is None or not kind:
-                raise self.fail(
-                    position, f"declaration '.{space}{declaration[:40]}' not understood"
-                )
+                reason = f"declaration '.{space}{declaration[:40]}' not understood"
+                raise self.fail(position, reason)
             count = vector
             for dimension in re.findall(r"\[([^\]]*)\]", match.group(2)):
                 count *= integer(dimension) if dimension.strip() else 0
-            natural = TYPE_BYTES[kind] * vector
+            alignment = alignment or TYPE_BYTES[kind] * vector
             name = match.group(1)
-            yield Variable(
-                name, space, kind, count, alignment or natural, initial.strip(), external
-            )
+            yield Variable(name, space, kind, count, alignment, initial.strip(), external)
 
     def _body(self, header: Function, position: int) -> tuple[Function, int]:
         registers: dict[str, str] = {}
