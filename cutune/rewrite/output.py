@@ -51,13 +51,13 @@ class Target:
 
     @staticmethod
     def within(program: Program, folder: Path, word: str) -> Target:
-        """What stands beside the source without `-o`, in another folder."""
+        """The target of `of` without `-o`, in another folder."""
         beside = Target.of(program, None, word)
         return Target(folder / beside.path.name, beside.is_folder)
 
     @staticmethod
     def complete(program: Program, folder: Path, word: str) -> Target:
-        """The same with the headers, if some lie beside the source: there a file looks first."""
+        """Like `within`; a folder with the headers too, if some lie beside the source."""
         beside = os.path.dirname(os.path.abspath(program.source.path))
         paths = (Path(os.path.abspath(header.path)) for header in program.headers)
         if any(path.is_relative_to(beside) for path in paths):
