@@ -74,6 +74,20 @@ class Syntax:
                 inner = index
         return found
 
+    def innermost(self, index: int) -> int:
+        """The innermost bracket that is open before a token, or -1."""
+        tokens, partner = self.tokens, self.brackets.partner
+        index -= 1
+        while index >= 0 and tokens[index].text not in CLOSER:
+            is_closed = tokens[index].text in (")", "]", "}") and partner[index] >= 0
+            index = (partner[index] if is_closed else index) - 1
+        return index
+
+    def functions_around(self, index: int) -> list[SourceFunction]:
+        """The functions whose bodies hold the place before a token, from the outermost inwards."""
+        bodies = ((function, function.body) for function in self.functions)
+        return [function for function, body in bodies if body and body[0] < index <= body[1]]
+
     def span(self, tokens: Range) -> Span:
         """The bytes from the first to the last token."""
         first, last = tokens
