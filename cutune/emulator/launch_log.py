@@ -1,6 +1,8 @@
 """The launch log of the emulated device: takes the file, gives one `LaunchRecord` per launch.
 
 The replacement libcudart writes it (native/runtime_log.cpp) when CUTUNE_LAUNCH_LOG names a file.
+`native/machine_counters.h` is the only place that lists the counters of a memory instruction; the
+C++ structure and the log are made from the same lines.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class LoggedMember:
 
 @dataclass(frozen=True)
 class LoggedSite:
-    """Counters of one static memory instruction, by the names of `emulator/counters.py`."""
+    """Counters of one static memory instruction, by the names of `site_counters`."""
 
     site: int
     counters: Mapping[str, int]

@@ -1,4 +1,10 @@
-"""Static metadata of an assembled module: kernels, basic blocks, memory instructions."""
+"""An assembled module: metadata of kernels, basic blocks and memory instructions, and its bytes.
+
+machine_load.cpp reads the layout: little-endian, unpadded.
+
+    image = "CUTUNE-2" handlers variables functions code blocks operands sites
+    text  = u32 length, bytes;  each list = u32 count, elements
+"""
 
 from __future__ import annotations
 

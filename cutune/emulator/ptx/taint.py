@@ -4,8 +4,12 @@ If they do not, the kernel is *data-oblivious*: its counters are the same for an
 buffers, so it can be run at sizes for which no data and no memory exist. Tainted are values loaded
 from global and constant memory, results of atomics and clocks, and all values computed from them,
 also through shared and local memory and through calls. The analysis ignores the order of
-instructions, so it may report a dependence that does not exist, but misses none. A tainted branch
-that only leads to a detour (see `detours`) is accepted; the results of the detour are tainted.
+instructions, so it may report a dependence that does not exist, but misses none.
+
+A tainted branch is accepted where it only leads to a *detour*: the instructions between it and its
+immediate post-dominator, without barriers, calls or exits. One without memory accesses changes no
+count that the models use; one outside of loops accesses memory at most once per instruction and
+thread. The results of a detour are tainted.
 """
 
 from __future__ import annotations

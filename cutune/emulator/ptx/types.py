@@ -1,4 +1,4 @@
-"""What a PTX module holds: functions, variables, instructions, and how their operands are read.
+"""Parts of a PTX module: functions, variables, instructions, and sets of opcodes by their effect.
 
 Operands stay text: whoever lowers an opcode knows how its operands look. Only the standard library
 is imported: the replacement libcudart starts this front end inside the user's run.

@@ -1,7 +1,10 @@
-"""How a grid depends on the block. Takes a grid's component and a block, gives a `GridForm`.
+"""How a launch depends on its block. Takes a resolved configuration, gives grid forms and C text.
 
-The form is shown only. Which rule changes the block of a launch depends on the proof about the
-kernel and on the numbers at run time.
+The form of a grid is shown only: which rule changes the block of a launch depends on the proof
+about the kernel and on the numbers at run time. Dynamic shared memory is a formula of the block's
+x, y and z, computed with 64-bit integers, in which it cannot overflow. Its user compares the value
+for the program's own thread block with what the program asks for, and leaves the launch alone where
+they differ.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What may be chosen in a source. Takes `Syntax`es, gives parameters, regions and warnings.
+"""Parameters that the pragmas of a source declare. Takes `Syntax`es, gives parameters and regions.
 
 `#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
-in the same block, or to a macro or constant (`constants`). `#pragma cutune region begin` and `end`
-stand between statements of one block. A pragma that cannot be applied is left as it is, with a
-warning.
+in the same block; or to the `#define WPT 1` that follows it, which may be guarded by `#ifndef WPT`;
+or to `constexpr int WPT = 1;`. `#pragma cutune region begin` and `end` stand between statements of
+one block. A pragma that cannot be applied is left as it is, with a warning.
 """
 
 from __future__ import annotations
