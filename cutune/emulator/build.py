@@ -114,7 +114,7 @@ def _compiler() -> tuple[str, ...]:
 
 @cache
 def _identity(compiler: tuple[str, ...]) -> str:
-    """What else the machine code depends on: the compiler's version and the processor."""
+    """The version of the compiler, and the processor: machine code depends on them."""
     command = [*compiler, "--version"]
     version = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     try:

@@ -58,7 +58,7 @@ def read_imports(path: Path) -> frozenset[str] | None:
 
 
 def _told(path: Path, tell: Callable[[bytes], _Fact | None]) -> _Fact | None:
-    """What a 64-bit ELF file tells; None of any other, and of one that is damaged."""
+    """Read a 64-bit ELF file with `tell`; None for any other file, and for a damaged one."""
     data = path.read_bytes()
     if data[:6] != _ELF:
         return None

@@ -190,7 +190,7 @@ def _missing_functions(names: Iterable[str]) -> Path:
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
-    """What differs from one environment to the next, by itself: the rest is compiled for all."""
+    """Define the interpreter and the package root, which alone differ between environments."""
     lines = ["namespace cutune {"]
     for name, text in (("default_python", python), ("package_root", root)):
         literal = json.dumps(text, ensure_ascii=False)

@@ -107,7 +107,7 @@ class CommonCounters(Generic[Total, Entry]):
 
 @dataclass(frozen=True)
 class LaunchCounters(CommonCounters[int, np.uint64]):
-    """What the executed blocks of a launch counted.
+    """Counters of the executed blocks of a launch.
 
     Attributes:
         leapt_instructions: warp instructions that were counted without being executed.

@@ -137,7 +137,6 @@ def run_sampled(
 
 
 def _intervals(extent: int) -> list[range]:
-    """First, inner and last, as far as there are any."""
     parts = [range(1), range(1, extent - 1), range(extent - 1, extent)]
     return [part for part in (parts if extent > 1 else parts[:1]) if part]
 

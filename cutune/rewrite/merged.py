@@ -90,7 +90,6 @@ def _head(tokens: Sequence[CppToken], place: int) -> tuple[str, ...]:
 
 
 def _end(tokens: Sequence[CppToken], place: int) -> int:
-    """Where the statement ends."""
     depth = 0
     for index in range(place, len(tokens)):
         depth += _BRACKETS.get(tokens[index].text, 0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a rewritten program is written to: one file, or a folder for a tree of files."""
+    """The place of a rewritten program: one file, or a folder for a tree of files."""
 
     path: Path
     is_folder: bool = False
@@ -97,7 +97,7 @@ def needs_folder(header: Source, folder: Path) -> CutuneError:
 
 @dataclass(frozen=True)
 class ShadowTree:
-    """Where the files of a program are copied to: files below `root` go below `folder`."""
+    """The places of copies of a program's files: those below `root` go below `folder`."""
 
     root: Path
     folder: Path

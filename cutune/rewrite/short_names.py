@@ -46,7 +46,7 @@ def with_names(tokens: Iterable[CppToken], names: Mapping[str, str]) -> list[Cpp
 
 
 def _new_names() -> Iterator[str]:
-    """No macro is called like this."""
+    """Names like `a_`, `aa_`: no macro is called like this."""
     for letter in ascii_letters:
         yield f"{letter}_"
     for pair in product(ascii_lowercase, ascii_letters):

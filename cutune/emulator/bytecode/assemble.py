@@ -181,7 +181,6 @@ class _Assembler:
     # ---- results --------------------------------------------------------------------------
 
     def _reached(self, name: str) -> list[str]:
-        """The function and everything that it calls."""
         found = [name]
         for each in found:
             found += [callee for callee in self.callees[each] if callee not in found]

@@ -20,7 +20,6 @@ def flushed(encoder: FunctionEncoder, source: int, kind: str) -> int:
 
 
 def _comparison(encoder: FunctionEncoder, comparison: str, kind: str, sources: list[int]) -> int:
-    """A predicate register with the result."""
     comparison = _COMPARISONS.get(comparison, comparison)
     if comparison in ("eq", "ne") and kind[0] in "su":
         kind = bits_type(kind)

@@ -90,7 +90,7 @@ class Symbols(Protocol):
         """A variable of the module."""
 
     def shared_offset(self, name: str, function: Function) -> int | None:
-        """Where a shared variable lies in the block's shared memory; None: behind all others."""
+        """The offset of a variable in shared memory of the block; None: behind all others."""
 
 
 @dataclass
@@ -329,7 +329,7 @@ def paired_names(text: str) -> list[str]:
 
 
 def parameter_offsets(function: Function) -> list[tuple[int, Variable]]:
-    """Where the parameters of a kernel lie in its parameter buffer."""
+    """The parameters of a kernel, each with its offset in the parameter buffer."""
     return list(zip(placed(function.parameters)[0], function.parameters, strict=True))
 
 

@@ -248,7 +248,7 @@ def lower_function_call(encoder: FunctionEncoder, instruction: Instruction, resu
 def _indirect_copies(
     encoder: FunctionEncoder, results: list[str], arguments: list[str]
 ) -> list[int]:
-    """What is copied to and from the frame of a function of which the prototype alone is known.
+    """The copies to and from the frame of a function of which the prototype alone is known.
 
     Results come first in a function's frame, and arguments behind them.
     """

@@ -121,7 +121,6 @@ def _operand_of_only(
 
 
 def _only(items: Iterable[Item]) -> Item | None:
-    """The one item, if it is one."""
     found = list(items)
     return found[0] if len(found) == 1 else None
 

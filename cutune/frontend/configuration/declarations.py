@@ -190,7 +190,7 @@ class Declarations:
         return None, opening
 
     def _inner_scope(self, index: int) -> Range | None:
-        """Where a name is visible that a parameter list, or `auto [a, b]`, declares.
+        """The scope of a name that a parameter list, or `auto [a, b]`, declares.
 
         Parameters of lambdas and of members of local classes: "(" … ")" … "{".
         """
@@ -217,7 +217,6 @@ class Declarations:
         return (index, partner[place])
 
     def _scope(self, index: int) -> Range | None:
-        """Where a variable declared at a token is visible."""
         tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
         around = self.nesting.enclosing(index)
         if around < 0:

@@ -111,7 +111,7 @@ class Reaching:
         return found
 
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
-        """What may change a variable, or one component of it."""
+        """The places that may change a variable, or one component of it."""
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
             places: list[int] = []
@@ -134,7 +134,7 @@ class Reaching:
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        """What the variable has from its declaration on."""
+        """The definition that the declaration of a variable makes."""
         name, at = _identity(variable), variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)

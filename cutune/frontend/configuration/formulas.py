@@ -165,7 +165,7 @@ class _FormulaReader:
                 return found
 
     def _unread(self, first: int) -> tree.Formula:
-        """What was read from there on, as text: an element, a method's result, a remote member."""
+        """The tokens read since `first` as text: an element, a method's result, a remote member."""
         return tree.Opaque("".join(token.text for token in self.tokens[first : self.index]))
 
     def _primary(self, depth: int) -> tree.Formula:

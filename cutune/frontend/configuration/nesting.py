@@ -168,7 +168,7 @@ class Nesting:
         return is_word or token.text in (")", "]")
 
     def same_branch(self, definition: int, at: int) -> bool:
-        """Is the definition compiled whenever the place is?"""
+        """Does the preprocessor keep the definition wherever it keeps the place?"""
         here, there = (
             self._branches[bisect_right(self._branches, index, key=itemgetter(0)) - 1][1]
             for index in (definition, at)

@@ -54,7 +54,7 @@ class Configurations:
     def resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]] = ()
     ) -> Configuration | None:
-        """What is known of a launch's configuration; None outside of functions.
+        """Resolve the configuration of a launch; None outside of functions.
 
         Args:
             syntax: the text that the user wrote.
@@ -311,7 +311,7 @@ class _Resolver:
         return Name(name, key, value)
 
     def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
-        """What a definition of a `dim3`, or of this component of one, says."""
+        """The value that a definition gives to a `dim3`, or to this component of one."""
         assert definition.value is not None
         at = definition.at
         if definition.is_component:

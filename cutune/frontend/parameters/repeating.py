@@ -125,7 +125,7 @@ class _RepeatedRegion:
     # ---- uses
 
     def _uses(self, name: str, first: int, inner: Sequence[int]) -> Iterator[int]:
-        """Where the name stands, or a macro that holds it, and the region may come behind."""
+        """The uses of a name, or of macros that hold it, behind which the region may run."""
         # In a loop, what stands behind the region comes before it, too.
         last = max([self.begin.index, *map(self._loop_end, inner)])
         names = self._with_macros(name)

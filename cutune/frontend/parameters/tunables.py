@@ -41,7 +41,7 @@ MOST_CHOICES = 4096
 
 @dataclass(frozen=True)
 class Tunables:
-    """What the pragmas of a source and its headers say about parameters."""
+    """The parameters and regions that the pragmas of a source and its headers declare."""
 
     tunables: tuple[HostTunable, ...] = ()
     constants: tuple[TunableConstant, ...] = ()
@@ -146,7 +146,7 @@ class _PragmaReader:
                 raise self._error(Code.TUNED_TWICE, pragma, name=name)
 
     def begin_of(self, begins: list[tuple[Pragma, bool]], end: Pragma) -> tuple[Pragma, bool]:
-        """Where the region began that a pragma ends, and may it repeat; off the list."""
+        """Take the begin of the region that a pragma ends off the list; may the region repeat?"""
         if not begins:
             raise self._error(Code.UNPAIRED_REGION, end, other="begin")
         begin, is_repeated = begins.pop()
@@ -157,7 +157,7 @@ class _PragmaReader:
     def repeated(
         self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
     ) -> Region:
-        """The same region, which may run again."""
+        """Let a region run again."""
         function = self._function(begin)
         assert function is not None  # a statement may stand there
         names = assigned_names(self.syntax, function, begin, end, earlier)

@@ -98,7 +98,7 @@ def directives_of(text: str) -> Iterator[Directive]:
 
 
 def renumbers(text: str) -> bool:
-    """Is there a directive by which a line is no longer called by its number?"""
+    """Does a directive (`#line`) change the numbers of lines?"""
     found = [match[1] for match in _RENUMBERED.finditer(text)]
     names = (directive.name for directive in directives_of(text) if found)
     return any(found) or any(name == "line" or name.isdecimal() for name in names)

@@ -144,7 +144,7 @@ class _Scan:
         return SourceFunction(name, first, (opener, closer), body, qualifiers, is_kernel)
 
     def _head_before(self, start: int, brace: int) -> _Head:
-        """What stands between the start of a declaration and one of its braces."""
+        """Read the tokens between the start of a declaration and one of its braces."""
         head = self._head
         if head is None or head.start != start or head.index > brace:
             head = self._head = _Head(start, start)

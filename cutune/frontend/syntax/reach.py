@@ -62,7 +62,7 @@ class _Region:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the text of these files may call.
+    """The functions that the text of these files may call.
 
     Attributes:
         files: as they are written.
@@ -228,7 +228,7 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
 
 
 def _begin(tokens: Sequence[Token], index: int) -> int:
-    """Where the declaration begins that a word is in, with its template head."""
+    """The first token of the declaration that holds a word, template head included."""
     while index > 0 and tokens[index - 1].text not in (";", "{", "}"):
         index -= 1
     return index
@@ -253,7 +253,7 @@ def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[T
 
 
 def _declared(statement: Sequence[Token]) -> frozenset[str]:
-    """What a statement may declare; of another name of a type only that."""
+    """The names that a statement may declare; where it names a type, only that name."""
     texts = [token.text for token in statement]
     if "using" in texts and "=" in texts:
         return _words(statement[: texts.index("=")])
