@@ -17,7 +17,7 @@ from cutune.cli.usage.manual import manual_page  # noqa: E402
 
 
 class Cutune(Distribution):
-    """It holds machine code where `cutune.emulator.make_built_in` has run."""
+    """It holds machine code where `build_device.py` has run."""
 
     def has_ext_modules(self) -> bool:
         return BUILT.exists()

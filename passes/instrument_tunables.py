@@ -45,9 +45,9 @@ from cutune.rewrite.tunable_edit import (
     data_arguments,
     region_edits,
     settable,
-    tunable_edits,
-    value_edit,
     with_file_edits,
+    with_tunable_edits,
+    with_value,
 )
 
 
@@ -72,10 +72,9 @@ class InstrumentTunables(Pass):
         given = settable(program.constants) if self.values is None else ""
         unit = unit.with_prelude(f'#include "{self.header}"\n{given}')
         for tunable in program.tunables:
-            unit = with_file_edits(unit, self.name, tunable_edits(tunable, _call), tunable.source)
+            unit = with_tunable_edits(unit, self.name, tunable, _call)
         for constant in program.constants:
-            edits = [value_edit(constant, self._text(constant))]
-            unit = with_file_edits(unit, self.name, edits, constant.source)
+            unit = with_value(unit, self.name, constant, self._text(constant))
         for region in program.regions:
             unit = with_file_edits(unit, self.name, region_edits(region), region.source)
         return unit

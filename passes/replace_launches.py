@@ -22,12 +22,12 @@ from typing import ClassVar
 
 from cutune.frontend.program import LaunchSite, Program
 from cutune.rewrite.launch_edit import launch_edits, variants_at, with_launch_edits
-from cutune.rewrite.merged import merged, with_short_casts
-from cutune.rewrite.packed import Token, joined, tokens
+from cutune.rewrite.merged import with_joined_declarations, with_short_casts
+from cutune.rewrite.packed import CppToken, cpp_tokens, packed_text
 from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.short_names import renamed, short_names
+from cutune.rewrite.short_names import short_names, with_names
 from cutune.rewrite.site_table import lent_code, needed_headers, site_table
-from cutune.rewrite.used import only_used
+from cutune.rewrite.used import without_unused
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -94,45 +94,46 @@ class ReplaceLaunches(Pass):
             *_BEFORE_SELECTION,
         )
         behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
-        own = tokens(
+        emitted = cpp_tokens(
             f"{'' if told else _ONE_SIGNATURE}{self.selection}\n"
             f"{site_table(program, sites, routines)}"
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)
-        text = joined(merged(_with_headers(before, with_short_casts(own), behind, launches)))
-        return with_launch_edits(unit, self.name, sites, _title(self.selection) + optimized(text))
+        code = _with_headers(before, with_short_casts(emitted), behind, launches)
+        text = optimized(packed_text(with_joined_declarations(code)))
+        return with_launch_edits(unit, self.name, sites, _title(self.selection) + text)
 
 
 def _title(selection: str) -> str:
     """The comment that stays: for which devices it was made, and where to read the rest."""
     first = selection.partition("\n")[0]
-    made = f"{first} " if first.startswith("//") else "// "
-    return f"{made}In readable form: cutune/include, docs/model.md.\n"
+    title = f"{first} " if first.startswith("//") else "// "
+    return f"{title}In readable form: cutune/include, docs/model.md.\n"
 
 
 def _with_headers(
-    before: Sequence[str], own: Sequence[Token], behind: Sequence[str], wanted: set[str]
-) -> list[Token]:
+    before: Sequence[str], emitted: Sequence[CppToken], behind: Sequence[str], wanted: set[str]
+) -> list[CppToken]:
     """Emitted code with what it needs of the headers, whose variables get short names."""
     headers = [[token for name in names for token in _header(name)] for names in (before, behind)]
-    words = wanted.union(*(re.findall(r"\w+", token.text) for token in own))
+    words = wanted.union(*(re.findall(r"\w+", token.text) for token in emitted))
     names = short_names([*headers[0], *headers[1]], words)
-    first, last = (renamed(header, names) for header in headers)
-    return only_used([*first, *own, *last], wanted)
+    first, last = (with_names(header, names) for header in headers)
+    return without_unused([*first, *emitted, *last], wanted)
 
 
 def _words_in_launches(program: Program, sites: Sequence[LaunchSite]) -> set[str]:
     """Names in rewritten launches, those of cutune's among them."""
     edits = (
-        launch_edits(site.source, site, program.kernel(site.kernel), variants_at(program, site))
+        launch_edits(site, program.kernel(site.kernel), variants_at(program, site))
         for site in sites
     )
     return {name for edit in chain(*edits) for name in re.findall(r"\w+", edit.text)}
 
 
 def optimized(text: str) -> str:
-    """The same, compiled with optimisation in any build, but for what it includes."""
+    """Have text compiled with optimisation in any build, but for what it includes."""
     lines = text.splitlines()
     included = list(dict.fromkeys(line for line in lines if line.startswith("#include <")))
     others = (line for line in lines if not line.startswith("#include <"))
@@ -140,11 +141,11 @@ def optimized(text: str) -> str:
 
 
 @cache
-def _header(name: str) -> tuple[Token, ...]:
+def _header(name: str) -> tuple[CppToken, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
     # Each stands in the file once: the guard of its text is not needed.
     guard = re.compile(
         r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif[^\n]*\n\Z", re.MULTILINE | re.DOTALL
     )
     guarded = guard.search(text)
-    return tuple(with_short_casts(tokens(guarded[2] if guarded is not None else text)))
+    return tuple(with_short_casts(cpp_tokens(guarded[2] if guarded is not None else text)))

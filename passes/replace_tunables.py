@@ -21,12 +21,7 @@ from typing import ClassVar
 
 from cutune.frontend.tunable import HostTunable
 from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.tunable_edit import (
-    data_arguments,
-    tunable_edits,
-    value_edit,
-    with_file_edits,
-)
+from cutune.rewrite.tunable_edit import data_arguments, with_tunable_edits, with_value
 
 
 @dataclass(frozen=True)
@@ -46,15 +41,13 @@ class ReplaceTunables(Pass):
         """Edit what has a routine or a value."""
         for constant in unit.program.constants:
             if constant.name in self.values:
-                edit = value_edit(constant, self.values[constant.name])
-                unit = with_file_edits(unit, self.name, [edit], constant.source)
+                unit = with_value(unit, self.name, constant, self.values[constant.name])
         tunables = [t for t in unit.program.tunables if t.name in self.routines]
         if not tunables:
             return unit
         unit = unit.with_prelude(self.selection)
         for tunable in tunables:
-            edits = tunable_edits(tunable, self._call)
-            unit = with_file_edits(unit, self.name, edits, tunable.source)
+            unit = with_tunable_edits(unit, self.name, tunable, self._call)
         return unit
 
     def _call(self, tunable: HostTunable) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress, silent
 from cutune.core.workspace import locked
 from cutune.emulator.built_in import NATIVE, built_in_library
-from cutune.emulator.joined import joined
+from cutune.emulator.joined import joined_units
 from cutune.toolchain.cache import cache_folder
 
 MACHINE = "cutune_machine"
@@ -52,19 +52,18 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 def machine_sources() -> tuple[Path, ...]:
     """The translation units of the 32-lane machine, which every library of the device contains."""
-    return joined(sorted(NATIVE.glob("machine*.cpp")), kept_file)
+    return joined_units(sorted(NATIVE.glob("machine*.cpp")), kept_file)
 
 
 def machine_library(progress: Progress = silent) -> Path:
     """The machine for Python (ctypes): libcutune_machine.so."""
-    found = built_in_library(MACHINE)
-    return found or build_library(MACHINE, machine_sources(), (), progress=progress)
+    return built_in_library(MACHINE) or build_library(MACHINE, machine_sources(), progress=progress)
 
 
 def build_library(
     name: str,
     sources: Sequence[Path],
-    flags: Sequence[str],
+    flags: Sequence[str] = (),
     linking: Sequence[str] = (),
     processor: Sequence[str] = MACHINE_FLAGS,
     progress: Progress = silent,
@@ -84,9 +83,8 @@ def build_library(
     library.parent.mkdir(parents=True, exist_ok=True)
     with locked(library.parent / "lock"):
         if not library.exists():
-            objects = _compile(
-                name, compiler, processor, flags, dict(zip(keys, sources, strict=True)), progress
-            )
+            by_key = dict(zip(keys, sources, strict=True))
+            objects = _compile(name, compiler, processor, flags, by_key, progress)
             with _fresh(library) as temporary:
                 words = ["-shared", "-o", str(temporary), *map(str, objects), *FLAGS, *linking]
                 _run(name, [*compiler, *words])
@@ -116,16 +114,13 @@ def _compiler() -> tuple[str, ...]:
 
 @cache
 def _identity(compiler: tuple[str, ...]) -> str:
-    """What else the machine code depends on: the compiler's version and the processor."""
-    version = subprocess.run(
-        [*compiler, "--version"], capture_output=True, text=True, check=False
-    ).stdout
+    """The version of the compiler, and the processor: machine code depends on them."""
+    command = [*compiler, "--version"]
+    version = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     try:
-        processor = re.findall(
-            r"^(?:model name|flags|Features)\s*:.*$",
-            Path("/proc/cpuinfo").read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )[:2]
+        about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        pattern = r"^(?:model name|flags|Features)\s*:.*$"
+        processor = re.findall(pattern, about, re.MULTILINE)[:2]
     except OSError:
         processor = [platform.processor()]
     return "\n".join([version, platform.machine(), *processor])
@@ -171,16 +166,8 @@ def _compile(
         if target.exists():
             return
         with _fresh(target) as temporary:
-            arguments = [
-                *FLAGS,
-                *flags,
-                "-iquote",
-                str(NATIVE),
-                "-c",
-                str(source),
-                "-o",
-                str(temporary),
-            ]
+            paths = ["-iquote", str(NATIVE), "-c", str(source), "-o", str(temporary)]
+            arguments = [*FLAGS, *flags, *paths]
             tuned = subprocess.run(
                 [*compiler, *processor, *arguments], capture_output=True, text=True, check=False
             )
@@ -213,6 +200,11 @@ def _run(name: str, command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         first = next((x for x in done.stderr.splitlines() if "error" in x), done.stderr[:200])
-        raise CutuneError(
-            Diagnostic.at(Code.BUILD_FAILED, None, name=name, compiler=command[0], reason=first)
-        )
+        raise build_failed(name, command[0], first)
+
+
+def build_failed(name: str, compiler: str, reason: str) -> CutuneError:
+    """The error for a library that cannot be built."""
+    return CutuneError(
+        Diagnostic.at(Code.BUILD_FAILED, None, name=name, compiler=compiler, reason=reason)
+    )

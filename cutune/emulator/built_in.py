@@ -1,6 +1,6 @@
 """Libraries of the emulated device that came with the package, so that nothing is compiled for it.
 
-`make_built_in` makes them for a wheel; a source install has none. Takes the name of a library,
+`build_device.py` makes them for a wheel; a source install has none. Takes the name of a library,
 gives the library if it is there, of these sources, and for this processor.
 """
 
@@ -35,7 +35,7 @@ def minor_version(version: str) -> str:
 
 
 def digest_of_sources() -> str:
-    """What tells the sources of the device from others."""
+    """Hash the sources of the emulated device."""
     digest = hashlib.sha256()
     for path in sorted(NATIVE.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
@@ -44,7 +44,7 @@ def digest_of_sources() -> str:
 
 @cache
 def _about() -> dict[str, str] | None:
-    """What was noted when the libraries were made, if they may be used here."""
+    """The notes made with the libraries, if these may be used here."""
     path = FOLDER / ABOUT
     if not path.exists():
         return None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 _Fact = TypeVar("_Fact")
+_ELF = b"\x7fELF\x02\x01"
 _DYNAMIC_SECTION, _DYNAMIC_SYMBOLS = 6, 11
 #: What a program does: its instructions, constants, and the code of its kernels.
 _CODE = (".text", ".rodata", ".data", ".nv_fatbin")
@@ -57,9 +58,9 @@ def read_imports(path: Path) -> frozenset[str] | None:
 
 
 def _told(path: Path, tell: Callable[[bytes], _Fact | None]) -> _Fact | None:
-    """What a 64-bit ELF file tells; None of any other, and of one that is damaged."""
+    """Read a 64-bit ELF file with `tell`; None for any other file, and for a damaged one."""
     data = path.read_bytes()
-    if data[:6] != b"\x7fELF\x02\x01":
+    if data[:6] != _ELF:
         return None
     try:
         return tell(data)
@@ -84,30 +85,28 @@ def is_loadable(path: Path) -> bool:
     """Is it a program, or a library that programs load?"""
     with path.open("rb") as file:
         head = file.read(18)
-    return head[:6] == b"\x7fELF\x02\x01" and head[16:] in (b"\x02\x00", b"\x03\x00")
+    return head[:6] == _ELF and head[16:] in (b"\x02\x00", b"\x03\x00")
 
 
 def code_hash(path: Path) -> str:
-    """The same for two programs whose code and constant data are the same, of host and devices.
+    """Hash the code and the constant data of a program, of host and devices.
 
     Empty where that cannot be told, for instance of a script.
 
     Raises:
         OSError: when the file cannot be read.
     """
-    data = path.read_bytes()
-    if data[:6] != b"\x7fELF\x02\x01":
-        return ""
-    try:
-        sections, names = _sections(data)
-        content = sha256()
-        for section in sections:
-            name = _text(data, names.offset + section.name)
-            if name in _CODE:
-                content.update(f"{name} {section.size} ".encode())
-                content.update(data[section.offset : section.offset + section.size])
-    except (struct.error, IndexError, ValueError):
-        return ""
+    return _told(path, _hash_of_code) or ""
+
+
+def _hash_of_code(data: bytes) -> str:
+    sections, names = _sections(data)
+    content = sha256()
+    for section in sections:
+        name = _text(data, names.offset + section.name)
+        if name in _CODE:
+            content.update(f"{name} {section.size} ".encode())
+            content.update(data[section.offset : section.offset + section.size])
     return content.hexdigest()[:16]
 
 

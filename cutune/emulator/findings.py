@@ -19,12 +19,10 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Location, Source, Span
 from cutune.core.typed import Count, Text, one_of, parsed, typed
-from cutune.emulator.launch_log import EntryName, FilePath, Triple
+from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
 from cutune.toolchain.demangle import demangled
 
 SCHEMA = "cutune-findings-1"
-_Triple = tuple[Count, Count, Count]
-
 _CODES = MappingProxyType(
     {
         "out_of_bounds": Code.OUT_OF_BOUNDS,
@@ -61,6 +59,11 @@ class Party:
     block: Triple
     thread: Triple
     access: str
+
+    def to_json(self) -> dict[str, object]:
+        """As `Finding.to_json` has it."""
+        place = {"file": self.place.path, "line": self.place.line, "column": self.place.column}
+        return {**place, "block": self.block, "thread": self.thread, "access": self.access}
 
     def __str__(self) -> str:
         return f"block {_written(self.block)}, thread {_written(self.thread)}"
@@ -105,17 +108,7 @@ class Finding:
             "kernel": self.kernel,
             "count": self.count,
             "detail": self.text,
-            "parties": [
-                {
-                    "file": party.place.path,
-                    "line": party.place.line,
-                    "column": party.place.column,
-                    "block": party.block,
-                    "thread": party.thread,
-                    "access": party.access,
-                }
-                for party in parties
-            ],
+            "parties": [party.to_json() for party in parties],
         }
 
 
@@ -170,12 +163,12 @@ class _Found:
     text: Text
     count: Count
     line: Count
-    block: _Triple
-    thread: _Triple
+    block: LoggedTriple
+    thread: LoggedTriple
     access: Text
     other_line: Count | None = None
-    other_block: _Triple = (0, 0, 0)
-    other_thread: _Triple = (0, 0, 0)
+    other_block: LoggedTriple = (0, 0, 0)
+    other_thread: LoggedTriple = (0, 0, 0)
     other_access: Text = ""
 
     def finding(self, launch: _Checked) -> Finding:
@@ -183,15 +176,15 @@ class _Found:
         first = _party(launch.module, self.line, self.block, self.thread, self.access)
         other = None
         if self.other_line is not None:
-            place = (self.other_block, self.other_thread, self.other_access)
-            other = _party(launch.module, self.other_line, *place)
+            party = (self.other_block, self.other_thread, self.other_access)
+            other = _party(launch.module, self.other_line, *party)
         code = _CODES[self.hazard]
         return Finding(code, launch.kernel, first, other, self.text, self.count)
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """What was found in a launch."""
+    """The hazards of a launch."""
 
     kernel: EntryName
     module: FilePath

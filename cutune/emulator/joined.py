@@ -17,10 +17,12 @@ MOST_BYTES = 48_000
 _OF_PROGRAMS = re.compile(r'^\s*#\s*include\s+"\.\./', re.MULTILINE)
 
 
-def joined(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
-    """The units, the largest first. `keep` writes a file of a name and a text, and gives its path.
+def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
+    """Join sources into larger translation units, and give these, the largest first.
 
-    Sources are included by their names: their folder is the compiler's to know.
+    A compiler spends most of its time on a small source with headers, which are read once for a
+    unit. `keep` writes a file of a name and a text, and gives its path. Sources are included by
+    their names: their folder is the compiler's to know.
     """
     groups: list[list[Path]] = []
     room = 0
@@ -34,12 +36,8 @@ def joined(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[P
             room = MOST_BYTES
         groups[-1].append(source)
         room -= size
-    units = sorted(groups, key=_bytes, reverse=True)
-    return tuple(one[0] if len(one) == 1 else _unit(one, keep) for one in units)
-
-
-def _bytes(group: Sequence[Path]) -> int:
-    return sum(os.path.getsize(source) for source in group)
+    groups.sort(key=lambda group: sum(map(os.path.getsize, group)), reverse=True)
+    return tuple(group[0] if len(group) == 1 else _unit(group, keep) for group in groups)
 
 
 def _unit(group: Sequence[Path], keep: Callable[[str, str], Path]) -> Path:

@@ -1,6 +1,8 @@
 """The launch log of the emulated device: takes the file, gives one `LaunchRecord` per launch.
 
 The replacement libcudart writes it (native/runtime_log.cpp) when CUTUNE_LAUNCH_LOG names a file.
+`native/machine_counters.h` is the only place that lists the counters of a memory instruction; the
+C++ structure and the log are made from the same lines.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ SCHEMA = "cutune-launch-1"
 CUT_SCHEMA = "cutune-cut-1"
 
 Triple = tuple[int, int, int]
+#: One that is read from a file.
+LoggedTriple = tuple[Count, Count, Count]
 
 #: A name of a symbol, a path: as processes and files can be named.
 EntryName = Annotated[str, Meta(pattern=r"\A[^\s\x00-\x1f\ud800-\udfff]*\Z")]
@@ -59,7 +63,7 @@ class LoggedMember:
 
 @dataclass(frozen=True)
 class LoggedSite:
-    """Counters of one static memory instruction, by the names of `emulator/counters.py`."""
+    """Counters of one static memory instruction, by the names of `site_counters`."""
 
     site: int
     counters: Mapping[str, int]
@@ -124,10 +128,7 @@ def is_cut(path: Path) -> bool:
 
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
-    """The launches in order. An incomplete line, as a killed program leaves it, is ignored.
-
-    So is what the device does not write.
-    """
+    """Read the launches in order; incomplete lines, as of a killed program, are left out."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -142,11 +143,11 @@ def read_launches(path: Path) -> Iterator[LaunchRecord]:
 
 @dataclass(frozen=True)
 class _Counters:
-    """What was counted of a launch."""
+    """The counters of a launch."""
 
     executed_blocks: Count | None = None
     working_threads: Count = 0
-    blocks: tuple[tuple[Count, Count, Count], ...] = ()
+    blocks: tuple[LoggedTriple, ...] = ()
     sites: tuple[dict[str, int], ...] = ()
 
     def logged_sites(self) -> tuple[LoggedSite, ...]:
@@ -167,8 +168,8 @@ class _Launch:
     site: SiteNumber | None
     kernel: EntryName
     module: FilePath
-    grid: tuple[Count, Count, Count]
-    block: tuple[Count, Count, Count]
+    grid: LoggedTriple
+    block: LoggedTriple
     shared: Count
     parameters: _Hexadecimal
     pointers: tuple[Pointer, ...]

@@ -19,18 +19,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import cutune
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress, silent
 from cutune.emulator.build import (
     MACHINE,
     MACHINE_FLAGS,
+    build_failed,
     build_library,
     kept_file,
     machine_library,
 )
 from cutune.emulator.built_in import NATIVE, built_in_library
-from cutune.emulator.joined import joined
+from cutune.emulator.joined import joined_units
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
@@ -45,7 +44,7 @@ _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
 #: Libraries in caches. Their sources and compilers are read once: they are those of now.
-_MADE: dict[tuple[Nvcc, Path], Path] = {}
+_BUILT: dict[tuple[Nvcc, Path], Path] = {}
 
 
 def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
@@ -54,17 +53,16 @@ def runtime_library(nvcc: Nvcc, progress: Progress = silent) -> Path:
     Raises:
         CutuneError: CT007 without a compiler, CT450 when it fails.
     """
-    if (found := built_in_library(LIBRARY, nvcc.version)) is not None:
-        return found
-    place = nvcc, cache_folder()
-    if place not in _MADE:
+    if (library := built_in_library(LIBRARY, nvcc.version)) is not None:
+        return library
+    key = nvcc, cache_folder()
+    if key not in _BUILT:
         machine = machine_library(progress).parent
         root = str(Path(cutune.__file__).resolve().parent.parent)
-        searched, python = str(machine), sys.executable
-        _MADE[place] = build_runtime_library(
-            nvcc, machine, searched, python, root, progress=progress
+        _BUILT[key] = build_runtime_library(
+            nvcc, machine, str(machine), sys.executable, root, progress=progress
         )
-    return _MADE[place]
+    return _BUILT[key]
 
 
 def build_runtime_library(
@@ -76,23 +74,23 @@ def build_runtime_library(
     processor: Sequence[str] = MACHINE_FLAGS,
     progress: Progress = silent,
 ) -> Path:
-    """The same, made here: `searched` is where it looks for the machine when it is loaded.
+    """Build the replacement libcudart, which looks for the machine in the folder `searched`.
 
     `python` and `root` assemble PTX: the interpreter, and the folder of the package. Where they are
     empty, the library looks in the folder that it lies in.
     """
     names = _declared_names(nvcc)
     generated = (_missing_functions(names), _python_of_the_library(python, root))
-    own = joined(sorted(NATIVE.glob("runtime*.cpp")), kept_file)
+    sources = joined_units(sorted(NATIVE.glob("runtime*.cpp")), kept_file)
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [*_linking(nvcc, names), f"-L{machine}", f"-l{MACHINE}", "-ldl"]
     return build_library(
         LIBRARY,
-        (*own, *generated),
+        (*sources, *generated),
         flags,
         [*linking, f"-Wl,-rpath,{searched}"],
-        processor=processor,
-        progress=progress,
+        processor,
+        progress,
     )
 
 
@@ -175,14 +173,8 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
     command = [host_compiler(), "-x", "c++", "-E", "-P", *includes, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise CutuneError(
-            Diagnostic.at(
-                Code.BUILD_FAILED,
-                None,
-                name=LIBRARY,
-                compiler=shlex.join(command),
-                reason=done.stderr.strip().splitlines()[0] if done.stderr.strip() else "no output",
-            )
+        raise build_failed(
+            LIBRARY, shlex.join(command), [*done.stderr.strip().splitlines(), "no output"][0]
         )
     return done.stdout
 
@@ -198,7 +190,7 @@ def _missing_functions(names: Iterable[str]) -> Path:
 
 
 def _python_of_the_library(python: str, root: str) -> Path:
-    """What differs from one environment to the next, by itself: the rest is compiled for all."""
+    """Define the interpreter and the package root, which alone differ between environments."""
     lines = ["namespace cutune {"]
     for name, text in (("default_python", python), ("package_root", root)):
         literal = json.dumps(text, ensure_ascii=False)

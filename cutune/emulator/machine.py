@@ -39,9 +39,7 @@ _OUTCOMES = (
     Code.INSTRUCTION_LIMIT,
     Code.UNSUPPORTED_AT_RUN_TIME,
 )
-_FORMATS = {"f32": "<f", "f64": "<d", "s32": "<i", "s64": "<q", "s16": "<h", "s8": "<b"}
-
-
+_FORMATS = {"f32": "<f", "f64": "<d"}
 #: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
 _TOTALS = (
     *("warp_instructions", "thread_instructions", "executed_blocks"),
@@ -89,8 +87,8 @@ class _Totals(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Counters(Generic[Total, Entry]):
-    """Counters of a launch, as whole numbers or as estimates.
+class CommonCounters(Generic[Total, Entry]):
+    """Counters of any launch, as whole numbers or as estimates.
 
     Attributes:
         warp_instructions, thread_instructions: executed, by warps and by active lanes.
@@ -108,8 +106,8 @@ class Counters(Generic[Total, Entry]):
 
 
 @dataclass(frozen=True)
-class LaunchCounters(Counters[int, np.uint64]):
-    """What the executed blocks of a launch counted.
+class LaunchCounters(CommonCounters[int, np.uint64]):
+    """Counters of the executed blocks of a launch.
 
     Attributes:
         leapt_instructions: warp instructions that were counted without being executed.
@@ -130,8 +128,7 @@ class LoadedModule:
         image = assembled.image
         self._handle = self._library.cutune_load(image, len(image), error, len(error))
         if not self._handle:
-            reason = error.value.decode()
-            raise _error(Code.UNSUPPORTED_AT_RUN_TIME, reason=reason)
+            raise _error(Code.UNSUPPORTED_AT_RUN_TIME, reason=error.value.decode())
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -188,24 +185,11 @@ class LoadedModule:
             raise _error(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
         chosen = None if blocks is None else np.ascontiguousarray(blocks, np.uint64)
         traced = None if traced_blocks is None else np.unique(np.asarray(traced_blocks, np.uint64))
-        ghost_base, ghost_size = ghosts or (0, 0)
         launch = _Launch(
-            (ctypes.c_uint32 * 3)(*grid),
-            (ctypes.c_uint32 * 3)(*block),
-            shared_bytes,
-            parameters + bytes(16),
-            None if chosen is None else chosen.ctypes.data,
-            0 if chosen is None else len(chosen),
-            True,
-            trace,
-            trace_every,
-            ghost_base,
-            ghost_size,
-            instruction_limit,
-            None if traced is None else traced.ctypes.data,
-            0 if traced is None else len(traced),
-            None,
-            host_threads() if threads is None else threads,
+            *((ctypes.c_uint32 * 3)(*grid), (ctypes.c_uint32 * 3)(*block)),
+            *(shared_bytes, parameters + bytes(16), *_array(chosen)),
+            *(True, trace, trace_every, *(ghosts or (0, 0)), instruction_limit, *_array(traced)),
+            *(None, host_threads() if threads is None else threads),
         )
         return self._run(compiled, launch, buffers)
 
@@ -219,27 +203,25 @@ class LoadedModule:
         sites = np.zeros(self.assembled.site_count, SITE)
         totals = _Totals()
         self._library.cutune_run(
-            self._handle,
-            compiled.name.encode(),
-            ctypes.byref(launch),
-            allocations,
-            len(spans),
-            ctypes.byref(totals),
-            executions.ctypes.data,
-            lanes.ctypes.data,
-            sites.ctypes.data,
+            *(self._handle, compiled.name.encode(), ctypes.byref(launch)),
+            *(allocations, len(spans), ctypes.byref(totals)),
+            *(counters.ctypes.data for counters in (executions, lanes, sites)),
         )
         code = _OUTCOMES[totals.outcome]
         if code is not None:
             raise _error(code, reason=totals.message.decode())
-        block_indices = np.array(compiled.block_indices, np.intp)
-        site_indices = np.array(compiled.site_indices, np.intp)
+        blocks = np.array(compiled.block_indices, np.intp)
         return LaunchCounters(
             **{total: getattr(totals, total) for total in _TOTALS},
-            block_executions=executions[block_indices],
-            block_lanes=lanes[block_indices],
-            sites=sites[site_indices],
+            block_executions=executions[blocks],
+            block_lanes=lanes[blocks],
+            sites=sites[np.array(compiled.site_indices, np.intp)],
         )
+
+
+def _array(numbers: NDArray[np.uint64] | None) -> tuple[int | None, int]:
+    """The address and the length of an array, as the machine takes them; None: there is none."""
+    return (None, 0) if numbers is None else (numbers.ctypes.data, len(numbers))
 
 
 def host_threads() -> int:
@@ -266,7 +248,7 @@ def pack_parameters(kernel: KernelCode, *values: float | NDArray[Any] | bytes) -
             packed = struct.pack("<Q", pointer(value))
         elif isinstance(value, bytes):
             packed = value
-        elif parameter.type in ("f32", "f64"):
+        elif parameter.type in _FORMATS:
             packed = struct.pack(_FORMATS[parameter.type], value)
         else:
             mask = (1 << 8 * parameter.size) - 1

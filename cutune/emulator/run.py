@@ -90,17 +90,16 @@ class RunResult:
 
     def to_json(self) -> dict[str, object]:
         """As `cutune run --json` prints it."""
-        kernels = [
-            {
-                **asdict(kernel),
-                "simd_efficiency": kernel.simd_efficiency,
-                "sectors_per_request": kernel.sectors_per_request,
-            }
-            for kernel in self.kernels
-        ]
-        findings = [finding.to_json() for finding in self.findings]
-        entry = {"schema": SCHEMA, "status": self.status, "kernels": kernels}
-        return {**entry, "findings": findings}
+        ratios = ("simd_efficiency", "sectors_per_request")
+        return {
+            "schema": SCHEMA,
+            "status": self.status,
+            "kernels": [
+                asdict(kernel) | {name: getattr(kernel, name) for name in ratios}
+                for kernel in self.kernels
+            ],
+            "findings": [finding.to_json() for finding in self.findings],
+        }
 
 
 def run_program(
@@ -135,10 +134,9 @@ def run_program(
             environment["CUTUNE_CHECK"] = str(found)
         if limit is not None:
             environment["CUTUNE_INSTRUCTION_LIMIT"] = str(limit)
+        command = [str(program), *argv[1:]]
         try:
-            done = subprocess.run(
-                [str(program), *argv[1:]], env=environment, stdout=stdout, check=False
-            )
+            done = subprocess.run(command, env=environment, stdout=stdout, check=False)
         except OSError as error:
             raise _not_run(argv[0], error.strerror or str(error)) from error
         # As a shell reports the end by a signal.
@@ -202,9 +200,7 @@ def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
     for launch in launches:
         by_kernel.setdefault(launch.kernel, []).append(launch)
     names = demangled(list(by_kernel))
-    return tuple(
-        _summary(name, group) for name, group in zip(names, by_kernel.values(), strict=True)
-    )
+    return tuple(map(_summary, names, by_kernel.values()))
 
 
 def main_run(
@@ -228,7 +224,8 @@ def main_run(
     profile = DeviceProfile.named(device)
     stdout = sys.stderr.fileno() if json_output else None
     sys.stdout.flush()
-    waited = Timer(LONG_SECONDS, _say_how_to_limit, [argv[0]])
+    hint = Diagnostic.at(Code.RUNS_LONG, None, path=argv[0], seconds=LONG_SECONDS)
+    waited = Timer(LONG_SECONDS, _say, [hint])
     waited.daemon = True
     if limit is None:
         waited.start()
@@ -246,25 +243,23 @@ def main_run(
         waited.cancel()
     if result.signal:
         name = signal_name(-result.signal)
-        said = Diagnostic.at(Code.ENDED_BY_SIGNAL, None, path=argv[0], name=name)
-        print(said.render(), file=sys.stderr)
+        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, None, path=argv[0], name=name))
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
         for kernel in result.kernels:
             print(kernel.render(), file=sys.stderr)
         for finding in result.findings[:shown]:
-            print(finding.diagnostic().render(), file=sys.stderr)
+            _say(finding.diagnostic())
     if not result.kernels and result.status == 0:
-        print(Diagnostic.at(Code.NO_LAUNCHES, None, path=argv[0]).render(), file=sys.stderr)
+        _say(Diagnostic.at(Code.NO_LAUNCHES, None, path=argv[0]))
     if check and not json_output:
         print(counted(result.findings, shown), file=sys.stderr)
     return result.status or int(any(finding.counts for finding in result.findings))
 
 
-def _say_how_to_limit(path: str) -> None:
-    said = Diagnostic.at(Code.RUNS_LONG, None, path=path, seconds=LONG_SECONDS)
-    print(said.render(), file=sys.stderr, flush=True)
+def _say(message: Diagnostic) -> None:
+    print(message.render(), file=sys.stderr, flush=True)
 
 
 def _program_path(name: str) -> Path:
@@ -280,41 +275,33 @@ def _program_path(name: str) -> Path:
 
 
 def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
-    """What LD_LIBRARY_PATH must hold for this program."""
+    """The folders that LD_LIBRARY_PATH must hold for this program."""
     try:
         linkage = read_linkage(program)
     except OSError as error:
         raise _not_run(program, error.strerror or str(error)) from error
-    if linkage is None:
-        # A script, perhaps, that starts the program: whichever way that is linked, it will do.
-        compiler = nvcc or find_nvcc()
-        return [runtime_library(compiler).parent, alias_folder(compiler)]
-    ours = f"lib{LIBRARY}.so"
-    if ours in linkage.needed:
-        found = any((Path(folder) / ours).exists() for folder in linkage.search_path)
+    library = f"lib{LIBRARY}.so"
+    if linkage is not None and library in linkage.needed:
+        found = any((Path(folder) / library).exists() for folder in linkage.search_path)
         return [] if found else [runtime_library(nvcc or find_nvcc()).parent]
     compiler = nvcc or find_nvcc()
+    # A script, perhaps, starts the program: whichever way that is linked, it will do.
+    if linkage is not None:
+        _check_linkage(program, linkage, compiler)
+    return [runtime_library(compiler).parent, alias_folder(compiler)]
+
+
+def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
+    """Raise `CutuneError` where NVIDIA's runtime is built in, or is one of another version."""
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
         flags = append_flags(compiler)
         raise CutuneError(Diagnostic.at(Code.STATIC_CUDART, None, path=program, flags=flags))
-    _check_version(program, linkage, alias_folder(compiler))
-    return [runtime_library(compiler).parent, alias_folder(compiler)]
-
-
-def _check_version(program: Path, linkage: Linkage, folder: Path) -> None:
-    offered = [path.name for path in folder.iterdir()]
-    for name in linkage.needed:
-        if name.startswith("libcudart.so") and name not in offered:
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.OTHER_CUDART,
-                    None,
-                    path=program,
-                    found=name,
-                    offered=" ".join(offered),
-                )
-            )
+    offered = [path.name for path in alias_folder(compiler).iterdir()]
+    for name in wanted:
+        if name not in offered:
+            code, listed = Code.OTHER_CUDART, " ".join(offered)
+            raise CutuneError(Diagnostic.at(code, None, path=program, found=name, offered=listed))
 
 
 def _not_run(path: object, reason: str) -> CutuneError:

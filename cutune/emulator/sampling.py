@@ -11,6 +11,7 @@ estimate otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod, sqrt
 from random import Random
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import SITE, Counters, LaunchCounters, LoadedModule
+from cutune.emulator.machine import SITE, CommonCounters, LaunchCounters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
@@ -52,7 +53,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class SampledCounters(Counters[float, np.float64]):
+class SampledCounters(CommonCounters[float, np.float64]):
     """Estimates for the whole grid."""
 
     #: Totals of all memory instructions, by name of the counter.
@@ -113,26 +114,15 @@ def run_sampled(
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
     """
-
-    every = 1
-
-    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> LaunchCounters:
-        return module.run(
-            kernel,
-            grid,
-            block,
-            parameters,
-            shared_bytes=shared_bytes,
-            blocks=blocks,
-            trace=trace,
-            trace_every=every,
-            ghosts=ghosts,
-            instruction_limit=limit,
-            threads=1,
-        )
-
+    run = partial(
+        module.run,
+        *(kernel, grid, block, parameters),
+        shared_bytes=shared_bytes,
+        ghosts=ghosts,
+        threads=1,
+    )
     middle = max(strata(grid, 1), key=lambda stratum: stratum.size)
-    probe = run(middle.blocks[:1], trace=False, limit=LONGEST_BLOCK)
+    probe = run(blocks=middle.blocks[:1], instruction_limit=LONGEST_BLOCK)
     warps = -(-prod(block) // WARP)
     windows = int(probe.sites["executions"].max(initial=0)) / warps / 8
     wanted = min(max(WINDOWS[0], ROOTS * sqrt(windows)), WINDOWS[1])
@@ -142,11 +132,11 @@ def run_sampled(
     cost = probe.warp_instructions - probe.leapt_instructions * (1 - share)
     affordable = int(budget / max(1.0, cost))
     chosen = strata(grid, max(1, min(MOST_BLOCKS, affordable)))
-    return _combined([(run(s.blocks), s.weight) for s in chosen])
+    parts = [(run(blocks=s.blocks, trace=True, trace_every=every), s.weight) for s in chosen]
+    return _combined(parts)
 
 
 def _intervals(extent: int) -> list[range]:
-    """First, inner and last, as far as there are any."""
     parts = [range(1), range(1, extent - 1), range(extent - 1, extent)]
     return [part for part in (parts if extent > 1 else parts[:1]) if part]
 

@@ -1,4 +1,4 @@
-"""Declarations that are written again for other values. Takes places in a source, gives edits.
+"""Copies of declarations for other values of parameters. Takes places in a source, gives edits.
 
 Each copy stands right behind its declaration, so that it sees what the declaration sees. A prefix
 of the value set distinguishes its names: macros put it there, so that the text stays as it is. In
@@ -9,7 +9,7 @@ those that the types of arguments bring in. `#line` keeps messages and `__LINE__
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cutune.core.edits import Edit, apply_edits
@@ -19,7 +19,7 @@ from cutune.rewrite.one_line import one_line
 
 @dataclass(frozen=True)
 class Outer:
-    """The function of the host that chooses.
+    """The function of the host that chooses a value set.
 
     Attributes:
         place: of its name. head: from its first token to the bracket behind its parameters.
@@ -37,7 +37,7 @@ class Outer:
 
 @dataclass(frozen=True)
 class Copies:
-    """What is written again.
+    """Declarations that are written again for each value set.
 
     Attributes:
         declarations: from the first token to the last, in order. names: what they declare.
@@ -55,13 +55,12 @@ class Copies:
 
 def copy_edits(copies: Copies, routine: str) -> list[Edit]:
     """Copies behind each declaration; the outermost function asks `routine` which one to call."""
-    inserted: defaultdict[int, list[str]] = defaultdict(list)
+    texts: defaultdict[int, str] = defaultdict(str)
     for span in copies.declarations:
-        inserted[span.end].append(_copies_of(copies, span))
-    outer = copies.outer
-    inserted[outer.head.start].append(_announced(copies))
-    inserted[outer.body].append(dispatcher(copies, routine))
-    return [Edit.insert(offset, "".join(texts)) for offset, texts in inserted.items()]
+        texts[span.end] += _copies_of(copies, span)
+    texts[copies.outer.head.start] += _prototypes(copies)
+    texts[copies.outer.body] += dispatcher(copies, routine)
+    return [Edit.insert(offset, text) for offset, text in texts.items()]
 
 
 def dispatcher(copies: Copies, routine: str) -> str:
@@ -76,7 +75,7 @@ def dispatcher(copies: Copies, routine: str) -> str:
     return f" switch ({routine}({sizes})) {{ {' '.join(cases)} default: break; }}"
 
 
-def _announced(copies: Copies) -> str:
+def _prototypes(copies: Copies) -> str:
     """Declarations of the outermost function's copies."""
     outer, source = copies.outer, copies.source
     before = one_line(source[Span(outer.head.start, outer.place.start)])
@@ -86,27 +85,22 @@ def _announced(copies: Copies) -> str:
 
 def _copies_of(copies: Copies, span: Span) -> str:
     first, last = (copies.source.location(at).line for at in (span.start, span.end - 1))
-    texts = [_copy(copies, span, first, *one) for one in copies.sets.items()]
+    texts = [_copy(copies, span, first, *value_set) for value_set in copies.sets.items()]
     return "".join(["\n", *texts, f"#line {last}\n"])
 
 
 def _copy(copies: Copies, span: Span, line: int, prefix: str, values: Mapping[str, str]) -> str:
-    inside = [
+    edits = [
         Edit(Span(place.start - span.start, place.end - span.start), values[name])
         for name, place in copies.values.items()
         if name in values and span.start <= place.start and place.end <= span.end
     ]
-    text = apply_edits(Source("", copies.source[span]), inside).text
+    text = apply_edits(Source("", copies.source[span]), edits).text
     macros = {name: value for name, value in values.items() if name not in copies.values}
     macros |= {name: prefix + name for name in copies.names}
-    return "".join([*_set(macros), f"#line {line}\n{text}\n", *_reset(macros)])
-
-
-def _set(macros: Mapping[str, str]) -> Iterator[str]:
-    for name, value in macros.items():
-        yield f'#pragma push_macro("{name}")\n#undef {name}\n#define {name} {value}\n'
-
-
-def _reset(macros: Mapping[str, str]) -> Iterator[str]:
-    for name in macros:
-        yield f'#pragma pop_macro("{name}")\n'
+    defined = (
+        f'#pragma push_macro("{name}")\n#undef {name}\n#define {name} {value}\n'
+        for name, value in macros.items()
+    )
+    restored = (f'#pragma pop_macro("{name}")\n' for name in macros)
+    return "".join([*defined, f"#line {line}\n{text}\n", *restored])

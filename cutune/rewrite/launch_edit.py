@@ -52,33 +52,27 @@ _PERHAPS_HIDING = re.compile(
 
 
 def is_rewritten(source: Source) -> bool:
-    """Does it hold a launch that was rewritten, or what such launches of other sources need?"""
+    """Does a source hold a rewritten launch, or code that those of other sources need?"""
     return _MARKS.search(source.text) is not None
 
 
 def launch_edits(
-    source: Source,
-    site: LaunchSite,
-    kernel: Kernel | None = None,
-    variants: Sequence[KernelVariant] = (),
+    site: LaunchSite, kernel: Kernel | None = None, variants: Sequence[KernelVariant] = ()
 ) -> tuple[Edit, ...]:
     """The edits that put one launch, among its kernel's variants, under the control of cutune."""
-    expressions = [one_line(source[span]) for span in site.configuration_spans]
-    return tuple(
-        _repeating_edits(source, site, kernel, expressions)
-        if site.called is None
-        else _calling_edits(source, site, kernel, variants, expressions)
-    )
+    expressions = [one_line(site.source[span]) for span in site.configuration_spans]
+    if site.called is None:
+        return tuple(_repeating_edits(site, kernel, expressions))
+    return tuple(_calling_edits(site, site.called, kernel, variants, expressions))
 
 
 def _calling_edits(
-    source: Source,
     site: LaunchSite,
+    called: Span,
     kernel: Kernel | None,
     variants: Sequence[KernelVariant],
     expressions: Sequence[str],
 ) -> Iterator[Edit]:
-    assert site.called is not None
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
     scope = f"static_cast<{_chosen(site)}>(" if site.by_arguments else "::" * site.is_global
     yield Edit.insert(site.span.start, head + scope)
@@ -88,12 +82,11 @@ def _calling_edits(
         yield Edit.insert(end - 1, f", {deduced}")
         deduced = ""
     types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
-    members = _inside(kernel) if kernel is not None else []
+    members = _structure_parts(kernel) if kernel is not None else []
     told = f", {_members(members)}" if members else ""
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
-    choice = _variants(site, variants)
-    text = f"{types}{copy}{choice}{told})"
-    yield Edit(site.called, text + line_structure(source[site.called]))
+    text = f"{types}{copy}{_variants(site, variants)}{told})"
+    yield Edit(called, text + line_structure(site.source[called]))
 
 
 def _copy(site: LaunchSite, copy: KernelCopy) -> str:
@@ -126,23 +119,24 @@ def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]
     kernel = program.kernel(site.kernel)
     if kernel is None or site.called is None or not program.has_checked_variants:
         return ()
-    found = (one for one in kernel.variants if callee_of_variant(site.callee, kernel.name, one))
-    return tuple(found)[:MOST_VARIANTS]
+    named = (v for v in kernel.variants if callee_of_variant(site.callee, kernel.name, v))
+    return tuple(named)[:MOST_VARIANTS]
 
 
 def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
-    callees = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
+    callees = (callee_of_variant(site.callee, site.kernel, variant) for variant in variants)
     names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     return f", cutune_variants({names})" if names else ""
 
 
 def _deduced(site: LaunchSite) -> Iterator[str]:
-    for one in site.deduced:
-        yield f"{one.kind.value}<decltype(({one_line(site.arguments[one.argument])}))>"
+    for deduced in site.deduced:
+        argument = one_line(site.arguments[deduced.argument])
+        yield f"{deduced.kind.value}<decltype(({argument}))>"
 
 
 def _repeating_edits(
-    source: Source, site: LaunchSite, kernel: Kernel | None, expressions: Sequence[str]
+    site: LaunchSite, kernel: Kernel | None, expressions: Sequence[str]
 ) -> Iterator[Edit]:
     name = f"cutune_{site.id}"
     # Members lie behind all arguments.
@@ -157,17 +151,16 @@ def _repeating_edits(
     # The last expression that was written also takes the place of those that were not.
     texts = [*chosen[: len(spans) - 1], ", ".join(chosen[len(spans) - 1 :])]
     for span, text in zip(spans, texts, strict=True):
-        yield Edit(span, text + line_structure(source[span]))
+        yield Edit(span, text + line_structure(site.source[span]))
 
 
-def _inside(kernel: Kernel) -> list[str]:
-    """What a launch tells of structures, where it has exactly what the kernel gets."""
+def _structure_parts(kernel: Kernel) -> list[str]:
+    """The members and the inner pointers of structures that a launch tells cutune of."""
     pointers = (f"cutune_inner<{argument}, {byte}>" for argument, byte in kernel.inner_pointers)
     return [*map(_member, kernel.members), *pointers]
 
 
 def _members(members: Iterable[str]) -> str:
-    """What a launch passes besides its arguments."""
     return f"cutune_members<{', '.join(members)}>()"
 
 
@@ -198,7 +191,7 @@ def with_launch_edits(
             unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
     for site in sites:
         kernel, variants = program.kernel(site.kernel), variants_at(program, site)
-        edits = launch_edits(site.source, site, kernel, variants)
+        edits = launch_edits(site, kernel, variants)
         unit = unit.with_edits(owner, edits, site.source)
     return with_copies(unit, owner, {site.kernel for site in sites})
 
@@ -234,7 +227,7 @@ def with_variant_copies(
     sites = unit.program.launches
     is_selected = any(site.by_arguments and site.kernel == kernel.name for site in sites)
     selector = (kernel.selector,) if is_selected and kernel.selector is not None else ()
-    inserted = [*selector, *((one.source, one.edit) for one in variants)]
+    inserted = [*selector, *((variant.source, variant.edit) for variant in variants)]
     if not inserted:
         return unit
     (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
@@ -250,9 +243,8 @@ def hiding_macro(source: Source, repeats: bool = True) -> str | None:
         return None
     for macro in macros(tuple(directives_of(source.text))):
         # A macro with parameters only expands before a parenthesis, which `next` alone has.
-        is_member = macro.name in LAUNCH_MEMBERS and (
-            macro.parameters is None or macro.name == "next"
-        )
+        expands = macro.parameters is None or macro.name == "next"
+        is_member = macro.name in LAUNCH_MEMBERS and expands
         if macro.name.startswith("cutune_") or (repeats and is_member):
             return macro.name
     return None

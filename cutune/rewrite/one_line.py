@@ -11,20 +11,20 @@ _COMMENTS = frozenset({"LINE_COMMENT", "BLOCK_COMMENT"})
 _CONTINUATION = re.compile(r"\\\r?\n")
 #: A blank ends with the first byte of CR LF.
 _LINE_END = re.compile(r"\\\r?\n|\n|\r\Z")
-_RAW = re.compile(
+_RAW_STRING = re.compile(
     r"(?P<prefix>\w*)R\"(?P<delimiter>[^(]*)\((?P<text>.*)\)(?P=delimiter)\"", re.DOTALL
 )
 
 
 def _pieces(text: str) -> Iterator[Token]:
-    """Its tokens. A directive is one token only where it begins a line, as nothing does here."""
+    """Tokens of a text within a line, in which no directive begins."""
     pieces = lex(f";{text}")
     next(pieces)
     return pieces
 
 
 def one_line(text: str) -> str:
-    """The same tokens on one line, without comments."""
+    """Write the tokens of a text on one line, without comments."""
     parts: list[str] = []
     for token in _pieces(text):
         if token.kind not in TRIVIA:
@@ -36,8 +36,8 @@ def one_line(text: str) -> str:
 
 
 def _literal(token: Token) -> str:
-    """A token of several lines on one; the lines of a raw string are characters of it."""
-    raw = _RAW.fullmatch(token.text) if token.kind == "RAW_STRING" else None
+    """Write a token of several lines on one; the lines of a raw string are characters of it."""
+    raw = _RAW_STRING.fullmatch(token.text) if token.kind == "RAW_STRING" else None
     if raw is None:
         return _CONTINUATION.sub("", token.text)
     plain = re.sub(r'[\\"?]', r"\\\g<0>", raw["text"].replace("\r\n", "\n")).replace("\n", r"\n")
@@ -45,7 +45,7 @@ def _literal(token: Token) -> str:
 
 
 def line_structure(text: str) -> str:
-    """The comments, continuations and line ends of a text: what must stay when its tokens go."""
+    """Return the comments, continuations and line ends of a text, which stay when its tokens go."""
     parts: list[str] = []
     for token in _pieces(text):
         if token.kind == "RAW_STRING":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a rewritten program is written to: one file, or a folder for a tree of files."""
+    """The place of a rewritten program: one file, or a folder for a tree of files."""
 
     path: Path
     is_folder: bool = False
@@ -51,13 +51,13 @@ class Target:
 
     @staticmethod
     def within(program: Program, folder: Path, word: str) -> Target:
-        """What stands beside the source without `-o`, in another folder."""
+        """The target of `of` without `-o`, in another folder."""
         beside = Target.of(program, None, word)
         return Target(folder / beside.path.name, beside.is_folder)
 
     @staticmethod
     def complete(program: Program, folder: Path, word: str) -> Target:
-        """The same with the headers, if some lie beside the source: there a file looks first."""
+        """Like `within`; a folder with the headers too, if some lie beside the source."""
         beside = os.path.dirname(os.path.abspath(program.source.path))
         paths = (Path(os.path.abspath(header.path)) for header in program.headers)
         if any(path.is_relative_to(beside) for path in paths):
@@ -97,7 +97,7 @@ def needs_folder(header: Source, folder: Path) -> CutuneError:
 
 @dataclass(frozen=True)
 class ShadowTree:
-    """Where the files of a program are copied to: files below `root` go below `folder`."""
+    """The places of copies of a program's files: those below `root` go below `folder`."""
 
     root: Path
     folder: Path

@@ -1,7 +1,13 @@
-"""C++ text without comments and with few blanks. Takes readable text, gives the same tokens.
+"""C++ of cutune's own in little space. Takes readable text, gives tokens, and tokens as text.
 
-What `cutune/include` holds is copied into every tuned program. Lines are filled up to `WIDTH`
-columns; a preprocessor line stays a line of its own.
+What `cutune/include` holds is copied into every tuned program: without comments, without
+declarations that nothing needs, with short names for variables, and with fewer tokens. Lines are
+filled up to `WIDTH` columns; a preprocessor line stays a line of its own.
+
+Variables are renamed that are linked nowhere: parameters, local variables and members with data.
+Functions, types and what is static keep their names, so that several sources of one program share
+them. Declarations are left out that have a name of cutune's: functions that are inline or static,
+structures, and aliases.
 """
 
 from __future__ import annotations
@@ -34,25 +40,20 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class CppToken(NamedTuple):
     """A token of C++, or a preprocessor line as a whole."""
 
     text: str
     is_directive: bool = False
 
 
-def packed(text: str) -> str:
-    """The same C++ in less space."""
-    return joined(tokens(text))
-
-
-def joined(tokens: Iterable[Token]) -> str:
-    """Tokens as text that is read as these tokens again."""
+def packed_text(tokens: Iterable[CppToken]) -> str:
+    """Write tokens as text, in filled lines, that is read as these tokens again."""
     return "".join(f"{line}\n" for line in _lines(tokens))
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of C++ text without comments."""
+def cpp_tokens(text: str) -> list[CppToken]:
+    """Return the tokens of C++ text, without its comments."""
     return list(_tokens(_without_comments(text)))
 
 
@@ -69,7 +70,7 @@ def _without_comments(text: str) -> str:
     return _UNJOINED.sub(replacement, text)
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str) -> Iterator[CppToken]:
     line_begins, place = True, 0
     while found := _TOKEN.match(text, place):
         place = found.end()
@@ -78,10 +79,10 @@ def _tokens(text: str) -> Iterator[Token]:
         elif found["blank"] is None:
             if line_begins and found[0] in ("#", "%:"):
                 directive, place = _directive(text, found.start())
-                yield Token(directive, is_directive=True)
+                yield CppToken(directive, is_directive=True)
                 continue
             line_begins = False
-            yield Token(found[0])
+            yield CppToken(found[0])
 
 
 def _directive(text: str, start: int) -> tuple[str, int]:
@@ -94,14 +95,14 @@ def _directive(text: str, start: int) -> tuple[str, int]:
     return "".join(parts).strip(), place
 
 
-def _lines(tokens: Iterable[Token]) -> Iterator[str]:
+def _lines(tokens: Iterable[CppToken]) -> Iterator[str]:
     line, last = "", ""
     for token, is_directive in tokens:
         if is_directive:
             yield from filter(None, (line, token))
             line, last = "", ""
             continue
-        blank = " " if last and needs_blank(last, token) else ""
+        blank = " " if last and _needs_blank(last, token) else ""
         if line and len(line) + len(blank) + len(token) > WIDTH:
             yield line
             line, blank = "", ""
@@ -110,17 +111,13 @@ def _lines(tokens: Iterable[Token]) -> Iterator[str]:
         yield line
 
 
-def needs_blank(left: str, right: str) -> bool:
+def _needs_blank(left: str, right: str) -> bool:
     """Would two tokens be read as others if nothing stood between them?"""
     if left[-1] in "\"'" or right[0] in "\"'":
         # A word is a prefix or a suffix of the literal that it touches.
-        return _is_word(left[-1]) or _is_word(right[0])
+        return any(_WORD.match(character) for character in (left[-1], right[0]))
     # `[[` begins an attribute, `??=` is another character, and there are no comments left.
     if left[-1] + right[0] in ("[[", "??", "//", "/*"):
         return True
     found = _TOKEN.match(left + right)
     return found is None or found[0] != left
-
-
-def _is_word(character: str) -> bool:
-    return _WORD.match(character) is not None

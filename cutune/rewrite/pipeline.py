@@ -21,12 +21,7 @@ from cutune.rewrite.prelude import guarded, prelude_edit
 
 @dataclass(frozen=True)
 class OwnedEdit:
-    """An edit of a pass.
-
-    Attributes:
-        owner: name of the pass.
-        path: of the file that is edited.
-    """
+    """An edit of the pass called `owner` in the file at `path`."""
 
     owner: str
     edit: Edit
@@ -73,11 +68,7 @@ class TranslationUnit:
         return self._edited(self.program.source)
 
     def rewritten_headers(self) -> tuple[Source, ...]:
-        """The user's headers, those without an edit too.
-
-        Raises:
-            CutuneError: CT301 when two passes want the same place.
-        """
+        """The user's headers, those without an edit too; raises as `rewritten`."""
         return tuple(map(self._edited, self.program.headers))
 
     def _edited(self, source: Source) -> Source:

@@ -1,4 +1,8 @@
-"""Text before line 1 of a rewritten file. Takes a source, gives the edit that leaves its lines."""
+"""C++ text in another place: on one line, in a literal, in a comment, before line 1 of a file.
+
+Takes text of a program, or cutune's own, and gives what is written; `prelude_edit` gives an edit
+that leaves a file its line numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,7 @@ _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 
 def c_string(text: str) -> str:
-    """A C string literal of the bytes of a text, which are those of latin-1 or, if need be, UTF-8.
-
-    Of question marks no trigraph is made.
-    """
+    """Write the bytes of a text, those of latin-1 or UTF-8, as a C string without trigraphs."""
     kept = text if all(c <= "\xff" for c in text) else text.encode().decode("latin-1")
     escaped = "".join(
         f"\\{c}" if c in '\\"?' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in kept
@@ -29,17 +30,17 @@ def c_string(text: str) -> str:
 
 
 def c_comment(text: str) -> str:
-    """Text for people as part of a comment of C, which it neither ends nor continues."""
+    """Write text so that it neither ends nor continues the comment of C that it stands in."""
     return re.sub(r"[^ -~]|[\\?*]", "_", text)
 
 
 def c_path(path: str) -> str:
-    """A C string literal of a path; the bytes are those by which the file is found."""
+    """Write a path, by the bytes of the file system, as a C string literal."""
     return c_string(os.fsencode(path).decode("latin-1"))
 
 
 def guarded(text: str, macros: Collection[str]) -> str:
-    """Text of cutune's own in which macros of the user are put away that would expand there."""
+    """Put macros of the user away that would expand in text of cutune's own."""
     files = [text, *(_included(name) for name in _OWN_HEADER.findall(text))]
     words = {t.text for file in files if macros for t in lex_significant(file)}
     hidden = sorted(word for word in words & {*macros} if not word.startswith("_"))

@@ -13,9 +13,9 @@ from itertools import product
 from string import ascii_letters, ascii_lowercase
 
 from cutune.frontend.syntax.words import word_set
-from cutune.rewrite.packed import Token
+from cutune.rewrite.packed import CppToken
 
-_OWN = re.compile(r"(?!cutune_|cuda)(?:[a-z][a-z0-9_]*|[A-Z][a-z]+)")
+_VARIABLE = re.compile(r"(?!cutune_|cuda)(?:[a-z][a-z0-9_]*|[A-Z][a-z]+)")
 #: Words of C++, of its libraries and of attributes.
 _FOREIGN = word_set(
     """
@@ -29,35 +29,35 @@ _FOREIGN = word_set(
 )
 
 
-def short_names(tokens: Sequence[Token], kept: Collection[str]) -> dict[str, str]:
-    """New names of variables, the shorter the more often one occurs; those in `kept` stay."""
+def short_names(tokens: Sequence[CppToken], kept: Collection[str]) -> dict[str, str]:
+    """Choose new names of variables, the shorter the more often one occurs; `kept` names stay."""
     linked = {*kept, *_FOREIGN, *_linked(tokens)}
-    words = Counter(token.text for token in tokens if _OWN.fullmatch(token.text))
-    own = [word for word, _ in words.most_common() if word not in linked]
+    words = Counter(token.text for token in tokens if _VARIABLE.fullmatch(token.text))
+    variables = [word for word, _ in words.most_common() if word not in linked]
     taken = {token.text for token in tokens} | {*kept}
-    free = (name for name in _names() if name not in taken)
-    pairs = zip(own, free, strict=False)
+    free = (name for name in _new_names() if name not in taken)
+    pairs = zip(variables, free, strict=False)
     return {word: name for word, name in pairs if len(name) < len(word)}
 
 
-def renamed(tokens: Iterable[Token], names: Mapping[str, str]) -> list[Token]:
-    """The tokens with new names."""
-    return [Token(names.get(text, text), directive) for text, directive in tokens]
+def with_names(tokens: Iterable[CppToken], names: Mapping[str, str]) -> list[CppToken]:
+    """Give words of tokens new names."""
+    return [CppToken(names.get(text, text), directive) for text, directive in tokens]
 
 
-def _names() -> Iterator[str]:
-    """No macro is called like this."""
+def _new_names() -> Iterator[str]:
+    """Names like `a_`, `aa_`: no macro is called like this."""
     for letter in ascii_letters:
         yield f"{letter}_"
     for pair in product(ascii_lowercase, ascii_letters):
         yield f"{''.join(pair)}_"
 
 
-def _linked(tokens: Sequence[Token]) -> Iterator[str]:
+def _linked(tokens: Sequence[CppToken]) -> Iterator[str]:
     """Functions, what is static, what belongs to another scope, and words of macros."""
     is_static = False
     for before, token, behind in zip(
-        ("", *(token.text for token in tokens)), tokens, (*tokens[1:], Token("")), strict=False
+        ("", *(token.text for token in tokens)), tokens, (*tokens[1:], CppToken("")), strict=False
     ):
         if token.is_directive:
             yield from re.findall(r"\w+", token.text)

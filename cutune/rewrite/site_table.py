@@ -91,10 +91,10 @@ def site_table(
 ) -> str:
     """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
     sites = tuple(sites)
-    functions = [
-        _lent(name, (), " __attribute__((weak))").rstrip()
-        for name in sorted(_borrowed_code(program, sites))
-    ]
+    kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
+    # The code of other translation units whose kernels these launches call.
+    borrowed = {kernel.elsewhere.name for kernel in kernels if kernel.elsewhere is not None}
+    functions = [_lent(name, (), " __attribute__((weak))").rstrip() for name in sorted(borrowed)]
     rows: list[str] = []
     for site in sorted(sites, key=lambda site: site.id):
         kernel = program.kernel(site.kernel)
@@ -108,12 +108,6 @@ def site_table(
         functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
-
-
-def _borrowed_code(program: Program, sites: Iterable[LaunchSite]) -> set[str]:
-    """Names of the code of other translation units whose kernels these launches call."""
-    kernels = (program.kernel(site.kernel) for site in sites)
-    return {k.elsewhere.name for k in kernels if k is not None and k.elsewhere is not None}
 
 
 def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
@@ -154,22 +148,22 @@ def _shared_function(site: LaunchSite) -> list[str]:
     parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
     # All in 64 bits, products of literals, too.
     value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
-    return [
-        f"static inline long long cutune_shared_{site.id}({parameters}) {{ return {value}; }}",
-    ]
+    name = f"cutune_shared_{site.id}"
+    return [f"static inline long long {name}({parameters}) {{ return {value}; }}"]
 
 
 @dataclass(frozen=True)
 class _Arguments:
-    """Arguments that a formula reads, by position, and what they are called in C++."""
+    """Arguments that a formula reads, by position, and their names in C++."""
 
     kernel: Kernel
     positions: tuple[int, ...]
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What each of them is called; a member has no name of its own."""
-        return {self._of(i).name: _local_name(self._of(i).name, i) for i in self.positions}
+        """The name of each in C++; a member has none of its own."""
+        names = {i: self._of(i).name for i in self.positions}
+        return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
 
     def declared(self, type_: str) -> str:
         """Declarations of them all."""
@@ -232,10 +226,10 @@ def _free_positions(
     integers: set[int] = set()
     for condition in kernel.distinct_places:
         for text in (condition.larger, condition.smaller):
-            found = guard_parameters(kernel, text)
-            if found is None or re.search(r"[^\w\s.+\-*/%()]", text):
+            positions = guard_parameters(kernel, text)
+            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
                 return None
-            integers |= {*found}
+            integers |= {*positions}
     pointers = {position for pair in kernel.may_meet for position in pair}
     return tuple(sorted(integers)), tuple(sorted(pointers))
 
@@ -275,11 +269,6 @@ def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
     )
 
 
-def _local_name(name: str, position: int) -> str:
-    """What the argument is called within a guard function; a member has no name of its own."""
-    return f"cutune_member_{position}" if "." in name else name
-
-
 def _fits(type_text: str, name: str) -> str:
     """Is the argument, an int perhaps, what the kernel sees? Below zero only if it is signed."""
     type_ = integer_type(type_text.split())
@@ -288,31 +277,29 @@ def _fits(type_text: str, name: str) -> str:
     return fits if is_signed else f"{name} >= 0 && {fits}"
 
 
-def _edits_graphs(program: Program) -> bool:
-    """May the program look at kernels in a graph, or give them another configuration?"""
-    return any(_GRAPH_EDIT.search(file.text) for file in (program.source, *program.headers))
-
-
 def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
     rules = [dimension_rule(kernel, index) for index in range(3)]
     guards = [
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
         for name, rule in zip(DIMENSIONS, rules, strict=True)
     ]
-    shared = _or_null(f"cutune_shared_{site.id}", site.shared is not None)
+    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = _boolean(kernel.needs_warps)
     single = _axes(d in kernel.single_thread for d in DIMENSIONS)
-    is_one, edits = _boolean(_is_one_kernel(program, kernel)), _boolean(_edits_graphs(program))
+    is_one = _boolean(_is_one_kernel(program, kernel))
+    # May the program look at kernels in a graph, or give them another configuration?
+    files = (program.source, *program.headers)
+    edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
     indexed = _axes(dimension.indexed for dimension in kernel.dimensions)
     is_bound = bool(kernel.may_meet or kernel.distinct_places)
-    free = _or_null(f"cutune_free_{site.id}", is_bound)
+    free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
     code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-    proven = _or_null(f"cutune_proven_{code}", bool(kernel.proven_for))
+    proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
     variants = variants_at(program, site)
-    table = _or_null(f"cutune_variants_{site.id}", bool(variants))
-    witness = _or_null(_WITNESS, bool(kernel.proven_for) and site.called is None)
+    table = f"cutune_variants_{site.id}" if variants else "nullptr"
+    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
@@ -336,10 +323,6 @@ def _guarding(kernel: Kernel, rules: Iterable[Rule]) -> set[int]:
         if rule is Rule.GUARD and dimension.guard is not None
         for position in guard_parameters(kernel, dimension.guard) or ()
     }
-
-
-def _or_null(name: str, is_there: bool) -> str:
-    return name if is_there else "nullptr"
 
 
 def _boolean(value: bool) -> str:

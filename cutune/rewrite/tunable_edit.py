@@ -15,33 +15,35 @@ from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import c_string, prelude_edit
 
 Call = Callable[[HostTunable], tuple[str, str]]
-"""A tunable → what stands before and behind the program's own value."""
-
-
-def tunable_edits(tunable: HostTunable, call: Call) -> Iterator[Edit]:
-    """The value as the first argument of a call."""
-    before, behind = call(tunable)
-    yield Edit.insert(tunable.value.start, before)
-    yield Edit.insert(tunable.value.end, behind)
-
-
+"""Text before and behind the program's own value of a tunable."""
 #: Beginning of the macros that stand for the values of constants.
 VALUE_PREFIX = "CUTUNE_VALUE_"
 
 
+def with_tunable_edits(
+    unit: TranslationUnit, owner: str, tunable: HostTunable, call: Call
+) -> TranslationUnit:
+    """Make a tunable's value the first argument of a call."""
+    before, behind = call(tunable)
+    edits = (
+        Edit.insert(tunable.value.start, before),
+        Edit.insert(tunable.value.end, behind),
+    )
+    return with_file_edits(unit, owner, edits, tunable.source)
+
+
 def settable(constants: Iterable[TunableConstant]) -> str:
     """Text before line 1: the program's own values, unless the command line has others."""
-    texts = []
-    for constant in constants:
-        name = VALUE_PREFIX + constant.name
-        own = one_line(constant.own_text)
-        texts.append(f"#ifndef {name}\n#define {name} {own}\n#endif\n")
-    return "".join(texts)
+    values = ((VALUE_PREFIX + c.name, one_line(c.own_text)) for c in constants)
+    return "".join(f"#ifndef {n}\n#define {n} {value}\n#endif\n" for n, value in values)
 
 
-def value_edit(constant: TunableConstant, text: str) -> Edit:
-    """Another text in place of the program's own value."""
-    return Edit(constant.value, text + line_structure(constant.own_text))
+def with_value(
+    unit: TranslationUnit, owner: str, constant: TunableConstant, text: str
+) -> TranslationUnit:
+    """Put another text in place of a constant's own value."""
+    edit = Edit(constant.value, text + line_structure(constant.own_text))
+    return with_file_edits(unit, owner, [edit], constant.source)
 
 
 def data_arguments(tunable: HostTunable) -> list[str]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.rewrite.packed import Token
+from cutune.rewrite.packed import CppToken
 
-_NAME = re.compile(r"cutune_\w*", re.IGNORECASE)
+_CUTUNE_NAME = re.compile(r"cutune_\w*", re.IGNORECASE)
 _OPENING, _CLOSING = {"(", "[", "{"}, {")", "]", "}"}
 _INLINE = {"inline", "static", "CUTUNE_OP"}
 
@@ -21,18 +21,21 @@ _INLINE = {"inline", "static", "CUTUNE_OP"}
 class _Declaration:
     """Tokens in a row; those without a name always stay."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[CppToken, ...]
     name: str | None = None
     #: Names in the parameters of a function.
     taken: frozenset[str] = frozenset()
 
     def names(self) -> set[str]:
-        """What it mentions of cutune's, itself too."""
-        return {name for token in self.tokens for name in _NAME.findall(token.text)}
+        """The names of cutune's in it, its own too."""
+        return {name for token in self.tokens for name in _CUTUNE_NAME.findall(token.text)}
 
 
-def only_used(tokens: Sequence[Token], wanted: Iterable[str]) -> list[Token]:
-    """The tokens without declarations that neither `wanted` nor any other that stays needs."""
+def without_unused(tokens: Sequence[CppToken], wanted: Iterable[str]) -> list[CppToken]:
+    """Leave out declarations that neither `wanted` nor another one that stays needs.
+
+    A function that takes a structure which nothing else needs is never called.
+    """
     declarations = list(_declarations(tokens))
     optional = {one.name for one in declarations if one.name is not None}
     reached, waiting = set(wanted), declarations
@@ -50,11 +53,9 @@ def only_used(tokens: Sequence[Token], wanted: Iterable[str]) -> list[Token]:
         reached = reached.union(*(one.names() for one in needed))
 
 
-def _declarations(tokens: Sequence[Token]) -> Iterator[_Declaration]:
-    start, depth, place = 0, 0, 0
-    while place < len(tokens):
-        token = tokens[place]
-        place += 1
+def _declarations(tokens: Sequence[CppToken]) -> Iterator[_Declaration]:
+    start, depth = 0, 0
+    for place, token in enumerate(tokens, 1):
         if token.is_directive:
             ends = start == place - 1
         elif token.text in _OPENING:
@@ -71,17 +72,16 @@ def _declarations(tokens: Sequence[Token]) -> Iterator[_Declaration]:
         else:
             ends = token.text == ";" and depth == 0
         if ends:
-            part = tuple(tokens[start:place])
-            yield _named(part)
+            yield _named(tuple(tokens[start:place]))
             start = place
     if start < len(tokens):
         yield _Declaration(tuple(tokens[start:]))
 
 
-def _named(tokens: tuple[Token, ...]) -> _Declaration:
+def _named(tokens: tuple[CppToken, ...]) -> _Declaration:
     """A declaration with its name, if it may go."""
-    words = [token.text for token in tokens]
-    words = words[_behind_template(words) :]
+    every = [token.text for token in tokens]
+    words = every[_behind_template(every) :]
     taken: list[str] = []
     name = ""
     if words and words[0] in ("struct", "class", "using") and words[-1] == ";":
@@ -90,7 +90,7 @@ def _named(tokens: tuple[Token, ...]) -> _Declaration:
         head = words[: words.index("(")]
         if not _INLINE.isdisjoint(head) and "=" not in head:
             name, taken = head[-1], words[len(head) : words.index("{")]
-    if not _NAME.fullmatch(name) or tokens[0].is_directive:
+    if not _CUTUNE_NAME.fullmatch(name) or tokens[0].is_directive:
         return _Declaration(tokens)
     return _Declaration(tokens, name, frozenset(taken))
 

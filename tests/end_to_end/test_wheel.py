@@ -119,7 +119,7 @@ def test_the_emulated_device_needs_no_compiler_where_it_is_built_in(
 ) -> None:
     copy = tree(tmp_path)
     # Code for this very processor: what was compiled for it is in the cache.
-    make = "from cutune.emulator import build, make_built_in as m; m.build_in(build.MACHINE_FLAGS)"
+    make = "import build_device, cutune.emulator.build as b; build_device.build_in(b.MACHINE_FLAGS)"
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     subprocess.run([sys.executable, "-c", make], cwd=tmp_path, env=environment, check=True)
     wheel = built(copy, "--wheel")

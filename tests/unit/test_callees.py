@@ -29,7 +29,7 @@ def rewritten(text: str) -> str:
     """The statement that takes the place of the last launch."""
     source, site = last_launch(text)
     assert site.code is None, site.reason
-    result = apply_edits(source, launch_edits(source, site)).text
+    result = apply_edits(source, launch_edits(site)).text
     return result[site.span.start :].rpartition("; }")[0]
 
 

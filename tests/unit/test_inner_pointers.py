@@ -140,7 +140,7 @@ def asked(program: Program) -> tuple[Program, str, str]:
     )
     program = replace(program, kernels=kernels)
     (site,) = program.launches
-    edits = launch_edits(program.source, site, program.kernels[0])
+    edits = launch_edits(site, program.kernels[0])
     return program, "".join(edit.text for edit in edits), site_table(program, [site])
 
 

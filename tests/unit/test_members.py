@@ -189,7 +189,7 @@ def test_what_a_launch_tells() -> None:
         "if (i < g.n * g.m) a[i] = 1; }\nvoid f(Grid g) { k<<<1, 32>>>(0, {3,\n 4});",
     )
     (site,) = program.launches
-    head, called = launch_edits(site.source, site, program.kernels[0])
+    head, called = launch_edits(site, program.kernels[0])
     assert head.text == "cutune_launch(1, 1, 32) ? (void)0 : cutune_call("
     assert called.text == (
         ", cutune_members<cutune_member< ::Grid, 1, "

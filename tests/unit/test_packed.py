@@ -18,11 +18,11 @@ from cutune.emit.tables import Tables, literal
 from cutune.fit.models_file import read_models
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.merged import merged, with_short_casts
-from cutune.rewrite.packed import WIDTH, joined, packed, tokens
+from cutune.rewrite.merged import with_joined_declarations, with_short_casts
+from cutune.rewrite.packed import WIDTH, cpp_tokens, packed_text
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.rewrite.short_names import renamed, short_names
-from cutune.rewrite.used import only_used
+from cutune.rewrite.short_names import short_names, with_names
+from cutune.rewrite.used import without_unused
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 HEADERS = sorted(INCLUDE_DIRECTORY.glob("*.h"))
@@ -77,9 +77,9 @@ def output(text: str, folder: Path, *flags: str) -> str:
 
 
 def test_a_packed_program_prints_the_same(tmp_path: Path) -> None:
-    text = packed(HOSTILE)
+    text = packed_text(cpp_tokens(HOSTILE))
     assert output(text, tmp_path) == output(HOSTILE, tmp_path)
-    assert packed(text) == text
+    assert packed_text(cpp_tokens(text)) == text
     assert "this" not in text
     assert "goes on" not in text
 
@@ -102,8 +102,8 @@ def test_a_packed_program_prints_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_blanks_stay_where_tokens_would_be_others(text: str, expected: str) -> None:
-    assert packed(text) == f"{expected}\n"
-    assert tokens(packed(text)) == tokens(text)
+    assert packed_text(cpp_tokens(text)) == f"{expected}\n"
+    assert cpp_tokens(packed_text(cpp_tokens(text))) == cpp_tokens(text)
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_blanks_stay_where_tokens_would_be_others(text: str, expected: str) -> N
     ],
 )
 def test_words_that_something_needs_stay(text: str) -> None:
-    assert joined(merged(tokens(text))) == f"{text}\n"
+    assert packed_text(with_joined_declarations(cpp_tokens(text))) == f"{text}\n"
 
 
 def test_attributes_keep_their_words() -> None:
     text = "__attribute__((noinline,cold))inline void f(int width){g(width);}"
-    assert joined(renamed(tokens(text), short_names(tokens(text), ()))) == (
+    assert packed_text(with_names(cpp_tokens(text), short_names(cpp_tokens(text), ()))) == (
         "__attribute__((noinline,cold))inline void f(int a_){g(a_);}\n"
     )
 
@@ -131,19 +131,19 @@ def test_attributes_keep_their_words() -> None:
 def test_words_that_nothing_needs_go() -> None:
     text = "template<class...T>inline int f(T...a){const int b=g(a...);const int c=b;return c;}"
     expected = "template<class...T>int f(T...a){int b=g(a...),c=b;return c;}\n"
-    assert joined(merged(tokens(text))) == expected
+    assert packed_text(with_joined_declarations(cpp_tokens(text))) == expected
 
 
 def test_a_raw_string_is_kept_as_it_is() -> None:
     raw = 'R"--(a  // b\n#define c \\\n)" )--"'
-    assert packed(f"x  =  {raw} ;") == f"x={raw};\n"
+    assert packed_text(cpp_tokens(f"x  =  {raw} ;")) == f"x={raw};\n"
 
 
 @pytest.mark.parametrize("path", HEADERS, ids=lambda path: path.stem)
 def test_headers_keep_their_tokens(path: Path) -> None:
     text = path.read_text(encoding="ascii")
-    short = packed(text)
-    assert tokens(short) == tokens(text)
+    short = packed_text(cpp_tokens(text))
+    assert cpp_tokens(short) == cpp_tokens(text)
     assert len(short) < 0.8 * len(text)
     assert max(map(len, short.splitlines())) <= WIDTH
     assert not re.search(r"(^|[^:\"])//", short)
@@ -153,13 +153,13 @@ def test_constants_of_one_type_are_declared_together() -> None:
     others = "const int*c;const double d=2;d;const double e=3;}"
     text = f"{{const int a=1;const int b[2]={{a,f<1,2>()}};{others}"
     expected = f"{{const int a=1,b[2]={{a,f<1,2>()}};{others}\n"
-    assert joined(merged(tokens(text))) == expected
+    assert packed_text(with_joined_declarations(cpp_tokens(text))) == expected
 
 
 def test_casts_to_numbers_are_short() -> None:
     text = "static_cast<int>(a)+static_cast<long long>(b)+static_cast<T>(c);"
     expected = "int(a)+cutune_long(b)+static_cast<T>(c);\n"
-    assert joined(with_short_casts(tokens(text))) == expected
+    assert packed_text(with_short_casts(cpp_tokens(text))) == expected
 
 
 DECLARED = """
@@ -187,7 +187,7 @@ static const int cutune_table[] = {1, 2};
     ],
 )
 def test_only_what_is_used_stays(wanted: list[str], expected: str) -> None:
-    text = joined(only_used(tokens(DECLARED), wanted))
+    text = packed_text(without_unused(cpp_tokens(DECLARED), wanted))
     found = {name for name in "abfgh" if re.search(rf"\bcutune_{name}\b", text)}
     assert (found, "cutune_table" in text) == (set(expected), True)
     assert text.count("cutune_g") == len([name for name in wanted if name == "cutune_g"]) + (
@@ -200,9 +200,9 @@ def test_only_variables_that_are_linked_nowhere_get_short_names() -> None:
         "inline int cutune_f(int count){static int known;return count+known+std::count+now(count);}"
         "struct cutune_s{int member,kept;int method()const;};\n#define MACRO(a) a.word\nint word;"
     )
-    names = short_names(tokens(text), {"kept"})
+    names = short_names(cpp_tokens(text), {"kept"})
     assert names == {"member": "a_"}
-    assert "member" not in joined(renamed(tokens(text), names))
+    assert "member" not in packed_text(with_names(cpp_tokens(text), names))
 
 
 @pytest.mark.parametrize(

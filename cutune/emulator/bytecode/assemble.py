@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from math import prod
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,8 +27,6 @@ from cutune.emulator.bytecode.module import (
     code_digest,
     load_phases,
 )
-from cutune.emulator.lower import memory as lower_memory
-from cutune.emulator.lower import warp as lower_warp
 from cutune.emulator.lower.dispatch import lower
 from cutune.emulator.lower.encoder import (
     LANES,
@@ -37,17 +36,21 @@ from cutune.emulator.lower.encoder import (
     Record,
     parameter_offsets,
 )
+from cutune.emulator.lower.memory import BUILTINS, lower_function_call
+from cutune.emulator.lower.warp import lower_barrier
 from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.emulator.ptx.leaps import leap_of
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.taint import Obliviousness, data_oblivious
 from cutune.emulator.ptx.types import (
-    NOT_UNDERSTOOD,
     Function,
     Instruction,
     Module,
     PtxError,
     Variable,
+    aligned,
+    placed,
+    understood,
 )
 from cutune.emulator.ptx.uniform import uniform_reads, varying_registers
 from cutune.emulator.ptx.units import Demand, demand_of
@@ -65,6 +68,7 @@ class _Assembler:
             if name in self.functions:
                 self.functions[alias] = self.functions[name]
         self.variables = {v.name: v for v in module.variables}
+        self.shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
         self.operands: list[int] = []
         self.sites: list[tuple[Access, int, int, str]] = []
         self.records: list[Record] = []
@@ -94,24 +98,15 @@ class _Assembler:
         places, size = self._layout(function)
         if name in places:
             return places[name]
-        return -(-size // 16) * 16 if function.is_kernel else None
+        return aligned(size, 16) if function.is_kernel else None
 
     # ---- shared memory --------------------------------------------------------------------
 
     def _shared_names(self, function: Function) -> list[Variable]:
         """Shared variables of known size that the function declares or mentions."""
         own = [v for v in function.variables if v.space == "shared" and v.count]
-        shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
-        if not shared:
-            return own
-        mentioned = {
-            name
-            for item in function.body or ()
-            if isinstance(item, Instruction)
-            for operand in item.operands
-            for name in _NAME.findall(operand)
-        }
-        return own + [v for n, v in shared.items() if n in mentioned]
+        mentioned = set(_mentioned(function)) if self.shared else ()
+        return own + [v for n, v in self.shared.items() if n in mentioned]
 
     def _common_layout(self) -> tuple[dict[str, int], int]:
         """Shared variables of device functions have the same offset in every kernel."""
@@ -121,7 +116,7 @@ class _Assembler:
             if not f.is_kernel
             for v in self.shared_of[name]
         }
-        return _placed(list(used.values()), {}, 0)
+        return _shared_layout(used.values(), {}, 0)
 
     def _layout(self, function: Function) -> tuple[dict[str, int], int]:
         if not function.is_kernel:
@@ -129,7 +124,7 @@ class _Assembler:
         if function.name not in self.layouts:
             places, size = self.common if self.callees[function.name] else ({}, 0)
             own = [v for v in self.shared_of[function.name] if v.name not in places]
-            self.layouts[function.name] = _placed(own, places, size)
+            self.layouts[function.name] = _shared_layout(own, places, size)
         return self.layouts[function.name]
 
     def _callees(self, function: Function) -> list[str]:
@@ -150,7 +145,7 @@ class _Assembler:
             self._lower_function(name, function)
 
     def _lower_function(self, name: str, function: Function) -> None:
-        flow = control_flow(function, lower_memory.BUILTINS.__contains__)
+        flow = control_flow(function, BUILTINS.__contains__)
         encoder = FunctionEncoder(function, self)
         encoder.records = self.records
         start = len(self.records)
@@ -186,7 +181,6 @@ class _Assembler:
     # ---- results --------------------------------------------------------------------------
 
     def _reached(self, name: str) -> list[str]:
-        """The function and everything that it calls."""
         found = [name]
         for each in found:
             found += [callee for callee in self.callees[each] if callee not in found]
@@ -244,7 +238,7 @@ class _Assembler:
 
     def image(self) -> bytes:
         writer = Writer()
-        names = {r.handler: 0 for r in self.records}
+        names = dict.fromkeys(record.handler for record in self.records)
         handlers = {name: index for index, name in enumerate(names)}
         writer.raw(b"CUTUNE-2")
         writer.texts(handlers)
@@ -274,8 +268,7 @@ class _Assembler:
 
     def _write_function(self, writer: Writer, name: str, function: Function) -> None:
         encoder = self.encoders[name]
-        places, size = self._layout(function)
-        del places
+        _, size = self._layout(function)
         parameters = parameter_offsets(function) if function.is_kernel else []
         parameter_bytes = max((o + p.size for o, p in parameters), default=0)
         writer.text(name)
@@ -311,35 +304,33 @@ def _reached_functions(module: Module) -> dict[str, Function]:
         reached += [name for name in _NAME.findall(variable.initial) if name in defined]
     seen = set(reached)
     for name in reached:
-        for item in defined[name].body or ():
-            if not isinstance(item, Instruction):
-                continue
-            for mentioned in _NAME.findall(" ".join(item.operands)):
-                target = module.aliases.get(mentioned, mentioned)
-                if target in defined and target not in seen:
-                    seen.add(target)
-                    reached.append(target)
+        for mentioned in _mentioned(defined[name]):
+            target = module.aliases.get(mentioned, mentioned)
+            if target in defined and target not in seen:
+                seen.add(target)
+                reached.append(target)
     return {name: function for name, function in defined.items() if name in seen}
 
 
-def _placed(
-    variables: Sequence[Variable], places: dict[str, int], size: int
+def _mentioned(function: Function) -> Iterator[str]:
+    """All names in the operands of a function's instructions."""
+    for item in function.body or ():
+        if isinstance(item, Instruction):
+            yield from _NAME.findall(" ".join(item.operands))
+
+
+def _shared_layout(
+    variables: Collection[Variable], earlier: dict[str, int], size: int
 ) -> tuple[dict[str, int], int]:
-    places = dict(places)
-    for variable in variables:
-        size = -(-size // variable.alignment) * variable.alignment
-        places[variable.name] = size
-        size += variable.size
-    return places, size
+    """Offsets of variables, behind earlier ones of this size, and the size of all."""
+    offsets, size = placed(variables, size)
+    return earlier | dict(zip((v.name for v in variables), offsets, strict=True)), size
 
 
 def _max_threads(function: Function) -> int:
     for directive in ("reqntid", "maxntid"):
         if numbers := function.directives.get(directive):
-            total = 1
-            for number in numbers:
-                total *= number
-            return min(total, 1024)
+            return min(prod(numbers), 1024)
     return 1024
 
 
@@ -353,8 +344,8 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
             lower(encoder, instruction)
     targets = [base + target for target in terminator.targets]
     if suspending is not None:
-        place = lower_memory.call if suspending.opcode == "call" else lower_warp.barrier
-        place(encoder, suspending, targets[0])
+        lower_last = lower_function_call if suspending.opcode == "call" else lower_barrier
+        lower_last(encoder, suspending, targets[0])
         return
     if terminator.instruction is not None:
         encoder.begin(terminator.instruction)
@@ -381,22 +372,16 @@ def assemble(text: str) -> AssembledModule:
     Raises:
         PtxError: for what is not PTX and for what the machine does not support.
     """
-    try:
-        return _assembled(parse(text))
-    except NOT_UNDERSTOOD as error:
-        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
-
-
-def _assembled(module: Module) -> AssembledModule:
-    assembler = _Assembler(module)
-    assembler.lower()
-    kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
-    return AssembledModule(
-        assembler.image(),
-        MappingProxyType(kernels),
-        len(assembler.blocks),
-        len(assembler.sites),
-    )
+    with understood():
+        assembler = _Assembler(parse(text))
+        assembler.lower()
+        kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
+        return AssembledModule(
+            assembler.image(),
+            MappingProxyType(kernels),
+            len(assembler.blocks),
+            len(assembler.sites),
+        )
 
 
 #: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.
@@ -406,9 +391,8 @@ UNSUPPORTED = 3
 def main(arguments: Sequence[str]) -> int:
     """The command: 0 and an image, or `UNSUPPORTED` and the reason on standard error."""
     if len(arguments) != 2:
-        print(
-            "usage: python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image", file=sys.stderr
-        )
+        words = "usage: python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image"
+        print(words, file=sys.stderr)
         return 2
     text = Path(arguments[0]).read_text(encoding="utf-8", errors="replace")
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from cutune.emulator.lower.encoder import FunctionEncoder, Relocation, literal_bits, width_of
 from cutune.emulator.ptx.leaps import Leap, Sum
@@ -34,7 +34,7 @@ class Writer:
 
     def u32(self, *numbers: int) -> None:
         """Unsigned numbers."""
-        self._parts.append(struct.pack(f"<{len(numbers)}I", *numbers))
+        self.raw(struct.pack(f"<{len(numbers)}I", *numbers))
 
     def text(self, text: str) -> None:
         """A string with its length."""
@@ -45,16 +45,14 @@ class Writer:
         self.u32(len(data))
         self.raw(data)
 
-    def texts(self, texts: Iterable[str]) -> None:
+    def texts(self, texts: Collection[str]) -> None:
         """A list of strings."""
-        texts = list(texts)
         self.u32(len(texts))
         for text in texts:
             self.text(text)
 
-    def relocations(self, relocations: Iterable[Relocation]) -> None:
+    def relocations(self, relocations: Collection[Relocation]) -> None:
         """Places that get the address of a variable or function when the module is loaded."""
-        relocations = list(relocations)
         self.u32(len(relocations))
         for relocation in relocations:
             self.raw(struct.pack("<Q", relocation.offset))
@@ -74,11 +72,10 @@ class Writer:
 def encoded_leap(leap: Leap, encoder: FunctionEncoder) -> bytes:
     """How a block repeats, with registers as offsets."""
     writer = Writer()
-    carried = [name for name, _ in leap.steps]
     assert leap.tested.start is not None
     comparison = ("ne", "lt", "le", "gt", "ge").index(leap.comparison)
     writer.u32(comparison, leap.type[0] == "s", width_of(leap.type))
-    writer.u32(carried.index(leap.tested.start))
+    writer.u32([name for name, _ in leap.steps].index(leap.tested.start))
     _write_sum(writer, leap.tested, encoder)
     _write_sum(writer, leap.bound, encoder)
     writer.u32(len(leap.steps))
@@ -102,8 +99,9 @@ def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
     text = variable.initial
     if not text:
         return b"", []
+    unsupported = PtxError(0, f"initialiser of '{variable.name}' is not supported")
     if _MASKED.search(text):
-        raise PtxError(0, f"initialiser of '{variable.name}' is not supported")
+        raise unsupported
     width = TYPE_BYTES[variable.type]
     data, relocations = bytearray(), []
     for element in _elements(text):
@@ -113,7 +111,7 @@ def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
             data += bits.to_bytes(width, "little")
             continue
         if width != 8:
-            raise PtxError(0, f"initialiser of '{variable.name}' is not supported")
+            raise unsupported
         relocations.append(Relocation(len(data), match.group(1), int(match.group(2) or 0)))
         data += bytes(8)
     return bytes(data[: variable.size]), relocations

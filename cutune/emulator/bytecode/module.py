@@ -1,4 +1,10 @@
-"""Static metadata of an assembled module: kernels, basic blocks, memory instructions."""
+"""An assembled module: metadata of kernels, basic blocks and memory instructions, and its bytes.
+
+machine_load.cpp reads the layout: little-endian, unpadded.
+
+    image = "CUTUNE-2" handlers variables functions code blocks operands sites
+    text  = u32 length, bytes;  each list = u32 count, elements
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from types import MappingProxyType
 from cutune.emulator.ptx.control_flow import BasicBlock
 from cutune.emulator.ptx.opcode_sets import LOADS, ROUNDINGS, SLOW_PATHS
 from cutune.emulator.ptx.taint import Obliviousness, results, sources, spaces
-from cutune.emulator.ptx.types import Function, Instruction, Label
+from cutune.emulator.ptx.types import Function, Label
 from cutune.emulator.ptx.units import Demand
 
 
@@ -119,11 +125,6 @@ def code_digest(function: Function) -> str:
     return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _has_slow_path(instruction: Instruction) -> bool:
-    """Is it compiled to a branch? Seen in code for sm_90 of divisions and square roots."""
-    return instruction.opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers)
-
-
 def load_phases(block: BasicBlock) -> list[int]:
     """Per instruction of a block its load phase: loads of one phase overlap.
 
@@ -137,8 +138,8 @@ def load_phases(block: BasicBlock) -> list[int]:
     phases = []
     depth: dict[str, int] = {}
     for instruction in block.instructions:
-        opcode, where = instruction.opcode, spaces(instruction)
-        is_global = not where & {"shared", "local", "const", "param"}
+        opcode = instruction.opcode
+        is_global = spaces(instruction).isdisjoint(("shared", "local", "const", "param"))
         phase = max((depth.get(name, 0) for name in sources(instruction)), default=0)
         if opcode in LOADS and is_global:
             if written:
@@ -148,7 +149,8 @@ def load_phases(block: BasicBlock) -> list[int]:
             deepest = max(deepest, phase)
         elif opcode in ("st", "red", "atom") and is_global:
             written = deepest > 0
-        elif _has_slow_path(instruction):
+        elif opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers):
+            # Compiled to a branch: seen in code for sm_90 of divisions and square roots.
             branched = max(branched, phase)
         depth |= dict.fromkeys(results(instruction), phase)
         phases.append(phase if opcode in LOADS and is_global else deepest)

@@ -5,27 +5,26 @@ A copy is made at once, so commits and waits have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from cutune.emulator.lower.encoder import GUARDED, NO_REGISTER, SHARED, Access, FunctionEncoder
+from cutune.emulator.lower.encoder import (
+    GUARDED,
+    NO_REGISTER,
+    SHARED,
+    FunctionEncoder,
+    Lowering,
+)
 from cutune.emulator.lower.memory import space_of
 from cutune.emulator.ptx.types import Instruction
 
 
-def _site(encoder: FunctionEncoder, kind: str, space: str, size: int) -> int:
-    at = encoder.instruction
-    assert at is not None
-    guarded = bool(at.guard)
-    return encoder.symbols.site(Access(kind, space, size, guarded, at.line))
-
-
-def _copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`cp.async [shared], [global], bytes{, bytes that are read}`; the rest becomes zeros."""
     modifiers, operands = instruction.modifiers, instruction.operands
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
         return
     if "mbarrier" in modifiers:
-        _copy_arrives(encoder, instruction)
+        # All copies are done. Without `.noinc` one more is expected first, which evens out.
+        if "noinc" in modifiers:
+            _emit_arrival(encoder, operands[0], "1", "_", drop=False)
         return
     if "bulk" in modifiers or len(operands) not in (3, 4) or operands[2] not in ("4", "8", "16"):
         raise encoder.unsupported()
@@ -35,10 +34,10 @@ def _copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
         raise encoder.unsupported()
     words = [encoder.temporary("u32") for _ in range(size // 4)]
     # Places first: what computes them must not fall under the guard below.
-    places = {}
-    for kind, space, text in (("ld", "global", operands[1]), ("st", "shared", operands[0])):
-        base, offset = encoder.memory_operand(text)
-        places[kind] = encoder.source(base, "u32" if space == "shared" else "u64"), offset
+    base, read_offset = encoder.memory_operand(operands[1])
+    read_slot = encoder.source(base, "u64")
+    base, written_offset = encoder.memory_operand(operands[0])
+    written_slot = encoder.source(base, "u32")
     vector = f"v{len(words)}_" if len(words) > 1 else ""
     table = encoder.table(words) if vector else 0
     guard = None
@@ -49,90 +48,80 @@ def _copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
         encoder.emit("copies_all", d=whole, a=encoder.source(read, "u32"), imm=size)
         if instruction.guard:  # guards do not nest
             raise encoder.unsupported()
-        guard = encoder.emit("guard", a=whole)
-        guard.x = 2
-    slot, offset = places["ld"]
+        guard = encoder.emit("guard", a=whole, x=2)
     load = encoder.emit(
         f"ld_global_{vector}b32",
         d=words[0],
-        a=slot,
-        x=_site(encoder, "load", "global", size),
+        a=read_slot,
+        x=encoder.access("load", "global", size),
         flags=table,
-        imm=offset,
+        imm=read_offset,
     )
     if guard is not None:
         load.flags |= GUARDED
         encoder.emit("unguard")
-    slot, offset = places["st"]
     encoder.emit(
         f"st_shared_{vector}b32",
-        a=slot,
+        a=written_slot,
         b=words[0],
-        x=_site(encoder, "store", "shared", size),
+        x=encoder.access("store", "shared", size),
         flags=table | SHARED,
-        imm=offset,
+        imm=written_offset,
     )
 
 
-def _copy_arrives(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    """All copies are done. Without `.noinc` one more is expected first, which evens out."""
-    if "noinc" in instruction.modifiers:
-        _arrive(encoder, instruction.operands[0], "1", "_", drop=False)
-
-
-def _object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
-    at = encoder.instruction
-    assert at is not None
-    space = space_of(at)
+def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
+    """The fields of a record that name a barrier in shared memory."""
+    assert encoder.instruction is not None
+    space = space_of(encoder.instruction)
     if space not in ("shared", "generic"):
         raise encoder.unsupported()
     base, offset = encoder.memory_operand(text)
     return {
         "a": encoder.source(base, "u32" if space == "shared" else "u64"),
-        "x": _site(encoder, "atomic", "shared", 8),
+        "x": encoder.access("atomic", "shared", 8),
         "imm": offset,
         "flags": SHARED if space == "shared" else 0,
     }
 
 
-def _arrive(encoder: FunctionEncoder, place: str, count: str, state: str, *, drop: bool) -> None:
+def _emit_arrival(
+    encoder: FunctionEncoder, place: str, count: str, state: str, *, drop: bool
+) -> None:
     encoder.emit(
         "mbarrier_arrive",
         d=NO_REGISTER if state == "_" else encoder.destination(state, "u64"),
         b=encoder.source(count, "u32"),
         c=encoder.constant("u32", int(drop)),
-        **_object(encoder, place),
+        **_barrier_object(encoder, place),
     )
 
 
-def _barrier(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_shared_barrier(encoder: FunctionEncoder, instruction: Instruction) -> None:
     modifiers, operands = instruction.modifiers, instruction.operands
-    what = modifiers[0]
+    operation = modifiers[0]
     if {"expect_tx", "complete_tx"} & set(modifiers):
         raise encoder.unsupported()
-    if what == "init":
+    if operation == "init":
         threads = encoder.source(operands[1], "u32")
-        encoder.emit("mbarrier_init", b=threads, **_object(encoder, operands[0]))
-    elif what in ("arrive", "arrive_drop"):
-        named = operands if operands[0][0] != "[" else ("_", *operands)
-        count = named[2] if len(named) > 2 else "1"
-        _arrive(encoder, named[1], count, named[0], drop=what == "arrive_drop")
-    elif what in ("test_wait", "try_wait"):
+        encoder.emit("mbarrier_init", b=threads, **_barrier_object(encoder, operands[0]))
+    elif operation in ("arrive", "arrive_drop"):
+        state, place, *count = operands if operands[0][0] != "[" else ("_", *operands)
+        number = count[0] if count else "1"
+        _emit_arrival(encoder, place, number, state, drop=operation == "arrive_drop")
+    elif operation in ("test_wait", "try_wait"):
         parity = "parity" in modifiers
         encoder.emit(
             "mbarrier_test_parity" if parity else "mbarrier_test",
             d=encoder.destination(operands[0], "pred"),
             b=encoder.source(operands[2], "u32" if parity else "u64"),
-            **_object(encoder, operands[1]),
+            **_barrier_object(encoder, operands[1]),
         )
-    elif what == "pending_count":
+    elif operation == "pending_count":
         token = encoder.source(operands[1], "u64")
         encoder.emit("mbarrier_pending", d=encoder.destination(operands[0], "u32"), a=token)
-    elif what != "inval":
+    elif operation != "inval":
         raise encoder.unsupported()
 
 
-LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
-    "cp": _copy,
-    "mbarrier": _barrier,
-}
+ASYNCHRONOUS_LOWERINGS: dict[str, Lowering] = {"cp": _lower_copy, "mbarrier": _lower_shared_barrier}

@@ -1,7 +1,8 @@
-"""Lowering of `cvt`: takes one conversion, gives a chain of the machine's simple ones.
+"""Lowering of conversions and comparisons: `cvt`, `setp` into predicates, `set` into numbers.
 
-Integers are extended to the 32 or 64 bits of a register, converted, and narrowed again, so that the
-machine needs conversions between 32- and 64-bit integers and floating types only.
+A conversion becomes a chain of the machine's simple ones. Integers are extended to the 32 or 64
+bits of a register, converted, and narrowed again, so that the machine needs conversions between 32-
+and 64-bit integers and floating types only.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
 
 _INTEGERS = frozenset(("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"))
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
-_TO_INTEGRAL = {"rni": 0, "rzi": 1, "rmi": 2, "rpi": 3}
+_TO_INTEGRAL = frozenset(("rni", "rzi", "rmi", "rpi"))
 _ROUNDING = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 
 
-def convert(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def lower_conversion(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`cvt{.modifiers}.dtype.stype d, a`, and the pairs `cvt.rn.f16x2.f32 d, a, b`."""
-    modifiers = instruction.modifiers
-    target_kind, source_kind = modifiers[-2:]
+    target_kind, source_kind = instruction.modifiers[-2:]
     if target_kind in ("f16x2", "bf16x2") and source_kind == "f32":
         _pair(encoder, instruction)
     elif target_kind == "tf32":
@@ -39,18 +39,22 @@ def convert(encoder: FunctionEncoder, instruction: Instruction) -> None:
 
 def _finish(encoder: FunctionEncoder, text: str, value: int, kind: str) -> None:
     """Put an integer of type `kind` into the destination, extended when that is wider."""
-    wide_value = width_of(kind) == 8
-    wide_target = width_of(encoder.register_type(text)) == 8
+    is_wide, is_wide_target = (width_of(k) == 8 for k in (kind, encoder.register_type(text)))
     if TYPE_BYTES[kind] < 4:
-        extended = encoder.temporary("u32")
-        encoder.emit(f"extend_{kind}", d=extended, a=value)
-        value = extended
-    if wide_value and not wide_target:
+        value = encoder.computed(f"extend_{kind}", "u32", a=value)
+    if is_wide and not is_wide_target:
         raise encoder.fail(f"register {text} is narrower than .{kind}")
-    name = "mov_b64" if wide_target else "mov_b32"
-    if wide_target and not wide_value:
-        name = f"widen_{kind[0]}32"
-    encoder.emit(name, d=encoder.register(text), a=value)
+    target = encoder.register(text)
+    if is_wide_target and not is_wide:
+        encoder.emit(f"widen_{kind[0]}32", d=target, a=value)
+        return
+    encoder.emit("mov_b64" if is_wide_target else "mov_b32", d=target, a=value)
+    # An operation into a temporary and a move from it are one operation.
+    last, before = encoder.records[-1], encoder.records[-2] if len(encoder.records) > 1 else None
+    is_temporary = last.a in (*encoder.temporaries[4], *encoder.temporaries[8])
+    if before is not None and before.d == last.a and is_temporary:
+        before.d = last.d
+        encoder.records.pop()
 
 
 def _loaded(encoder: FunctionEncoder, text: str, kind: str) -> tuple[int, str]:
@@ -58,59 +62,35 @@ def _loaded(encoder: FunctionEncoder, text: str, kind: str) -> tuple[int, str]:
     value = encoder.source(text, kind)
     if TYPE_BYTES[kind] >= 4:
         return value, kind
-    extended = encoder.temporary("u32")
-    encoder.emit(f"extend_{kind}", d=extended, a=value)
-    return extended, f"{kind[0]}32"
+    return encoder.computed(f"extend_{kind}", "u32", a=value), f"{kind[0]}32"
 
 
 def _integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
     target_kind, source_kind = instruction.modifiers[-2:]
     value, held = _loaded(encoder, instruction.operands[1], source_kind)
-    wide_target = TYPE_BYTES[target_kind] == 8
+    is_wide_target = TYPE_BYTES[target_kind] == 8
     if "sat" in instruction.modifiers and target_kind != held:
-        saturated = encoder.temporary(target_kind)
-        encoder.emit(f"sat_{target_kind}_{held}", d=saturated, a=value)
-        value = saturated
-    elif wide_target and held[1:] == "32":
-        wide = encoder.temporary("u64")
-        encoder.emit(f"widen_{held}", d=wide, a=value)
-        value = wide
-    elif not wide_target and held[1:] == "64":
-        low = encoder.temporary("u32")
-        encoder.emit("low_b64", d=low, a=value)
-        value = low
+        value = encoder.computed(f"sat_{target_kind}_{held}", target_kind, a=value)
+    elif is_wide_target and held[1:] == "32":
+        value = encoder.computed(f"widen_{held}", "u64", a=value)
+    elif not is_wide_target and held[1:] == "64":
+        value = encoder.computed("low_b64", "u32", a=value)
     _finish(encoder, instruction.operands[0], value, target_kind)
-    _merge_last_move(encoder)
-
-
-def _merge_last_move(encoder: FunctionEncoder) -> None:
-    """An operation into a temporary and a move from it are one operation."""
-    last, before = encoder.records[-1], encoder.records[-2] if len(encoder.records) > 1 else None
-    if (
-        before is not None
-        and last.handler in ("mov_b32", "mov_b64")
-        and before.d == last.a
-        and last.a in (*encoder.temporaries[4], *encoder.temporaries[8])
-    ):
-        before.d = last.d
-        encoder.records.pop()
 
 
 def _from_integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
     target_kind, source_kind = instruction.modifiers[-2:]
     value, held = _loaded(encoder, instruction.operands[1], source_kind)
-    mode = _mode(instruction, _ROUNDING)
-    if mode and target_kind in ("f16", "bf16"):
+    if _rounding(instruction) and target_kind in ("f16", "bf16"):
         # Double holds every integer that is not too large for half precision anyway.
-        double = encoder.temporary("f64")
-        encoder.emit(f"cvt_f64_{held}", d=double, a=value)
-        value, held = double, "f64"
-    _emit_rounded(encoder, f"cvt_{target_kind}_{held}", mode, instruction, target_kind, value)
+        value, held = encoder.computed(f"cvt_f64_{held}", "f64", a=value), "f64"
+    _emit_rounded(encoder, f"cvt_{target_kind}_{held}", instruction, value)
 
 
 def _emit_rounded(
-    encoder: FunctionEncoder, name: str, mode: int, instruction: Instruction, kind: str, value: int
+    encoder: FunctionEncoder, name: str, instruction: Instruction, value: int
 ) -> None:
+    kind, mode = instruction.modifiers[-2], _rounding(instruction)
     destination = encoder.destination(instruction.operands[0], kind)
     if mode:
         name = f"{name}_rounded"
@@ -121,21 +101,17 @@ def _emit_rounded(
         encoder.emit(f"relu_{kind}", d=destination, a=destination)
 
 
-def _mode(instruction: Instruction, modes: dict[str, int]) -> int:
-    return next((modes[m] for m in instruction.modifiers if m in modes), 0)
+def _rounding(instruction: Instruction) -> int:
+    return next((_ROUNDING[m] for m in instruction.modifiers if m in _ROUNDING), 0)
 
 
 def _as_single(encoder: FunctionEncoder, text: str, kind: str, flush: bool) -> tuple[int, str]:
     """Half precision as single, which holds it exactly."""
     value = encoder.source(text, kind)
     if kind in ("f16", "bf16"):
-        single = encoder.temporary("f32")
-        encoder.emit(f"cvt_f32_{kind}", d=single, a=value)
-        return single, "f32"
+        return encoder.computed(f"cvt_f32_{kind}", "f32", a=value), "f32"
     if flush and kind == "f32":
-        flushed = encoder.temporary("f32")
-        encoder.emit("flush_f32", d=flushed, a=value)
-        return flushed, kind
+        value = encoder.computed("flush_f32", "f32", a=value)
     return value, kind
 
 
@@ -146,42 +122,30 @@ def _to_integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
     mode = next((m for m in instruction.modifiers if m in _TO_INTEGRAL), "rzi")
     # Narrow integers saturate at their own limits; going through 32 bits keeps the order.
     through = target_kind if TYPE_BYTES[target_kind] >= 4 else "s32"
-    result = encoder.temporary(through)
-    encoder.emit(f"cvt_{mode}_{through}_{held}", d=result, a=value)
+    result = encoder.computed(f"cvt_{mode}_{through}_{held}", through, a=value)
     if through != target_kind:
-        narrow = encoder.temporary("s32")
-        encoder.emit(f"sat_{target_kind}_s32", d=narrow, a=result)
-        result = narrow
+        result = encoder.computed(f"sat_{target_kind}_s32", "s32", a=result)
         if held == "f64" and target_kind[0] == "u":
-            result = _unless_nan(encoder, value, result, 1 << (8 * TYPE_BYTES[target_kind] - 1))
+            is_nan = encoder.computed("setp_nan_f64", "pred", a=value, b=value)
+            highest_bit = encoder.constant("u32", 1 << (8 * TYPE_BYTES[target_kind] - 1))
+            result = encoder.computed("selp_b32", "u32", a=highest_bit, b=result, c=is_nan)
     _finish(encoder, instruction.operands[0], result, target_kind)
-    _merge_last_move(encoder)
-
-
-def _unless_nan(encoder: FunctionEncoder, tested: int, value: int, otherwise: int) -> int:
-    is_nan, result = encoder.temporary("pred"), encoder.temporary("u32")
-    encoder.emit("setp_nan_f64", d=is_nan, a=tested, b=tested)
-    encoder.emit("selp_b32", d=result, a=encoder.constant("u32", otherwise), b=value, c=is_nan)
-    return result
 
 
 def _float(encoder: FunctionEncoder, instruction: Instruction) -> None:
     target_kind, source_kind = instruction.modifiers[-2:]
-    modifiers = instruction.modifiers
-    flush = "ftz" in modifiers
+    flush, text = "ftz" in instruction.modifiers, instruction.operands[1]
     if target_kind == "f64" and source_kind in ("f16", "bf16"):
-        value, held = encoder.source(instruction.operands[1], source_kind), source_kind
+        value, held = encoder.source(text, source_kind), source_kind
     else:
-        value, held = _as_single(encoder, instruction.operands[1], source_kind, flush)
-    integral = next((m for m in modifiers if m in _TO_INTEGRAL), "")
+        value, held = _as_single(encoder, text, source_kind, flush)
+    integral = next((m for m in instruction.modifiers if m in _TO_INTEGRAL), "")
     if integral:
-        whole = encoder.temporary(held)
-        encoder.emit(f"cvt_{integral}_{held}", d=whole, a=value)
-        value = whole
+        value = encoder.computed(f"cvt_{integral}_{held}", held, a=value)
     name = f"cvt_{target_kind}_{held}"
     if target_kind == held:
         name = "mov_b64" if held == "f64" else "mov_b32"
-    _emit_rounded(encoder, name, _mode(instruction, _ROUNDING), instruction, target_kind, value)
+    _emit_rounded(encoder, name, instruction, value)
     if flush and target_kind == "f32":
         last = encoder.records[-1]
         encoder.emit("flush_result_f32", d=last.d, a=last.d)
@@ -190,9 +154,8 @@ def _float(encoder: FunctionEncoder, instruction: Instruction) -> None:
 def _pair(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`cvt.rn.f16x2.f32 d, a, b`: a becomes the upper half."""
     kind = instruction.modifiers[-2].removesuffix("x2")
-    mode = _mode(instruction, _ROUNDING)
-    suffix = "_rounded" if mode else ""
-    name = f"cvt_{kind}_f32{suffix}"
+    mode = _rounding(instruction)
+    name = f"cvt_{kind}_f32{'_rounded' if mode else ''}"
     if name not in handlers() or "satfinite" in instruction.modifiers:
         raise encoder.unsupported()
     halves = []

@@ -8,16 +8,19 @@ its register is extended. That keeps the machine at a few hundred handlers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from cutune.emulator.lower import asynchronous as lower_async
-from cutune.emulator.lower import matrix as lower_matrix
-from cutune.emulator.lower import memory as lower_memory
-from cutune.emulator.lower import texture as lower_texture
-from cutune.emulator.lower import warp as lower_warp
-from cutune.emulator.lower.compare import flushed, set_predicate, set_value
-from cutune.emulator.lower.convert import convert
-from cutune.emulator.lower.encoder import GUARDED, NEGATED, FunctionEncoder, width_of
+from cutune.emulator.lower.asynchronous import ASYNCHRONOUS_LOWERINGS
+from cutune.emulator.lower.compare import flushed, lower_set, lower_setp
+from cutune.emulator.lower.convert import lower_conversion
+from cutune.emulator.lower.encoder import (
+    GUARDED,
+    NEGATED,
+    FunctionEncoder,
+    Lowering,
+    elements,
+    width_of,
+)
+from cutune.emulator.lower.matrix import MATRIX_LOWERINGS
+from cutune.emulator.lower.memory import MEMORY_LOWERINGS
 from cutune.emulator.lower.opcodes import (
     bits_type,
     handler_name,
@@ -25,6 +28,8 @@ from cutune.emulator.lower.opcodes import (
     is_rounded,
     rounding,
 )
+from cutune.emulator.lower.texture import TEXTURE_LOWERINGS
+from cutune.emulator.lower.warp import WARP_LOWERINGS
 from cutune.emulator.ptx.opcode_sets import HINTS
 from cutune.emulator.ptx.types import Instruction
 
@@ -32,14 +37,15 @@ from cutune.emulator.ptx.types import Instruction
 def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Emit the records of one instruction that does not end a basic block."""
     encoder.begin(instruction)
+    lowering = _LOWERINGS.get(instruction.opcode, _lower_regular)
     if not instruction.guard:
-        _lower(encoder, instruction)
+        lowering(encoder, instruction)
         return
     predicate = encoder.register(instruction.guard)
     flags = NEGATED if instruction.negated else 0
     guard = encoder.emit("guard", a=predicate, flags=flags)
     first = len(encoder.records)
-    _lower(encoder, instruction)
+    lowering(encoder, instruction)
     for record in encoder.records[first:]:
         if record.handler.startswith(("ld_", "st_", "atom_", "matrix_load", "mbarrier_")):
             record.flags |= GUARDED
@@ -47,14 +53,7 @@ def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     guard.x = len(encoder.records) - first
 
 
-def _lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    if instruction.opcode in HINTS:
-        return
-    lowering = _LOWERINGS.get(instruction.opcode, regular)
-    lowering(encoder, instruction)
-
-
-def regular(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_regular(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`op d, a, b, c` with the handler of that name, or composed from the plain operation."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if not modifiers or not instruction.operands:
@@ -101,64 +100,53 @@ def _apply(
     return destination
 
 
-def _move(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_move(encoder: FunctionEncoder, instruction: Instruction) -> None:
     kind = instruction.modifiers[-1]
     target, value = instruction.operands
-    if kind in ("b128",):
+    if kind == "b128":
         raise encoder.unsupported()
     if target.startswith("{"):
-        _unpack(encoder, _elements(target), encoder.source(value, kind), kind)
+        _unpack(encoder, elements(target), encoder.source(value, kind), kind)
     elif value.startswith("{"):
-        _pack(encoder, encoder.destination(target, kind), _elements(value), kind)
+        _pack(encoder, encoder.destination(target, kind), elements(value), kind)
     else:
+        destination = encoder.destination(target, kind)
         bits = "b32" if kind == "pred" else bits_type(kind)
-        encoder.emit(
-            f"mov_{bits}", d=encoder.destination(target, kind), a=encoder.source(value, kind)
-        )
-
-
-def _elements(text: str) -> list[str]:
-    return [part.strip() for part in text.strip("{} ").split(",")]
+        encoder.emit(f"mov_{bits}", d=destination, a=encoder.source(value, kind))
 
 
 def _pack(encoder: FunctionEncoder, target: int, parts: list[str], kind: str) -> None:
-    if len(parts) == 4 and width_of(kind) == 8:
+    is_wide = width_of(kind) == 8
+    if len(parts) == 4 and is_wide:
         halves = []
-        for low, high in (parts[:2], parts[2:]):
+        for pair in (parts[:2], parts[2:]):
             halves.append(encoder.temporary("b32"))
-            low_slot, high_slot = encoder.source(low, "b16"), encoder.source(high, "b16")
-            encoder.emit("pack_b32", d=halves[-1], a=low_slot, b=high_slot)
+            _pack(encoder, halves[-1], pair, "b32")
     elif len(parts) == 2:
-        narrow = "b32" if width_of(kind) == 8 else "b16"
-        halves = [encoder.source(part, narrow) for part in parts]
+        halves = [encoder.source(part, "b32" if is_wide else "b16") for part in parts]
     else:
         raise encoder.unsupported()
-    name = "pack_b64" if width_of(kind) == 8 else "pack_b32"
-    encoder.emit(name, d=target, a=halves[0], b=halves[1])
+    encoder.emit("pack_b64" if is_wide else "pack_b32", d=target, a=halves[0], b=halves[1])
 
 
 def _unpack(encoder: FunctionEncoder, parts: list[str], value: int, kind: str) -> None:
     wide = width_of(kind) == 8
     if len(parts) == 4 and wide:
         for name, pair in (("low_b64", parts[:2]), ("high_b64", parts[2:])):
-            half = encoder.temporary("b32")
-            encoder.emit(name, d=half, a=value)
-            _unpack(encoder, pair, half, "b32")
+            _unpack(encoder, pair, encoder.computed(name, "b32", a=value), "b32")
         return
     if len(parts) != 2:
         raise encoder.unsupported()
     # The value may be one of the targets: take both halves before either is written.
     narrow = "b32" if wide else "b16"
-    halves = []
-    for name in ("low_b64", "high_b64") if wide else ("low_b32", "high_b32"):
-        halves.append(encoder.temporary(narrow))
-        encoder.emit(name, d=halves[-1], a=value)
+    names = ("low_b64", "high_b64") if wide else ("low_b32", "high_b32")
+    halves = [encoder.computed(name, narrow, a=value) for name in names]
     for part, half in zip(parts, halves, strict=True):
         if part != "_":
             encoder.emit("mov_b32", d=encoder.destination(part, narrow), a=half)
 
 
-def _select(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_slct(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`slct.dtype.ctype d, a, b, c`: a where c >= 0."""
     kind, tested = instruction.modifiers[-2:]
     target, a, b, c = instruction.operands
@@ -174,7 +162,7 @@ def _select(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _logic3(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_lop3(encoder: FunctionEncoder, instruction: Instruction) -> None:
     target, a, b, c, truth = instruction.operands
     if instruction.modifiers != ("b32",):
         raise encoder.unsupported()
@@ -188,7 +176,7 @@ def _logic3(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _insert_field(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_bfi(encoder: FunctionEncoder, instruction: Instruction) -> None:
     kind = instruction.modifiers[-1]
     target, a, b, position, length = instruction.operands
     encoder.emit(
@@ -201,25 +189,21 @@ def _insert_field(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _permute(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    mode = instruction.modifiers[1:]  # prmt.b32.mode
-    name = "_".join(["prmt", *mode, "b32"])
-    _apply(encoder, name, instruction.operands)
+def _lower_permutation(encoder: FunctionEncoder, instruction: Instruction) -> None:
+    """`prmt.b32{.mode}`."""
+    _apply(encoder, "_".join(["prmt", *instruction.modifiers[1:], "b32"]), instruction.operands)
 
 
-def _packed(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_packed(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
-    _apply(
-        encoder,
-        "_".join([instruction.opcode, *instruction.modifiers]),
-        instruction.operands,
-    )
+    name = "_".join([instruction.opcode, *instruction.modifiers])
+    _apply(encoder, name, instruction.operands)
 
 
 _CARRY_IN, _CARRY_OUT = 1, 2
 
 
-def _carry(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_carry(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """add.cc, addc, sub.cc, subc, mad.cc and madc: chains through the carry flag."""
     opcode = instruction.opcode.removesuffix("c")
     reads = instruction.opcode.endswith("c")
@@ -238,46 +222,43 @@ def _carry(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _add(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    (_carry if "cc" in instruction.modifiers else regular)(encoder, instruction)
+def _lower_sum(encoder: FunctionEncoder, instruction: Instruction) -> None:
+    (_lower_carry if "cc" in instruction.modifiers else _lower_regular)(encoder, instruction)
 
 
-def _trap(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_trap(encoder: FunctionEncoder, instruction: Instruction) -> None:
     del instruction
     encoder.emit("trap")
 
 
-def _fence(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_nothing(encoder: FunctionEncoder, instruction: Instruction) -> None:
+    """Hints have no effect."""
+
+
+def _lower_fence(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """The machine keeps the order of accesses anyway; a fence matters to the race checker only."""
     if "cta" not in instruction.modifiers and "proxy" not in instruction.modifiers:
         encoder.emit("fence")
 
 
-_LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
-    "mov": _move,
-    "setp": set_predicate,
-    "set": set_value,
-    "slct": _select,
-    "lop3": _logic3,
-    "bfi": _insert_field,
-    "prmt": _permute,
-    "dp4a": _packed,
-    "dp2a": _packed,
-    "vabsdiff2": _packed,
-    "vabsdiff4": _packed,
-    "add": _add,
-    "sub": _add,
-    "mad": _add,
-    "addc": _carry,
-    "subc": _carry,
-    "madc": _carry,
-    "cvt": convert,
-    "trap": _trap,
-    "membar": _fence,
-    "fence": _fence,
-    **lower_memory.LOWERINGS,
-    **lower_warp.LOWERINGS,
-    **lower_texture.LOWERINGS,
-    **lower_matrix.LOWERINGS,
-    **lower_async.LOWERINGS,
+_LOWERINGS: dict[str, Lowering] = {
+    "mov": _lower_move,
+    "setp": lower_setp,
+    "set": lower_set,
+    "slct": _lower_slct,
+    "lop3": _lower_lop3,
+    "bfi": _lower_bfi,
+    "prmt": _lower_permutation,
+    **dict.fromkeys(("dp4a", "dp2a", "vabsdiff2", "vabsdiff4"), _lower_packed),
+    **dict.fromkeys(("add", "sub", "mad"), _lower_sum),
+    **dict.fromkeys(("addc", "subc", "madc"), _lower_carry),
+    "cvt": lower_conversion,
+    "trap": _lower_trap,
+    **dict.fromkeys(("membar", "fence"), _lower_fence),
+    **dict.fromkeys(HINTS, _lower_nothing),
+    **MEMORY_LOWERINGS,
+    **WARP_LOWERINGS,
+    **TEXTURE_LOWERINGS,
+    **MATRIX_LOWERINGS,
+    **ASYNCHRONOUS_LOWERINGS,
 }

@@ -1,4 +1,4 @@
-"""Encodes one function: takes operands as text, gives frame offsets and records.
+"""Encoding of one function: takes operands as text, gives frame offsets and records.
 
 A register is 32 lanes of 4 bytes, or of 8 for 64-bit types. Constants are registers too, broadcast
 once per warp and placed behind the others. Until their place is known, the offsets of constants
@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 from cutune.emulator.lower.opcodes import handlers
 from cutune.emulator.ptx.taint import sources
-from cutune.emulator.ptx.types import Function, Instruction, PtxError, Variable, integer
+from cutune.emulator.ptx.types import (
+    Function,
+    Instruction,
+    PtxError,
+    Variable,
+    aligned,
+    integer,
+    placed,
+)
 
 CONSTANT = 1 << 31
 NO_REGISTER = 0xFFFFFFFF
@@ -81,7 +90,7 @@ class Symbols(Protocol):
         """A variable of the module."""
 
     def shared_offset(self, name: str, function: Function) -> int | None:
-        """Where a shared variable lies in the block's shared memory; None: behind all others."""
+        """The offset of a variable in shared memory of the block; None: behind all others."""
 
 
 @dataclass
@@ -108,16 +117,12 @@ class FunctionEncoder:
 
     def _local_frame(self) -> tuple[dict[str, int], int]:
         """Offsets of everything that a thread keeps in local memory for this function."""
-        function, offset = self.function, 0
-        places: dict[str, int] = {}
+        function = self.function
         variables = [v for v in function.variables if v.space in ("local", "param")]
         if not function.is_kernel:
             variables = [*function.results, *function.parameters, *variables]
-        for variable in variables:
-            offset = -(-offset // variable.alignment) * variable.alignment
-            places[variable.name] = offset
-            offset += variable.size
-        return places, -(-offset // 16) * 16
+        offsets, size = placed(variables)
+        return dict(zip((v.name for v in variables), offsets, strict=True)), aligned(size, 16)
 
     def fail(self, reason: str) -> PtxError:
         """The error for the instruction that is being lowered."""
@@ -140,6 +145,18 @@ class FunctionEncoder:
             record.line, record.source_line = at.line, at.source_line
         self.records.append(record)
         return record
+
+    def computed(self, handler: str, kind: str, **fields: int) -> int:
+        """Append an operation whose result, of type `kind`, goes to a temporary register."""
+        result = self.temporary(kind)
+        self.emit(handler, d=result, **fields)
+        return result
+
+    def access(self, kind: str, space: str, size: int, *, real: bool = False) -> int:
+        """Number the memory access of the current instruction; see `Access`."""
+        at = self.instruction
+        assert at is not None
+        return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
 
     # ---- registers ------------------------------------------------------------------------
 
@@ -202,32 +219,28 @@ class FunctionEncoder:
         """A register that holds a constant in all lanes."""
         width = width_of(kind)
         value &= (1 << 8 * width) - 1
-        key = (width, value)
+        return self._constant((width, value), value)
+
+    def _constant(self, key: tuple[int, int | str], value: int) -> int:
         if key not in self.constants:
             self.constants[key] = CONSTANT | self.constant_bytes
-            self.constant_values.append((self.constant_bytes, width, value))
-            self.constant_bytes += LANES * width
+            self.constant_values.append((self.constant_bytes, key[0], value))
+            self.constant_bytes += LANES * key[0]
         return self.constants[key]
 
-    def address_constant(self, name: str) -> int:
+    def _address_constant(self, name: str) -> int:
         """A register with the address of a module's variable or function."""
         key = (8, name)
         if key not in self.constants:
-            self.constants[key] = CONSTANT | self.constant_bytes
-            self.constant_values.append((self.constant_bytes, 8, 0))
             self.relocations.append(Relocation(self.constant_bytes, name))
-            self.constant_bytes += LANES * 8
-        return self.constants[key]
+        return self._constant(key, 0)
 
     def source(self, text: str, kind: str) -> int:
         """The register that an operand stands for, as `kind` needs it."""
         if text in self.function.registers:
-            return self._adapted(text, kind)
+            return self._adapted(self.register(text), self.function.registers[text], kind)
         if text[0] == "!":
-            holds = self.source(text[1:], "pred")
-            inverse = self.temporary("pred")
-            self.emit("not_pred", d=inverse, a=holds)
-            return inverse
+            return self.computed("not_pred", "pred", a=self.source(text[1:], "pred"))
         if _NUMBER.match(text):
             return self.constant(kind, literal_bits(text, kind))
         if text in ("WARP_SZ", "%WARP_SZ"):
@@ -236,58 +249,38 @@ class FunctionEncoder:
             return self._special(text, kind)
         return self.address(text, kind)
 
-    def _adapted(self, text: str, kind: str) -> int:
-        declared = self.function.registers[text]
-        have, want = width_of(declared), width_of(kind)
-        slot = self.register(text)
-        if have == want:
+    def _adapted(self, slot: int, held: str, kind: str) -> int:
+        """A register of type `held` with the width of `kind`."""
+        if width_of(held) == width_of(kind):
             return slot
-        adapted = self.temporary(kind)
-        self.emit("low_b64" if have == 8 else "widen_u32", d=adapted, a=slot)
-        return adapted
+        return self.computed("low_b64" if width_of(held) == 8 else "widen_u32", kind, a=slot)
 
     def _special(self, text: str, kind: str) -> int:
         name = "special_" + text[1:].replace(".", "_")
         if name not in handlers():
             raise self.fail(f"special register {text} is not supported")
         held = handlers()[name][0]
-        value = self.temporary(held)
-        self.emit(name, d=value)
-        if width_of(held) == width_of(kind):
-            return value
-        adapted = self.temporary(kind)
-        self.emit("low_b64" if width_of(held) == 8 else "widen_u32", d=adapted, a=value)
-        return adapted
+        return self._adapted(self.computed(name, held), held, kind)
 
     def address(self, name: str, kind: str) -> int:
         """The address of a variable in its own space, of a parameter, or of a function."""
         if name in self.frame:
-            value = self.temporary("u64")
-            self.emit("local_address", d=value, imm=self.frame[name])
-            return value
+            return self.computed("local_address", "u64", imm=self.frame[name])
         for offset, parameter in parameter_offsets(self.function):
             if self.function.is_kernel and parameter.name == name:
-                value = self.temporary("u64")
-                self.emit("parameter_address", d=value, imm=offset)
-                return value
+                return self.computed("parameter_address", "u64", imm=offset)
         variable = next((v for v in self.function.variables if v.name == name), None)
         variable = variable or self.symbols.variable(name)
         if variable is not None and variable.space == "shared":
-            offset_or_none = self.symbols.shared_offset(name, self.function)
-            if offset_or_none is not None:
-                return self.constant(kind, offset_or_none)
-            start = self.temporary("u32")
-            self.emit("dynamic_shared_address", d=start)
-            if width_of(kind) == 4:
-                return start
-            wide = self.temporary("u64")
-            self.emit("widen_u32", d=wide, a=start)
-            return wide
+            shared_offset = self.symbols.shared_offset(name, self.function)
+            if shared_offset is not None:
+                return self.constant(kind, shared_offset)
+            return self._adapted(self.computed("dynamic_shared_address", "u32"), "u32", kind)
         if variable is None and name not in self.symbols.functions:
             raise self.fail(f"unknown operand '{name}'")
         if variable is not None and variable.external:
             raise self.fail(f"variable '{name}' is not defined in any module of the program")
-        return self.address_constant(name)
+        return self._address_constant(name)
 
     def finish(self, first_operand: int) -> None:
         """Replace the marks of constants by offsets; the number of registers is final now."""
@@ -325,14 +318,19 @@ def width_of(kind: str) -> int:
     return 8 if kind in _WIDE else 4
 
 
+def elements(text: str) -> list[str]:
+    """The elements of a vector operand `{a, b}`, or the one operand."""
+    return [part.strip() for part in text.strip("{} ").split(",")]
+
+
+def paired_names(text: str) -> list[str]:
+    """The names of a destination `d|p`, or the one name."""
+    return [name.strip() for name in text.split("|")]
+
+
 def parameter_offsets(function: Function) -> list[tuple[int, Variable]]:
-    """Where the parameters of a kernel lie in its parameter buffer."""
-    found, offset = [], 0
-    for parameter in function.parameters:
-        offset = -(-offset // parameter.alignment) * parameter.alignment
-        found.append((offset, parameter))
-        offset += parameter.size
-    return found
+    """The parameters of a kernel, each with its offset in the parameter buffer."""
+    return list(zip(placed(function.parameters)[0], function.parameters, strict=True))
 
 
 def literal_bits(text: str, kind: str) -> int:
@@ -356,3 +354,7 @@ def literal_bits(text: str, kind: str) -> int:
 def _float_bits(value: float, kind: str) -> int:
     form, bits = ("<d", "<Q") if kind == "f64" else ("<f", "<I")
     return int(struct.unpack(bits, struct.pack(form, value))[0])
+
+
+Lowering = Callable[[FunctionEncoder, Instruction], None]
+"""Emits the records of one instruction."""

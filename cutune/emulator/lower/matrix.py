@@ -8,9 +8,8 @@ the one with the number (lane * elements per lane + k) modulo the size of the ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from cutune.emulator.lower.encoder import SHARED, Access, FunctionEncoder
+from cutune.emulator.lower.encoder import SHARED, FunctionEncoder, Lowering, elements
 from cutune.emulator.lower.memory import space_of
 from cutune.emulator.ptx.types import Instruction
 
@@ -40,11 +39,9 @@ _WMMA = {
     "tf32": ("m16n16k8",),
     "f64": ("m8n8k4",),
 }
+#: Modifiers of products that the machine lacks.
+_UNSUPPORTED = frozenset(("b1", "s4", "u4", "xor", "and", "e4m3", "e5m2", "sp", "block_scale"))
 _OWN_LAYOUT, _SATURATED, _COLUMNS, _STORE = 1, 2, 4, 8
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.strip("{} ").split(",")]
 
 
 def _shape(encoder: FunctionEncoder, instruction: Instruction) -> tuple[str, list[int]]:
@@ -57,109 +54,89 @@ def _shape(encoder: FunctionEncoder, instruction: Instruction) -> tuple[str, lis
 def _slots(encoder: FunctionEncoder, text: str, kind: str, write: bool) -> list[int]:
     lane = kind if kind in ("f32", "f64") else "b32"
     register = encoder.destination if write else encoder.source
-    return [register(part, lane) for part in _parts(text)]
+    return [register(part, lane) for part in elements(text)]
 
 
-def _multiply(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_product(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`mma.sync….shape.row.col.d.a.b.c d, a, b, c`, and `wmma.mma` whose f16 form omits a and b."""
     modifiers = instruction.modifiers
-    own = instruction.opcode == "wmma"
+    is_wmma = instruction.opcode == "wmma"
     shape, sizes = _shape(encoder, instruction)
     kinds = [m for m in modifiers if m in _ELEMENTS]
-    if own and len(kinds) == 2:
+    if is_wmma and len(kinds) == 2:
         kinds = [kinds[0], "f16", "f16", kinds[1]]
-    unknown = {"b1", "s4", "u4", "xor", "and", "e4m3", "e5m2", "sp", "block_scale"}
-    if len(kinds) != 4 or unknown & set(modifiers) or len(instruction.operands) != 4:
+    if (
+        len(kinds) != 4
+        or not _UNSUPPORTED.isdisjoint(modifiers)
+        or len(instruction.operands) != 4
+        or shape not in (_WMMA if is_wmma else _MMA).get(kinds[1], ())
+        or (kinds[1] != kinds[2] and not {*kinds[1:3]} <= {"s8", "u8"})
+        or (not is_wmma and [m for m in modifiers if m in ("row", "col")] != ["row", "col"])
+    ):
         raise encoder.unsupported()
-    d, a, b, c = kinds
-    known = (_WMMA if own else _MMA).get(a, ())
-    bytes_apart = {a, b} <= {"s8", "u8"}
-    layouts = [m for m in modifiers if m in ("row", "col")]
-    if shape not in known or (a != b and not bytes_apart):
-        raise encoder.unsupported()
-    if not own and layouts != ["row", "col"]:
-        raise encoder.unsupported()
-    texts = instruction.operands
     fragments = [
         _slots(encoder, text, kind, write=not index)
-        for index, (text, kind) in enumerate(zip(texts, kinds, strict=True))
+        for index, (text, kind) in enumerate(zip(instruction.operands, kinds, strict=True))
     ]
-    flags = _OWN_LAYOUT * own + _SATURATED * ("satfinite" in modifiers)
-    table = [*sizes, flags]
-    for kind, fragment in zip((d, a, b, c), fragments, strict=True):
+    table = [*sizes, _OWN_LAYOUT * is_wmma + _SATURATED * ("satfinite" in modifiers)]
+    for kind, fragment in zip(kinds, fragments, strict=True):
         table += [_ELEMENTS[kind][0], len(fragment), *fragment]
     encoder.emit("matrix_multiply", flags=encoder.table(table))
 
 
-def _fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`wmma.load.{a,b,c}…layout.shape{.space}.type r, [p]{, stride}` and `wmma.store.d`."""
     modifiers, operands = instruction.modifiers, list(instruction.operands)
     shape, (m, n, k) = _shape(encoder, instruction)
     kind = modifiers[-1]
-    which = modifiers[1]
-    if kind not in _ELEMENTS or shape not in {s for all_ in _WMMA.values() for s in all_}:
+    if kind not in _ELEMENTS or not any(shape in shapes for shapes in _WMMA.values()):
         raise encoder.unsupported()
-    rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
-    store = modifiers[0] == "store"
-    place, values = operands[:2] if store else operands[1::-1]
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(modifiers[1], (m, n))
+    is_store = modifiers[0] == "store"
+    place, values = operands[:2] if is_store else operands[1::-1]
     by_columns = "col" in modifiers
-    space = space_of(instruction)
-    lowered = "shared" if space == "shared" else "global"
+    is_shared = space_of(instruction) == "shared"
     base, offset = encoder.memory_operand(place)
-    address = encoder.source(base, "u32" if lowered == "shared" else "u64")
+    address = encoder.source(base, "u32" if is_shared else "u64")
     if len(operands) > 2:
         stride = encoder.source(operands[2], "u32")
     else:
         stride = encoder.constant("u32", rows if by_columns else columns)
-    slots = _slots(encoder, values, kind, write=not store)
+    slots = _slots(encoder, values, kind, write=not is_store)
     number, size = _ELEMENTS[kind]
-    access = "store" if store else "load"
-    guarded = bool(instruction.guard)
-    site = encoder.symbols.site(Access(access, space, size, guarded, instruction.line))
-    flags = _COLUMNS * by_columns + _STORE * store
+    site = encoder.access("store" if is_store else "load", space_of(instruction), size)
+    flags = _COLUMNS * by_columns + _STORE * is_store
     table = encoder.table([rows, columns, number, flags, len(slots), *slots])
-    encoder.emit(
-        "matrix_fragment",
-        a=address,
-        b=stride,
-        x=site,
-        imm=offset,
-        flags=table | (SHARED if lowered == "shared" else 0),
-    )
+    flags = table | (SHARED if is_shared else 0)
+    encoder.emit("matrix_fragment", a=address, b=stride, x=site, imm=offset, flags=flags)
 
 
-def _warp_matrix(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_wmma(encoder: FunctionEncoder, instruction: Instruction) -> None:
     if instruction.modifiers[:1] == ("mma",):
-        _multiply(encoder, instruction)
+        _lower_product(encoder, instruction)
     elif instruction.modifiers[:1] in (("load",), ("store",)):
-        _fragment(encoder, instruction)
+        _lower_fragment(encoder, instruction)
     else:
         raise encoder.unsupported()
 
 
-def _load_matrix(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_matrix_load(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`ldmatrix.sync.aligned.m8n8.x4{.trans}.shared.b16 {r…}, [p]`."""
     modifiers = instruction.modifiers
     if "m8n8" not in modifiers or modifiers[-1] != "b16":
         raise encoder.unsupported()
     base, offset = encoder.memory_operand(instruction.operands[1])
-    shared = space_of(instruction) == "shared"
+    is_shared = space_of(instruction) == "shared"
     slots = _slots(encoder, instruction.operands[0], "b32", write=True)
-    space = "shared" if shared else "generic"
-    site = encoder.symbols.site(
-        Access("load", space, 16, bool(instruction.guard), instruction.line)
-    )
-    encoder.emit(
-        "matrix_load",
-        a=encoder.source(base, "u32" if shared else "u64"),
-        x=site,
-        imm=offset,
-        flags=encoder.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if shared else 0),
-    )
+    site = encoder.access("load", "shared" if is_shared else "generic", 16)
+    address = encoder.source(base, "u32" if is_shared else "u64")
+    table = encoder.table(["trans" in modifiers, len(slots), *slots])
+    flags = table | (SHARED if is_shared else 0)
+    encoder.emit("matrix_load", a=address, x=site, imm=offset, flags=flags)
 
 
-LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
-    "mma": _multiply,
-    "wmma": _warp_matrix,
-    "ldmatrix": _load_matrix,
+MATRIX_LOWERINGS: dict[str, Lowering] = {
+    "mma": _lower_product,
+    "wmma": _lower_wmma,
+    "ldmatrix": _lower_matrix_load,
 }

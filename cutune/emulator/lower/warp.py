@@ -1,10 +1,17 @@
-"""Lowering of instructions of a whole warp or block: shuffles, votes, reductions, barriers."""
+"""Lowering of instructions of a whole warp or block: shuffles, votes, barriers, copies.
+
+An asynchronous copy is made at once, so that commits and waits have no effect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from cutune.emulator.lower.encoder import NEGATED, NO_REGISTER, FunctionEncoder
+from cutune.emulator.lower.encoder import (
+    NEGATED,
+    NO_REGISTER,
+    FunctionEncoder,
+    Lowering,
+    paired_names,
+)
 from cutune.emulator.lower.opcodes import bits_type
 from cutune.emulator.ptx.types import Instruction, first_of
 
@@ -12,10 +19,10 @@ _EVERYONE = 0xFFFFFFFF
 _REDUCTIONS = {"popc": 1, "and": 2, "or": 3}
 
 
-def _shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`shfl.sync.mode.b32 d|p, a, b, c, membermask`."""
     mode = first_of(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
-    names = [name.strip() for name in instruction.operands[0].split("|")]
+    names = paired_names(instruction.operands[0])
     a, b, c = (encoder.source(text, "b32") for text in instruction.operands[1:4])
     encoder.emit(
         f"shfl_{mode}",
@@ -27,7 +34,7 @@ def _shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`vote.sync.mode.type d, {!}a, membermask`; without `.sync` all lanes are members."""
     mode = first_of(m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot"))
     target, value, *members = instruction.operands
@@ -41,10 +48,10 @@ def _vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _match(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_match(encoder: FunctionEncoder, instruction: Instruction) -> None:
     mode = "all" if "all" in instruction.modifiers else "any"
     kind = instruction.modifiers[-1]
-    names = [name.strip() for name in instruction.operands[0].split("|")]
+    names = paired_names(instruction.operands[0])
     encoder.emit(
         f"match_{mode}_{kind}",
         d=encoder.destination(names[0], "b32"),
@@ -54,7 +61,7 @@ def _match(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _reduce(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_reduction(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`redux.sync.op.type d, a, membermask`."""
     operation, kind = instruction.modifiers[-2:]
     if operation not in ("min", "max"):
@@ -68,16 +75,16 @@ def _reduce(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _active_mask(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_active_mask(encoder: FunctionEncoder, instruction: Instruction) -> None:
     encoder.emit("activemask", d=encoder.destination(instruction.operands[0], "b32"))
 
 
-def _arrive(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_arrival(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`bar.arrive` does not wait; all other barriers end a block."""
     encoder.emit("barrier_arrive", a=encoder.source(instruction.operands[0], "u32"))
 
 
-def barrier(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> None:
+def lower_barrier(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> None:
     """Emit a barrier of the block or of the warp; the warp goes on at block `resume`."""
     encoder.begin(instruction)
     modifiers, operands = instruction.modifiers, list(instruction.operands)
@@ -105,12 +112,12 @@ def barrier(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> 
     )
 
 
-LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
-    "shfl": _shuffle,
-    "vote": _vote,
-    "match": _match,
-    "redux": _reduce,
-    "activemask": _active_mask,
-    "bar": _arrive,
-    "barrier": _arrive,
+WARP_LOWERINGS: dict[str, Lowering] = {
+    "shfl": _lower_shuffle,
+    "vote": _lower_vote,
+    "match": _lower_match,
+    "redux": _lower_reduction,
+    "activemask": _lower_active_mask,
+    "bar": _lower_arrival,
+    "barrier": _lower_arrival,
 }

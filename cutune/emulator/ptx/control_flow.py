@@ -73,17 +73,13 @@ class ControlFlow:
         successors = [block.terminator.targets or (count,) for block in self.blocks]
         sets = on_all_ways([*successors, ()], reversed(range(count + 1)))
         # Of the strict post-dominators the nearest is itself post-dominated by all others.
-        return tuple(
-            max(
-                (
-                    other
-                    for other in range(count + 1)
-                    if other != index and sets[index] >> other & 1
-                ),
-                key=lambda other: sets[other].bit_count(),
-                default=count,
-            )
+        strict = (
+            (other for other in range(count + 1) if other != index and sets[index] >> other & 1)
             for index in range(count)
+        )
+        return tuple(
+            max(others, key=lambda other: sets[other].bit_count(), default=count)
+            for others in strict
         )
 
 
@@ -91,8 +87,7 @@ def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> Contr
     """Build the blocks of a function with a body. A call of a builtin does not end a block."""
     blocks = _with_single_latches(_reachable(_Splitter(function, is_builtin).split()))
     loops = _nested(_natural_loops(blocks))
-    order = _order(blocks, loops)
-    return _renumbered(blocks, loops, order)
+    return _renumbered(blocks, loops, _order(blocks, loops))
 
 
 def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
@@ -102,18 +97,18 @@ def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> li
     of the blocks, in which neighbours come first where they can.
     """
     everything, order = (1 << len(neighbours)) - 1, tuple(order)
-    found = [everything] * len(neighbours)
+    passed = [everything] * len(neighbours)
     changed = True
     while changed:
         changed = False
         for block in order:
             common = everything if neighbours[block] else 0
             for other in neighbours[block]:
-                common &= found[other]
+                common &= passed[other]
             common |= 1 << block
-            changed |= common != found[block]
-            found[block] = common
-    return found
+            changed |= common != passed[block]
+            passed[block] = common
+    return passed
 
 
 def call_target(instruction: Instruction) -> str:
@@ -177,7 +172,7 @@ class _Splitter:
         if not item.guard:
             self._end(leave)
             return
-        self._end(Terminator("branch", (here + 1, here + 2), item.guard, item.negated, item))
+        self._end(_branch(item, here + 1, here + 2))
         self._end(leave)
 
     def _suspends(self, item: Instruction) -> bool:
@@ -191,23 +186,21 @@ class _Splitter:
         here = len(self.blocks) - 1
         if item.guard:
             # Lanes without the guard go round it: the machine suspends whole groups only.
-            around = Terminator("branch", (here + 1, here + 2), item.guard, item.negated, item)
-            self._end(around)
+            self._end(_branch(item, here + 1, here + 2))
             here += 1
         self.blocks[-1][0].append(replace(item, guard="", negated=False))
         self._end(Terminator("suspend", (here + 1,), instruction=item))
 
     def _branch(self, index: int, item: Instruction) -> Terminator:
         if item.opcode == "brx":
-            names = self._table(item)
-            targets = tuple(self._place(name, item) for name in names)
+            targets = tuple(self._place(name, item) for name in self._table(item))
             if item.guard:
                 raise PtxError(item.line, "guarded brx.idx is not supported", item.source_line)
             return Terminator("table", targets, instruction=item)
         target = self._place(item.operands[0], item)
         if not item.guard:
             return Terminator("jump", (target,), instruction=item)
-        return Terminator("branch", (target, index + 1), item.guard, item.negated, item)
+        return _branch(item, target, index + 1)
 
     def _table(self, item: Instruction) -> list[str]:
         text = self.tables.get(item.operands[1], "")
@@ -219,6 +212,10 @@ class _Splitter:
         if name not in self.places:
             raise PtxError(item.line, f"unknown label '{name}'", item.source_line)
         return self.places[name]
+
+
+def _branch(item: Instruction, if_true: int, otherwise: int) -> Terminator:
+    return Terminator("branch", (if_true, otherwise), item.guard, item.negated, item)
 
 
 def _retarget(block: BasicBlock, places: Mapping[int, int]) -> BasicBlock:
@@ -254,77 +251,40 @@ def _post_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int
     return order
 
 
-def _dominators(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Immediate dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
-    order = _post_order(successors)
-    number = {node: index for index, node in enumerate(order)}
-    predecessors: list[list[int]] = [[] for _ in successors]
-    for node, targets in enumerate(successors):
-        for target in targets:
+def _predecessors(blocks: Sequence[BasicBlock]) -> list[list[int]]:
+    predecessors: list[list[int]] = [[] for _ in blocks]
+    for node, block in enumerate(blocks):
+        for target in block.terminator.targets:
             predecessors[target].append(node)
-    dominator = [-1] * len(successors)
-    dominator[0] = 0
-    changed = True
-    while changed:
-        changed = False
-        for node in reversed(order[:-1]):
-            new = -1
-            for before in predecessors[node]:
-                if dominator[before] < 0:
-                    continue
-                new = before if new < 0 else _common(new, before, dominator, number)
-            if dominator[node] != new:
-                dominator[node] = new
-                changed = True
-    return dominator
-
-
-def _common(left: int, right: int, dominator: list[int], number: dict[int, int]) -> int:
-    while left != right:
-        while number[left] < number[right]:
-            left = dominator[left]
-        while number[right] < number[left]:
-            right = dominator[right]
-    return left
-
-
-def _dominates(above: int, node: int, dominator: list[int]) -> bool:
-    while node not in (above, 0):
-        node = dominator[node]
-    return node == above
+    return predecessors
 
 
 def _back_edges(blocks: Sequence[BasicBlock]) -> dict[int, list[int]]:
-    """Header to the sources of its back edges."""
-    successors = [block.terminator.targets for block in blocks]
-    dominator = _dominators(successors)
+    """Header to the sources of its back edges, which it dominates."""
+    successors, entry = [block.terminator.targets for block in blocks], len(blocks)
+    predecessors = [*_predecessors(blocks), []]
+    predecessors[0].append(entry)
+    dominators = on_all_ways(predecessors, [entry, *reversed(_post_order(successors))])
     edges: dict[int, list[int]] = {}
     for node, targets in enumerate(successors):
         for target in set(targets):
-            if _dominates(target, node, dominator):
+            if dominators[node] >> target & 1:
                 edges.setdefault(target, []).append(node)
     return edges
 
 
 def _with_single_latches(blocks: list[BasicBlock]) -> list[BasicBlock]:
-    blocks = list(blocks)
     for header, sources in _back_edges(blocks).items():
         if len(sources) < 2:
             continue
-        latch = len(blocks)
-        blocks.append(BasicBlock((), Terminator("jump", (header,))))
-        moved = {header: latch}
         for source in sources:
-            blocks[source] = _retarget(blocks[source], moved)
+            blocks[source] = _retarget(blocks[source], {header: len(blocks)})
+        blocks.append(BasicBlock((), Terminator("jump", (header,))))
     return blocks
 
 
 def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
-    predecessors: list[list[int]] = [[] for _ in blocks]
-    for node, block in enumerate(blocks):
-        for target in block.terminator.targets:
-            predecessors[target].append(node)
-    loops = []
+    predecessors, loops = _predecessors(blocks), []
     for header, sources in _back_edges(blocks).items():
         inside, stack = {header}, [x for x in sources if x != header]
         while stack:
@@ -338,20 +298,16 @@ def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
 
 def _nested(loops: list[Loop]) -> list[Loop]:
     """Sort from outer to inner and set parents."""
-    loops = sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header))
-    found: list[Loop] = []
-    for loop in loops:
-        around = [i for i, outer in enumerate(found) if loop.header in outer.blocks]
-        found.append(replace(loop, parent=around[-1] if around else -1))
-    return found
+    nested: list[Loop] = []
+    for loop in sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)):
+        around = [i for i, outer in enumerate(nested) if loop.header in outer.blocks]
+        nested.append(replace(loop, parent=around[-1] if around else -1))
+    return nested
 
 
 def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
     """Topological order with every loop contiguous: order each region with its loops collapsed."""
-    innermost = [-1] * len(blocks)
-    for index, loop in enumerate(loops):
-        for block in loop.blocks:
-            innermost[block] = index
+    innermost = _innermost_loops(loops, len(blocks))
 
     def child(block: int, region: int) -> int:
         """The loop directly inside `region` that holds the block; `region` when there is none."""
@@ -386,17 +342,24 @@ def _renumbered(
     blocks: Sequence[BasicBlock], loops: Sequence[Loop], order: Sequence[int]
 ) -> ControlFlow:
     place = {old: new for new, old in enumerate(order)}
-    loops = [
-        replace(
-            loop, header=place[loop.header], blocks=frozenset(place[block] for block in loop.blocks)
-        )
-        for loop in loops
-    ]
-    innermost = [-1] * len(blocks)
+    innermost = _innermost_loops(loops, len(blocks))
+    return ControlFlow(
+        tuple(replace(_retarget(blocks[old], place), loop=innermost[old]) for old in order),
+        tuple(
+            replace(
+                loop,
+                header=place[loop.header],
+                blocks=frozenset(map(place.__getitem__, loop.blocks)),
+            )
+            for loop in loops
+        ),
+    )
+
+
+def _innermost_loops(loops: Sequence[Loop], count: int) -> list[int]:
+    """By block the index of the innermost loop around it, or -1; `loops` from outer to inner."""
+    innermost = [-1] * count
     for index, loop in enumerate(loops):
         for block in loop.blocks:
             innermost[block] = index
-    found = (
-        replace(_retarget(blocks[old], place), loop=innermost[new]) for new, old in enumerate(order)
-    )
-    return ControlFlow(tuple(found), tuple(loops))
+    return innermost

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow
+from cutune.emulator.ptx.control_flow import ControlFlow
 from cutune.emulator.ptx.opcode_sets import BINDING, LEAVING, MEMORY
 from cutune.emulator.ptx.types import Instruction
 
@@ -33,7 +33,8 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
         return None
     blocks = [flow.blocks[index] for index in between]
     instructions = tuple(i for block in blocks for i in block.instructions)
-    if any(i.opcode in BINDING for i in instructions) or any(map(_leaves, blocks)):
+    leaves = any(block.terminator.kind in LEAVING for block in blocks)
+    if leaves or any(i.opcode in BINDING for i in instructions):
         return None
     accesses = sum(i.opcode in MEMORY and "param" not in i.modifiers for i in instructions)
     if accesses and any(block.loop >= 0 for block in blocks):
@@ -47,10 +48,6 @@ def in_loop(flow: ControlFlow, instruction: Instruction) -> bool:
         block.loop >= 0 and any(i is instruction for i in block.instructions)
         for block in flow.blocks
     )
-
-
-def _leaves(block: BasicBlock) -> bool:
-    return block.terminator.kind in LEAVING
 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:

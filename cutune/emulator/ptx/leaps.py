@@ -89,8 +89,9 @@ def leap_of(
     test = tests.get(end.guard)
     if test is None:
         return None
-    repeats = (index == end.targets[0]) != end.negated
-    return _bounded(test if repeats else _opposite(test), tuple(steps))
+    if (index == end.targets[0]) == end.negated:
+        test = replace(test, comparison=_OPPOSITE[test.comparison])
+    return _bounded(test, tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -101,17 +102,15 @@ class _Test:
     right: Sum
 
 
-def _opposite(test: _Test) -> _Test:
-    return replace(test, comparison=_OPPOSITE[test.comparison])
-
-
 def _bounded(test: _Test, steps: tuple[tuple[str, Sum], ...]) -> Leap | None:
     if test.left.start is None:
         other = _EXCHANGED[test.comparison]
         test = replace(test, comparison=other, left=test.right, right=test.left)
-    if test.right.start is not None or test.left.start not in dict(steps):
-        return None
-    if test.comparison == "eq":
+    if (
+        test.right.start is not None
+        or test.left.start not in dict(steps)
+        or test.comparison == "eq"
+    ):
         return None
     return Leap(test.comparison, test.type, test.left, test.right, steps)
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 from cutune.emulator.ptx.types import (
-    NOT_UNDERSTOOD,
     TYPE_BYTES,
     Function,
     Instruction,
@@ -28,6 +29,7 @@ from cutune.emulator.ptx.types import (
     Variable,
     integer,
     split_operands,
+    understood,
 )
 
 _NAME = r"[%$A-Za-z_][\w$]*"
@@ -58,6 +60,9 @@ _POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|local|shared))?(?:\s*\.al
 _DECLARATOR = re.compile(rf"({_NAME})\s*((?:\[[^\]]*\]\s*)*)$")
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 _FUNCTION_DIRECTIVE = re.compile(r"\.(\w+)\s*([\d,\s]*)")
+#: `.noreturn`, `.attribute(…)` between `.func` and the results.
+_ATTRIBUTES = re.compile(r"\s*(?:\.\w+\s*(?:\([^)]*\)\s*)?)*")
+_FUNCTION_NAME = re.compile(rf"\s*({_NAME})\s*")
 _IDENTIFIER = re.compile(_NAME)
 
 
@@ -67,24 +72,13 @@ def parse(text: str) -> Module:
     Raises:
         PtxError: at the first text that is not understood.
     """
-    try:
-        return _parsed(text)
-    except NOT_UNDERSTOOD as error:
-        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
-
-
-def _parsed(text: str) -> Module:
-    text = _without_comments(text.rstrip("\0"))
-    starts = [match.start() for match in _VERSION.finditer(text)]
-    if len(starts) < 2:
-        return _Parser(text).module()
-    ends = [*starts[1:], len(text)]
-    return _linked(
-        [
-            (text[start:end], text.count("\n", 0, start))
-            for start, end in zip(starts, ends, strict=True)
-        ]
-    )
+    with understood():
+        text = _without_comments(text.rstrip("\0"))
+        starts = [match.start() for match in _VERSION.finditer(text)]
+        if len(starts) < 2:
+            return _Parser(text).module()
+        bounds = pairwise([*starts, len(text)])
+        return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
 
 
 def _linked(units: list[tuple[str, int]]) -> Module:
@@ -151,11 +145,14 @@ class _Parser:
         while position < end:
             match = _TOP.match(self.text, position)
             if match is None:
-                start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                start = self._skip_blanks(position)
                 raise self.fail(start, f"unexpected '{self.text[start : start + 30]}'")
             linkage, keyword = match.groups()
             if keyword in ("version", "target", "address_size", "file", "loc"):
-                position = self._line_directive(keyword, match.end())
+                end_of_line = self.text.find("\n", match.end())
+                position = end_of_line if end_of_line >= 0 else len(self.text)
+                if keyword == "target":
+                    self.target = self.text[match.end() : position].strip()
             elif keyword == "section":
                 position = self.text.index("}", match.end()) + 1
             elif keyword in ("entry", "func"):
@@ -179,13 +176,6 @@ class _Parser:
                 position = stop + 1
         return Module(functions, tuple(variables), aliases, self.target, frozenset(local))
 
-    def _line_directive(self, keyword: str, position: int) -> int:
-        end = self.text.find("\n", position)
-        end = len(self.text) if end < 0 else end
-        if keyword == "target":
-            self.target = self.text[position:end].strip()
-        return end
-
     def _semicolon(self, position: int) -> int:
         stop = self.text.find(";", position)
         if stop < 0:
@@ -194,11 +184,12 @@ class _Parser:
 
     def _function(self, is_kernel: bool, position: int) -> tuple[Function, int]:
         line = self.line(position)
-        position = self._skip_attributes(position)
+        attributes = _ATTRIBUTES.match(self.text, position)
+        position = attributes.end() if attributes else position
         results: list[Variable] = []
         if self.text[position] == "(":
             results, position = self._parameters(position)
-        match = re.compile(rf"\s*({_NAME})\s*").match(self.text, position)
+        match = _FUNCTION_NAME.match(self.text, position)
         if match is None:
             raise self.fail(position, "a function has no name")
         name, position = match.group(1), match.end()
@@ -217,12 +208,6 @@ class _Parser:
             return header, position + 1
         return self._body(header, position + 1)
 
-    def _skip_attributes(self, position: int) -> int:
-        """`.noreturn`, `.attribute(…)` between `.func` and the results."""
-        match = re.compile(r"\s*(?:\.\w+\s*(?:\([^)]*\)\s*)?)*").match(self.text, position)
-        assert match is not None
-        return match.end()
-
     def _parameters(self, position: int) -> tuple[list[Variable], int]:
         stop = self.text.find(")", position)
         if stop < 0:
@@ -233,10 +218,12 @@ class _Parser:
                 raise self.fail(position, f"parameter '{part}' is not in .param space")
             rest = _POINTER.sub("", part.removeprefix(".param"))
             found += self._variables("param", rest, position, False)
-        end = stop + 1
-        while end < len(self.text) and self.text[end].isspace():
-            end += 1
-        return found, end
+        return found, self._skip_blanks(stop + 1)
+
+    def _skip_blanks(self, position: int) -> int:
+        while position < len(self.text) and self.text[position].isspace():
+            position += 1
+        return position
 
     def _variables(
         self, space: str, declaration: str, position: int, external: bool
@@ -257,17 +244,14 @@ class _Parser:
         for declarator in split_operands(before[end:]):
             match = _DECLARATOR.match(declarator)
             if match is None or not kind:
-                raise self.fail(
-                    position, f"declaration '.{space}{declaration[:40]}' not understood"
-                )
+                reason = f"declaration '.{space}{declaration[:40]}' not understood"
+                raise self.fail(position, reason)
             count = vector
             for dimension in re.findall(r"\[([^\]]*)\]", match.group(2)):
                 count *= integer(dimension) if dimension.strip() else 0
-            natural = TYPE_BYTES[kind] * vector
+            alignment = alignment or TYPE_BYTES[kind] * vector
             name = match.group(1)
-            yield Variable(
-                name, space, kind, count, alignment or natural, initial.strip(), external
-            )
+            yield Variable(name, space, kind, count, alignment, initial.strip(), external)
 
     def _body(self, header: Function, position: int) -> tuple[Function, int]:
         registers: dict[str, str] = {}
@@ -278,7 +262,7 @@ class _Parser:
         while scopes:
             match = _STATEMENT.match(self.text, position)
             if match is None:
-                start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                start = self._skip_blanks(position)
                 raise self.fail(start, f"'{self.text[start : start + 40]}' is not a statement")
             position = match.end()
             kind = match.lastgroup
@@ -298,16 +282,8 @@ class _Parser:
                 scopes.pop()
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind), registers, variables, scopes)
-        function = Function(
-            header.name,
-            header.is_kernel,
-            header.parameters,
-            header.results,
-            header.directives,
-            header.line,
-            registers,
-            tuple(variables),
-            tuple(body),
+        function = replace(
+            header, registers=registers, variables=tuple(variables), body=tuple(body)
         )
         return function, position
 
@@ -349,16 +325,7 @@ class _Parser:
                 name = variable.name
                 if nested:
                     name = _declared(name, scopes, len(variables))
-                variables.append(
-                    Variable(
-                        name,
-                        variable.space,
-                        variable.type,
-                        variable.count,
-                        variable.alignment,
-                        variable.initial,
-                    )
-                )
+                variables.append(replace(variable, name=name))
         elif not directive.startswith((".pragma", ".file")):
             raise self.fail(position, f"directive '{directive[:40]}' is not supported")
 

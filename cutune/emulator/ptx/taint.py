@@ -4,8 +4,12 @@ If they do not, the kernel is *data-oblivious*: its counters are the same for an
 buffers, so it can be run at sizes for which no data and no memory exist. Tainted are values loaded
 from global and constant memory, results of atomics and clocks, and all values computed from them,
 also through shared and local memory and through calls. The analysis ignores the order of
-instructions, so it may report a dependence that does not exist, but misses none. A tainted branch
-that only leads to a detour (see `detours`) is accepted; the results of the detour are tainted.
+instructions, so it may report a dependence that does not exist, but misses none.
+
+A tainted branch is accepted where it only leads to a *detour*: the instructions between it and its
+immediate post-dominator, without barriers, calls or exits. One without memory accesses changes no
+count that the models use; one outside of loops accesses memory at most once per instruction and
+thread. The results of a detour are tainted.
 """
 
 from __future__ import annotations
@@ -46,9 +50,8 @@ class Obliviousness:
 
 def results(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction writes."""
-    has_result = instruction.opcode not in WITHOUT_RESULT
-    if instruction.opcode in BARRIERS and "red" in instruction.modifiers:
-        has_result = True
+    is_reduction = instruction.opcode in BARRIERS and "red" in instruction.modifiers
+    has_result = is_reduction or instruction.opcode not in WITHOUT_RESULT
     if not has_result or not instruction.operands:
         return ()
     written = names(instruction.operands[0])
@@ -92,10 +95,8 @@ def _is_countable(function: Function, functions: dict[str, Function], seen: set[
             continue
         if instruction.opcode in UNCOUNTED:
             return False
-        if (
-            instruction.opcode == "call"
-            and (target := call_target(instruction)) not in _WITHOUT_COST
-        ):
+        target = call_target(instruction) if instruction.opcode == "call" else ""
+        if target and target not in _WITHOUT_COST:
             callee = functions.get(target)
             if callee is None or callee.body is None:
                 return False
@@ -141,23 +142,19 @@ class _Analysis:
         return not self.tainted.isdisjoint(found)
 
     def _propagate(self, instruction: Instruction) -> Obliviousness | None:
-        opcode = instruction.opcode
+        opcode, where = instruction.opcode, spaces(instruction)
         if opcode == "call":
             return self._call(instruction)
         if opcode in ("st", "red"):
-            if self._is_tainted(names(instruction.operands[1])):
-                self._store(instruction)
-            return None
-        if self._gives_tainted(instruction):
+            if not self._is_tainted(names(instruction.operands[1])):
+                return None
+            if "param" in where:
+                self.tainted.update(names(instruction.operands[0]))
+            elif "global" not in where:
+                self.memory = True
+        elif self._gives_tainted(instruction):
             self.tainted.update(results(instruction))
         return None
-
-    def _store(self, instruction: Instruction) -> None:
-        where = spaces(instruction)
-        if "param" in where:
-            self.tainted.update(names(instruction.operands[0]))
-        elif "global" not in where:
-            self.memory = True
 
     def _gives_tainted(self, instruction: Instruction) -> bool:
         opcode, where = instruction.opcode, spaces(instruction)

@@ -1,4 +1,4 @@
-"""What a PTX module holds: functions, variables, instructions, and how their operands are read.
+"""Parts of a PTX module: functions, variables, instructions, and sets of opcodes by their effect.
 
 Operands stay text: whoever lowers an opcode knows how its operands look. Only the standard library
 is imported: the replacement libcudart starts this front end inside the user's run.
@@ -7,7 +7,8 @@ is imported: the replacement libcudart starts this front end inside the user's r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -23,8 +24,8 @@ TYPE_BYTES = {
 }
 
 
-#: What Python says of text that is like PTX and is none.
-NOT_UNDERSTOOD = (
+#: Errors of Python's that text has which is like PTX and is none.
+_NOT_UNDERSTOOD = (
     LookupError,
     ValueError,
     AttributeError,
@@ -45,19 +46,32 @@ class PtxError(Exception):
         self.reason = reason
 
 
-def first_of(found: Iterable[T]) -> T:
-    """The first of words of an instruction of which it needs one.
+def first_of(words: Iterable[T]) -> T:
+    """The first of the words of an instruction that needs one of them.
 
     Raises:
         ValueError: it has none.
     """
-    for one in found:
-        return one
+    for word in words:
+        return word
     raise ValueError("a word is missing")
 
 
-#: The same where a part of a module is read by itself.
-UNREADABLE = (PtxError, *NOT_UNDERSTOOD)
+#: Errors that text which is no PTX has where a part of a module is read by itself.
+UNREADABLE = (PtxError, *_NOT_UNDERSTOOD)
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Report text that is like PTX and is none.
+
+    Raises:
+        PtxError: in the place of Python's own errors.
+    """
+    try:
+        yield
+    except _NOT_UNDERSTOOD as error:
+        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,20 @@ class Variable:
     def size(self) -> int:
         """Bytes."""
         return TYPE_BYTES[self.type] * self.count
+
+
+def aligned(offset: int, alignment: int) -> int:
+    """The first multiple of the alignment that is not below the offset."""
+    return -(-offset // alignment) * alignment
+
+
+def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int]:
+    """The offsets of variables that lie behind `size` bytes, and the bytes of all together."""
+    offsets = []
+    for variable in variables:
+        offsets.append(aligned(size, variable.alignment))
+        size = offsets[-1] + variable.size
+    return offsets, size
 
 
 @dataclass(frozen=True)

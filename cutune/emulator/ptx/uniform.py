@@ -17,9 +17,9 @@ from cutune.emulator.ptx.taint import names, results, sources, spaces
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
 #: What such a read brings into uniform registers at once.
-UNIFORM_BYTES = 8
+_UNIFORM_BYTES = 8
 #: ptxas unrolls loops with a known number of rounds up to this.
-MOST_ROUNDS = 8
+_MOST_ROUNDS = 8
 Item = TypeVar("Item")
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
 
@@ -50,7 +50,7 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
         return reads
     parted = _parted(flow, varying) | _around_uneven_loops(flow, varying)
     rounds = [_rounds(flow, loop) for loop in flow.loops]
-    unrolled = {i for i, count in enumerate(rounds) if count is not None and count <= MOST_ROUNDS}
+    unrolled = {i for i, count in enumerate(rounds) if count is not None and count <= _MOST_ROUNDS}
     return [
         0 if index in parted or flow.blocks[index].loop in unrolled else count
         for index, count in enumerate(reads)
@@ -59,7 +59,7 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
 
 def _reads(instructions: Iterable[Instruction], varying: frozenset[str]) -> int:
     return sum(
-        -(-_bytes_of(instruction) // UNIFORM_BYTES)
+        -(-_bytes_of(instruction) // _UNIFORM_BYTES)
         for instruction in instructions
         if _is_constant(instruction)
         and any(name.startswith("%") for name in names(instruction.operands[1]))
@@ -121,7 +121,6 @@ def _operand_of_only(
 
 
 def _only(items: Iterable[Item]) -> Item | None:
-    """The one item, if it is one."""
     found = list(items)
     return found[0] if len(found) == 1 else None
 

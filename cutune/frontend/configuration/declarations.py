@@ -49,44 +49,36 @@ class Declarations:
 
     def variable(self, name: str, at: int) -> HostVariable | None:
         """The local variable or parameter that a name means at a token."""
-        found = [
+        visible = (
             variable
             for variable in self._declared(name)
             if variable.declared < at and variable.scope[0] <= at <= variable.scope[1]
-        ]
-        return max(found, key=lambda variable: variable.declared, default=None)
+        )
+        return max(visible, key=lambda variable: variable.declared, default=None)
 
     def uses(self, variable: HostVariable) -> Iterator[int]:
         """Occurrences of a variable behind its declaration that mean this variable."""
-        inner = [
-            v
-            for v in self._declared(variable.name)
-            if v.declared > variable.declared and v.declared <= variable.scope[1]
-        ]
+        declared, last = variable.declared, variable.scope[1]
+        inner = [v.scope for v in self._declared(variable.name) if declared < v.declared <= last]
         for index in self.nesting.occurrences.get(variable.name, ()):
-            if variable.declared < index <= variable.scope[1] and not any(
-                v.scope[0] <= index <= v.scope[1] for v in inner
-            ):
+            is_hidden = any(begin <= index <= end for begin, end in inner)
+            if declared < index <= last and not is_hidden:
                 yield index
 
     def _declared(self, name: str) -> tuple[HostVariable, ...]:
         """All declarations of parameters and local variables of a name."""
         if name not in self._variables:
             places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
-            found = [self.declaration(name, index) for index in places]
-            self._variables[name] = (
-                *self._parameters.get(name, ()),
-                *(variable for variable in found if variable is not None),
-            )
+            found = [self._parameters.get(name), *(self.declaration(name, i) for i in places)]
+            self._variables[name] = tuple(v for v in found if v is not None)
         return self._variables[name]
 
     @cached_property
-    def _parameters(self) -> Mapping[str, tuple[HostVariable, ...]]:
+    def _parameters(self) -> Mapping[str, HostVariable]:
         """The function's parameters, as variables of its body."""
-        body = self.nesting.function.body
-        assert body is not None
+        body = self.nesting.extent
         first, last = self.nesting.function.parameters
-        found: dict[str, tuple[HostVariable, ...]] = {}
+        found: dict[str, HostVariable] = {}
         for tokens in split_commas(self.nesting.syntax.tokens[first + 1 : last]):
             texts = [token.text for token in tokens]
             texts = texts[: texts.index("=")] if "=" in texts else texts
@@ -94,11 +86,9 @@ class Declarations:
             if len(names) < 2:
                 continue
             is_plain = not _NOT_PLAIN & {*texts} and "[" not in texts
-            found[names[-1]] = (
-                HostVariable(
-                    names[-1], body[0], body, _type_words(names[:-1]), None, PARAMETER, is_plain
-                ),
-            )
+            *words, name = names
+            type_ = _type_words(words)
+            found[name] = HostVariable(name, body[0], body, type_, None, PARAMETER, is_plain)
         return found
 
     def declaration(self, name: str, index: int) -> HostVariable | None:
@@ -118,10 +108,10 @@ class Declarations:
         first = self._first_declarator(start, index)
         if first is None:
             return None
-        words = [token.text for token in tokens[start:first]]
         scope = self._scope(index)
         if scope is None:
             return None
+        words = [token.text for token in tokens[start:first]]
         initialiser, opening = self._initialiser(index)
         between = [before.text] if index != first else words
         is_plain = (
@@ -200,7 +190,7 @@ class Declarations:
         return None, opening
 
     def _inner_scope(self, index: int) -> Range | None:
-        """Where a name is visible that a parameter list, or `auto [a, b]`, declares.
+        """The scope of a name that a parameter list, or `auto [a, b]`, declares.
 
         Parameters of lambdas and of members of local classes: "(" … ")" … "{".
         """
@@ -227,7 +217,6 @@ class Declarations:
         return (index, partner[place])
 
     def _scope(self, index: int) -> Range | None:
-        """Where a variable declared at a token is visible."""
         tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
         around = self.nesting.enclosing(index)
         if around < 0:

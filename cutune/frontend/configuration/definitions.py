@@ -111,7 +111,7 @@ class Reaching:
         return found
 
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
-        """What may change a variable, or one component of it."""
+        """The places that may change a variable, or one component of it."""
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
             places: list[int] = []
@@ -134,7 +134,7 @@ class Reaching:
         return self._known_changes[key]
 
     def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
-        """What the variable has from its declaration on."""
+        """The definition that the declaration of a variable makes."""
         name, at = _identity(variable), variable.declared
         if variable.opening == PARAMETER:
             return ReachingDefinition(name, at, None)
@@ -242,9 +242,9 @@ class Reaching:
         for part, function in found:
             first, last = function.parameters
             parameters = list(split_commas(part.syntax.tokens[first + 1 : last]))
-            words = (
-                [token.text for token in parameters[position]] if position < len(parameters) else []
-            )
+            words = [
+                token.text for tokens in parameters[position : position + 1] for token in tokens
+            ]
             if not words or "&" in words or "&&" in words:
                 return False
         return True
@@ -252,14 +252,13 @@ class Reaching:
     def _is_declared_here(self, index: int) -> bool:
         """Is the name before the bracket a variable of a plain type that is declared here?"""
         name = self.syntax.tokens[index].text
-        variable = (
-            self.declarations.declaration(name, index)
-            if index in self.nesting.occurrences[name]
-            else None
-        )
+        if index not in self.nesting.occurrences[name]:
+            return False
+        variable = self.declarations.declaration(name, index)
         if variable is None or not variable.is_plain:
             return False
-        return _is_number_type(variable.type) or bool(_CONTAINERS & {*variable.type})
+        is_number = variable.type[-1:] == ("dim3",) or basic_size(variable.type) is not None
+        return is_number or not _CONTAINERS.isdisjoint(variable.type)
 
     def _dominates(self, index: int, at: int) -> bool:
         """Does a statement that begins with the token run before `at`, whatever path is taken?"""
@@ -281,14 +280,8 @@ class Reaching:
 
         That of the loops around the place that do not begin with the definition.
         """
-        return max(
-            (
-                last
-                for first, last in self.nesting.loops
-                if first <= at <= last and not first < definition <= last
-            ),
-            default=-1,
-        )
+        around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
+        return max((last for first, last in around if not first < definition <= last), default=-1)
 
     def _is_captured(self, variable: HostVariable, at: int) -> bool:
         """Does the place lie in a lambda around which the variable is, or is it changed in one?"""
@@ -364,7 +357,3 @@ class _Changes:
 
 def _identity(variable: HostVariable) -> str:
     return f"{variable.name}@{variable.declared}"
-
-
-def _is_number_type(words: Sequence[str]) -> bool:
-    return words[-1:] == ("dim3",) or basic_size(words) is not None

@@ -18,34 +18,14 @@ from cutune.frontend.unit.unit import split_commas
 SizeOfType = Callable[[Sequence[str]], int | None]
 """Bytes of a type, given its words; None where it is no type or its size is not known."""
 
-_BINARY = {
-    "||": 1,
-    "&&": 2,
-    "|": 3,
-    "^": 4,
-    "&": 5,
-    "==": 6,
-    "!=": 6,
-    "<": 7,
-    ">": 7,
-    "<=": 7,
-    ">=": 7,
-    "<<": 8,
-    ">>": 8,
-    "+": 9,
-    "-": 9,
-    "*": 10,
-    "/": 10,
-    "%": 10,
-}
-_TYPE_WORDS = word_set(
-    """
-    int unsigned signed long short char float double bool const size_t uint
-    """
-)
+#: Operators of two operands, those that bind least first.
+_LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+_BINARY = {operator: n for n, level in enumerate(_LEVELS, 1) for operator in level.split()}
+_TYPE_WORDS = word_set("int unsigned signed long short char float double bool const size_t uint")
 _NAMED_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 _VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
 _WIDTHS = {"char": 1, "short": 2, "int": 4, "float": 4, "long": 8, "longlong": 8, "double": 8}
+_REAL = re.compile(r"(?=\.?\d)\d{0,40}(\.\d{0,40})?([eE][+-]?\d{1,2})?", re.ASCII)
 _DEEPEST = 60
 #: Tokens of a formula: trees are walked by recursion.
 _LONGEST = 300
@@ -141,10 +121,8 @@ class _FormulaReader:
         if text == "(":
             closer = self._closer(self.index)
             words = [token.text for token in self.tokens[self.index + 1 : closer]]
-            following = self.tokens[closer + 1] if closer + 1 < len(self.tokens) else None
-            begins = following is not None and (
-                following.kind in ("IDENTIFIER", "NUMBER") or following.text == "("
-            )
+            following = self.tokens[closer + 1 : closer + 2]
+            begins = any(t.kind in ("IDENTIFIER", "NUMBER") or t.text == "(" for t in following)
             if begins and self._is_arithmetic_type(words):
                 self.index = closer + 1
                 return tree.Cast(" ".join(words), self._unary(depth + 1))
@@ -187,7 +165,7 @@ class _FormulaReader:
                 return found
 
     def _unread(self, first: int) -> tree.Formula:
-        """What was read from there on, as text: an element, a method's result, a remote member."""
+        """The tokens read since `first` as text: an element, a method's result, a remote member."""
         return tree.Opaque("".join(token.text for token in self.tokens[first : self.index]))
 
     def _primary(self, depth: int) -> tree.Formula:
@@ -265,9 +243,6 @@ class _FormulaReader:
             if depth == 0:
                 return place
         raise _NoFormula
-
-
-_REAL = re.compile(r"(?=\.?\d)\d{0,40}(\.\d{0,40})?([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 def _literal(text: str) -> tree.Formula:

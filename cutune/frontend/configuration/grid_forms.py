@@ -1,7 +1,10 @@
-"""How a grid depends on the block. Takes a grid's component and a block, gives a `GridForm`.
+"""How a launch depends on its block. Takes a resolved configuration, gives grid forms and C text.
 
-The form is shown only. Which rule changes the block of a launch depends on the proof about the
-kernel and on the numbers at run time.
+The form of a grid is shown only: which rule changes the block of a launch depends on the proof
+about the kernel and on the numbers at run time. Dynamic shared memory is a formula of the block's
+x, y and z, computed with 64-bit integers, in which it cannot overflow. Its user compares the value
+for the program's own thread block with what the program asks for, and leaves the launch alone where
+they differ.
 """
 
 from __future__ import annotations
@@ -90,31 +93,25 @@ def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
 def _holds(formula: Formula, is_block: IsBlock) -> bool:
     """Does the block divide anything in the formula, or stand in it by name?"""
     for part in parts(formula):
-        is_quotient = isinstance(part, HostOperation) and part.operator in ("/", "%", ">>")
-        if is_quotient and isinstance(part, HostOperation) and is_block(part.operands[-1]):
-            return True
-        if isinstance(part, Call) and any(is_block(a) for a in part.arguments):
-            return True
-        if isinstance(part, Name) and is_block(part) and not isinstance(plain(part), Opaque):
-            return True
+        match part:
+            case HostOperation("/" | "%" | ">>", operands) if is_block(operands[-1]):
+                return True
+            case Call(_, arguments) if any(map(is_block, arguments)):
+                return True
+            case Name() if is_block(part) and not isinstance(plain(part), Opaque):
+                return True
     return False
 
 
 def _quotient(formula: Formula, is_block: IsBlock) -> Formula | None:
     """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
-    if (
-        isinstance(formula, HostOperation)
-        and formula.operator == "/"
-        and len(formula.operands) == 2
-    ):
-        numerator, denominator = formula.operands
-        if is_block(denominator):
+    match formula:
+        case HostOperation("/", (numerator, denominator)) if is_block(denominator):
             return numerator
-    if isinstance(formula, HostOperation) and formula.operator == ">>":
-        numerator, shift = formula.operands
-        places = constant(shift)
-        if places is not None and is_block(_power(places)):
-            return numerator
+        case HostOperation(">>", (numerator, shift)):
+            places = constant(shift)
+            if places is not None and is_block(_power(places)):
+                return numerator
     return None
 
 
@@ -125,37 +122,34 @@ def _power(places: Fraction) -> Formula:
 def _sum_form(formula: HostOperation, is_block: IsBlock) -> GridForm | None:
     """quotient "+" 1, quotient "+" (remainder test)."""
     terms = list(_terms(formula, 1))
-    quotients = [term for term, sign in terms if sign > 0 and _quotient(plain(term), is_block)]
+    quotients = [
+        (term, numerator)
+        for term, sign in terms
+        if sign > 0 and (numerator := _quotient(plain(term), is_block)) is not None
+    ]
     if len(quotients) == 1:
-        others = [(term, sign) for term, sign in terms if term is not quotients[0]]
-        numerator = _quotient(plain(quotients[0]), is_block)
-        assert numerator is not None
+        quotient, numerator = quotients[0]
+        others = [(term, sign) for term, sign in terms if term is not quotient]
         if len(others) == 1 and others[0][1] > 0:
-            is_one = constant(others[0][0]) == 1
-            if is_one and any(
-                constant(term) is not None and sign * (constant(term) or 0) == -1
-                for term, sign in _terms(numerator, 1)
-            ):
-                return GridForm.CEILING
-            if is_one:
-                return GridForm.ONE_MORE
-            if _tests_remainder(others[0][0], is_block):
+            other = others[0][0]
+            if constant(other) == 1:
+                summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
+                is_less_one = any(
+                    value is not None and sign * value == -1 for value, sign in summands
+                )
+                return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
+            if _tests_remainder(other, is_block):
                 return GridForm.CEILING
     return _held(formula, is_block)
 
 
 def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
     """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
-    seen = plain(formula)
-    if isinstance(seen, HostOperation) and seen.operator == "%":
-        return False
-    return (
-        any(
-            isinstance(part, HostOperation) and part.operator == "%" and is_block(part.operands[1])
-            for part in parts(seen)
-        )
-        and isinstance(seen, HostOperation)
-        and seen.operator in ("!=", ">", "?:", "!", "&&")
+    test = plain(formula)
+    is_test = isinstance(test, HostOperation) and test.operator in ("!=", ">", "?:", "!", "&&")
+    return is_test and any(
+        isinstance(part, HostOperation) and part.operator == "%" and is_block(part.operands[1])
+        for part in parts(test)
     )
 
 
@@ -218,13 +212,11 @@ def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
     if is_known_block(formula, block):
         return True
     value = constant(formula)
-    sizes = [constant(size) for size in block]
-    if value is not None and value > 1 and value in sizes:
+    if value is not None and value > 1 and value in map(constant, block):
         return True
-    seen = formula
-    while isinstance(seen, Cast):
-        seen = seen.operand
-    match seen:
+    while isinstance(formula, Cast):
+        formula = formula.operand
+    match formula:
         case HostOperation("*", (left, right)):
             return all(_is_block(factor, block) for factor in (left, right))
         case Name(_, _, definition) if definition is not None and value is None:
@@ -233,36 +225,28 @@ def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _is_named(formula: Formula, size: Formula) -> bool:
-    """Do both stand for the same name, on any level of their definitions?"""
-    names = {name for part in _chain(size) if isinstance(part, Name) for name in _labels(part)}
-    return any(
-        isinstance(part, Name) and not names.isdisjoint(_labels(part)) for part in _chain(formula)
-    )
+    """Do both stand for one name, on any level of their definitions?"""
+    return not {*_labels(formula)}.isdisjoint(_labels(size))
 
 
-def _labels(name: Name) -> set[str]:
-    return {name.text, *([name.key] if name.key is not None else [])}
-
-
-def _chain(formula: Formula) -> Iterator[Formula]:
-    """A formula and what it merely renames."""
-    seen: Formula | None = formula
-    while seen is not None:
-        yield seen
-        match seen:
+def _labels(formula: Formula | None) -> Iterator[str]:
+    """The names, and their keys, that a formula stands for."""
+    while formula is not None:
+        match formula:
             case Cast(_, operand):
-                seen = operand
-            case Name(_, _, value):
-                seen = value
+                formula = operand
+            case Name(text, key, value):
+                yield text
+                if key is not None:
+                    yield key
+                formula = value
             case _:
-                seen = None
+                return
 
 
 def _is_understood(formula: Formula) -> bool:
     """Is the origin of every leaf known, and is it more than one unknown name?"""
     seen = plain(formula)
-    if isinstance(seen, Name | Opaque):
+    if isinstance(seen, Name | Opaque) or not children(seen):
         return False
-    return not any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen)) and bool(
-        children(seen)
-    )
+    return not any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen))

@@ -1,16 +1,17 @@
-"""How the statements of a function nest. Takes its tokens, says what lies in what.
+"""How the statements of a function nest, and what they declare. Takes its tokens.
 
 Brackets, statements, loops, lambdas and `#if` branches, at token level: what is not understood in
-between does not matter.
+between does not matter. `Declarations` says which local variable a name means at a place.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
@@ -46,18 +47,22 @@ class Nesting:
         """The first token of the statement, declaration or head part that holds a token."""
         return self._starts[index - self._first]
 
-    def around(self, index: int) -> Iterator[int]:
+    def _around(self, index: int) -> Iterator[int]:
         """All brackets of the body that are open at a token, from the innermost outwards."""
         place = self.enclosing(index)
         while place >= 0:
             yield place
             place = self.enclosing(place)
 
+    @cached_property
+    def extent(self) -> Range:
+        """The braces of the body."""
+        assert self.function.body is not None
+        return self.function.body
+
     @property
     def _first(self) -> int:
-        body = self.function.body
-        assert body is not None
-        return body[0]
+        return self.extent[0]
 
     @cached_property
     def _enclosing(self) -> Sequence[int]:
@@ -99,17 +104,22 @@ class Nesting:
 
     def statement_end(self, index: int) -> int:
         """The last token of the statement that a control keyword begins."""
-        return self._behind_do(index, self._end(index))
+        tokens, end = self.syntax.tokens, self._end(index)
+        is_do = tokens[index].text == "do" and end < self.extent[1] - 2
+        if not is_do or tokens[end + 1].text != "while":
+            return end
+        # `do … while (…);` goes on behind its statement.
+        closer = self.syntax.brackets.partner[end + 2]
+        return closer if closer > 0 else end
 
     def _end(self, index: int) -> int:
         """The last token of the statement, a `while` behind `do … ` left out.
 
         Statements that end together are walked through once.
         """
-        tokens, partner, body = self.syntax.tokens, self.syntax.brackets.partner, self.function.body
-        assert body is not None
-        place, passed, end = index, [], body[1]
-        while place < body[1]:
+        tokens, partner, last = self.syntax.tokens, self.syntax.brackets.partner, self.extent[1]
+        place, passed, end = index, [], last
+        while place < last:
             if place in self._ends:
                 end = self._ends[place]
                 break
@@ -122,30 +132,21 @@ class Nesting:
                 place = partner[place] + 1
             elif text in ("{", ";"):
                 if text == "{":
-                    place = partner[place] if partner[place] > 0 else body[1]
-                if tokens[min(place + 1, body[1])].text != "else":
+                    place = partner[place] if partner[place] > 0 else last
+                if tokens[min(place + 1, last)].text != "else":
                     end = place
                     break
                 place += 1
             elif text in ("(", "["):
-                place = (partner[place] if partner[place] > 0 else body[1]) + 1
+                place = (partner[place] if partner[place] > 0 else last) + 1
             else:
                 place += 1
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
-    def _behind_do(self, keyword: int, end: int) -> int:
-        """`do … while (…);` goes on behind its statement."""
-        tokens, partner, body = self.syntax.tokens, self.syntax.brackets.partner, self.function.body
-        assert body is not None
-        if tokens[keyword].text != "do" or end >= body[1] - 2 or tokens[end + 1].text != "while":
-            return end
-        return partner[end + 2] if partner[end + 2] > 0 else end
-
     def has_label(self, first: int, last: int, block: int) -> bool:
         """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
-        around = [place for place in self.around(last) if place >= block]
-        for place in around:
+        for place in (opener for opener in self._around(last) if opener >= block):
             labels = self._labels.get(place, ())
             number = bisect_left(labels, max(first, place))
             if number < len(labels) and labels[number] < last:
@@ -167,24 +168,19 @@ class Nesting:
         return is_word or token.text in (")", "]")
 
     def same_branch(self, definition: int, at: int) -> bool:
-        """Is the definition compiled whenever the place is?"""
-        here, there = self._branch(definition), self._branch(at)
+        """Does the preprocessor keep the definition wherever it keeps the place?"""
+        here, there = (
+            self._branches[bisect_right(self._branches, index, key=itemgetter(0)) - 1][1]
+            for index in (definition, at)
+        )
         return there[: len(here)] == here
-
-    def _branch(self, index: int) -> tuple[tuple[int, int], ...]:
-        """The `#if`s around a token, and which branch of each."""
-        return self._branches[bisect_left(self._branch_starts, index + 1) - 1][1]
-
-    @cached_property
-    def _branch_starts(self) -> list[int]:
-        return [start for start, _ in self._branches]
 
     @cached_property
     def _branches(self) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
-        assert self.function.body is not None
+        """From which token on which `#if`s are around, and which branch of each."""
         stack: tuple[tuple[int, int], ...] = ()
         found = [(-1, stack)]
-        directives = self.syntax.directives_within(self.function.first, self.function.body[1])
+        directives = self.syntax.directives_within(self.function.first, self.extent[1])
         for number, directive in enumerate(directives):
             if directive.name in ("if", "ifdef", "ifndef"):
                 stack = (*stack, (number, 0))
@@ -200,11 +196,8 @@ class Nesting:
     @cached_property
     def loops(self) -> list[Range]:
         """From the keyword to the end of the loop's statement."""
-        found = []
-        for index, token in self.body:
-            if token.text in _LOOPS and token.kind == "IDENTIFIER":
-                found.append((index, self.statement_end(index)))
-        return found
+        keywords = (index for index, token in self.body if token.text in _LOOPS)
+        return [(index, self.statement_end(index)) for index in keywords]
 
     @cached_property
     def lambdas(self) -> list[tuple[int, int, int]]:
@@ -225,9 +218,8 @@ class Nesting:
 
     @cached_property
     def body(self) -> list[tuple[int, Token]]:
-        body = self.function.body
-        assert body is not None
-        return list(enumerate(self.syntax.tokens[body[0] : body[1] + 1], body[0]))
+        first, last = self.extent
+        return list(enumerate(self.syntax.tokens[first : last + 1], first))
 
     @cached_property
     def occurrences(self) -> Mapping[str, Sequence[int]]:

@@ -31,6 +31,7 @@ from cutune.frontend.host_formula import (
 from cutune.frontend.program import DIMENSIONS, Configuration, Shape
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Range, Syntax
+from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit
 
@@ -39,6 +40,7 @@ _DEEPEST = 12
 _WIDE = 4
 _REAL_TYPES = ("float", "double")
 _ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
+_SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
 _UNKNOWN = Opaque("?")
 
 
@@ -52,7 +54,7 @@ class Configurations:
     def resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]] = ()
     ) -> Configuration | None:
-        """What is known of a launch's configuration; None outside of functions.
+        """Resolve the configuration of a launch; None outside of functions.
 
         Args:
             syntax: the text that the user wrote.
@@ -70,11 +72,11 @@ class Configurations:
     def _resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]]
     ) -> Configuration:
-        written = self._resolver(syntax, launch.function)
-        grid, block = (written.shape(part, launch.callee[0]) for part in launch.configuration[:2])
+        grid, block = self._shapes(syntax, launch)
         shared = None
         if len(launch.configuration) > 2:
-            shared = written.value(launch.configuration[2], launch.callee[0])
+            resolver = self._resolver(syntax, launch.function)
+            shared = resolver.value(launch.configuration[2], launch.callee[0])
         if any(constant(size) is None for size in (*grid, *block)):
             shapes = [self._shapes(*seen) for seen in compiled]
             grid = _with_values(grid, [shape[0] for shape in shapes])
@@ -84,9 +86,9 @@ class Configurations:
 
     def _shapes(self, syntax: Syntax, launch: Launch) -> tuple[Shape, Shape]:
         if launch.function is None or len(launch.configuration) < 2:
-            return _NOTHING, _NOTHING
-        seen = self._resolver(syntax, launch.function)
-        grid, block = (seen.shape(part, launch.callee[0]) for part in launch.configuration[:2])
+            return (_UNKNOWN,) * 3, (_UNKNOWN,) * 3
+        resolver = self._resolver(syntax, launch.function)
+        grid, block = (resolver.shape(part, launch.callee[0]) for part in launch.configuration[:2])
         return grid, block
 
     def _resolver(self, syntax: Syntax, function: SourceFunction | None) -> _Resolver:
@@ -97,17 +99,13 @@ class Configurations:
         return self._functions[key]
 
 
-_NOTHING: Shape = (_UNKNOWN, _UNKNOWN, _UNKNOWN)
-
-
 def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     """Names get their values where only the preprocessed text shows that they are numbers."""
     found: list[Formula] = []
     for axis, size in enumerate(written):
         values = {constant(shape[axis]) for shape in compiled}
         value = next(iter(values)) if len(values) == 1 else None
-        is_known = value is not None and isinstance(plain(size), Name)
-        if is_known and value is not None:
+        if value is not None and isinstance(plain(size), Name):
             key = size.key if isinstance(size, Name) else None
             found.append(Name(text_of(size), key, number(value)))
         else:
@@ -187,22 +185,22 @@ class _Resolver:
         return formula
 
     def _name(self, name: Name, at: int, depth: int) -> Name:
-        variable = self.reaching.declarations.variable(name.text, at)
+        text, unit = name.text, self._unit
+        variable = self.reaching.declarations.variable(text, at)
         if variable is not None:
-            return self._variable(name.text, variable, at, depth)
-        if name.text in self._unit.macros.definitions:
-            return self._macro(name.text, at, depth)
-        if name.text in self._unit.constants:
-            value = number(self._unit.constants[name.text][0])
-            return Name(name.text, f"constant {name.text}", value)
-        return Name(name.text, _free(name.text, at))
+            return self._variable(text, variable, at, depth)
+        if text in unit.macros.definitions:
+            return self._macro(text, at, depth)
+        if text in unit.constants:
+            return Name(text, f"constant {text}", number(unit.constants[text][0]))
+        return Name(text, _free(text, at))
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
         definition = self.reaching.reaching(variable, at)
         if definition is None:
             return Name(text, _now(variable, at))
         key = _key(definition)
-        if definition.value is None or not _is_number(definition.value):
+        if definition.value is None or definition.value[1] < definition.value[0]:
             return Name(text, key)
         found = self.resolved(self._read(definition.value), definition.at, depth + 1)
         return Name(text, key, self._converted(found, variable.type))
@@ -247,18 +245,19 @@ class _Resolver:
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
-            case HostOperation("?:", (condition, if_true, if_false)):
-                parts = (
-                    self.resolved(condition, at, depth + 1),
-                    self.component(if_true, at, axis, depth + 1),
-                    self.component(if_false, at, axis, depth + 1),
-                )
-                return parts[1] if parts[1] == parts[2] else HostOperation("?:", parts)
+            case HostOperation("?:", (condition, *choices)):
+                decides = self.resolved(condition, at, depth + 1)
+                if_true, if_false = (self.component(c, at, axis, depth + 1) for c in choices)
+                operands = (decides, if_true, if_false)
+                return if_true if if_true == if_false else HostOperation("?:", operands)
+        if axis == 0:
+            return self.resolved(formula, at, depth + 1)
+        match formula:
             case Number() | HostOperation() | Cast():
-                return self.resolved(formula, at, depth + 1) if axis == 0 else ONE
+                return ONE
             case Call(name, _) if self._gives_number(name):
-                return self.resolved(formula, at, depth + 1) if axis == 0 else ONE
-        return self.resolved(formula, at, depth + 1) if axis == 0 else _UNKNOWN
+                return ONE
+        return _UNKNOWN
 
     def _gives_number(self, name: str) -> bool:
         """Is the value of a call a number, rather than a `dim3`?"""
@@ -312,7 +311,7 @@ class _Resolver:
         return Name(name, key, value)
 
     def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
-        """What a definition of a `dim3`, or of this component of one, says."""
+        """The value that a definition gives to a `dim3`, or to this component of one."""
         assert definition.value is not None
         at = definition.at
         if definition.is_component:
@@ -327,25 +326,6 @@ class _Resolver:
             parts = self.reaching.parts(tokens)
             self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
         return self._lists[tokens]
-
-
-_SPECIFIERS = frozenset(
-    {
-        "static",
-        "inline",
-        "constexpr",
-        "__host__",
-        "__device__",
-        "__forceinline__",
-        "const",
-        "extern",
-    }
-)
-
-
-def _is_number(tokens: Range) -> bool:
-    """Is there an initialiser at all?"""
-    return tokens[0] <= tokens[1]
 
 
 def _free(text: str, at: int) -> str:

@@ -60,8 +60,7 @@ def inferred_formula(configuration: Configuration, arguments: Container[str] = (
 
 def is_bounded(text: str) -> bool:
     """Is the value of a formula far from the limits of 64-bit integers for every block?"""
-    formula = formula_of(lex_significant(text), basic_size)
-    largest = _largest(formula)
+    largest = _largest(formula_of(lex_significant(text), basic_size))
     return largest is not None and largest < _LARGEST_VALUE
 
 
@@ -82,9 +81,8 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
             sign = "<" if name.endswith("min") else ">"
             return _extremum(sign, _in_block(left, block), _in_block(right, block))
         case HostOperation(operator, operands):
-            known = [_in_block(operand, block) for operand in operands]
-            found = [operand for operand in known if operand is not None]
-            return _operation(operator, found) if len(found) == len(known) else None
+            found = [part for o in operands if (part := _in_block(o, block)) is not None]
+            return _operation(operator, found) if len(found) == len(operands) else None
     return None
 
 
@@ -160,18 +158,13 @@ def _largest(formula: Formula) -> int | None:
         case Name(text, _, _):
             return _LARGEST_SIZE.get(text)
         case HostOperation(operator, operands):
-            bounds = [_largest(operand) for operand in operands]
-            known = [bound for bound in bounds if bound is not None]
-            if len(known) < len(bounds):
+            bounds = [bound for part in operands if (bound := _largest(part)) is not None]
+            if len(bounds) < len(operands):
                 return None
-            most = max(*known, 1)
-            found = {
-                "*": known[0] * known[-1],
-                "?:": most,
-                "/": most,
-                "%": most,
-                "<": most,
-                ">": most,
-            }.get(operator, sum(known) + 1)
-            return found if found < _LARGEST_VALUE else None
+            bound = sum(bounds) + 1
+            if operator == "*":
+                bound = bounds[0] * bounds[-1]
+            elif operator in ("?:", "/", "%", "<", ">"):
+                bound = max(*bounds, 1)
+            return bound if bound < _LARGEST_VALUE else None
     return None

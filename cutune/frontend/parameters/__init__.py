@@ -1,1 +1,1 @@
-"""What the pragmas of a source make parameters: host integers, macros, constants; and regions."""
+"""Parameters that pragmas declare: host integers, macros, constants; and timed regions."""

@@ -11,13 +11,13 @@ from itertools import dropwhile, takewhile
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.source import Source, Span
-from cutune.frontend.syntax.annotation import TuneAnnotation, Values
+from cutune.core.source import Span
+from cutune.frontend.syntax.annotation import TuneAnnotation
 from cutune.frontend.syntax.directives import Directive, Macro, Pragma
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.tunable import TunableConstant
 from cutune.frontend.unit.integers import integer_type
-from cutune.space.parameter import MOST_VALUES, Parameter, parameter_of
+from cutune.space.parameter import MOST_VALUES, parameter_of
 
 _QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})
 _BESIDE_DEFINES = ("define", "ifndef", "endif")
@@ -25,28 +25,23 @@ _BESIDE_DEFINES = ("define", "ifndef", "endif")
 
 def is_before_constants(syntax: Syntax, pragma: Pragma, said: TuneAnnotation) -> bool:
     """Does a pragma stand before a macro, or a constant known to the compiler?"""
-    behind = [macro.name for macro in _macros_behind(syntax, pragma)]
-    return (
-        any(name in behind for name in said.choices)
-        or declared_constant(syntax, pragma.index) is not None
-    )
+    macros = {macro.name for macro in _macros_behind(syntax, pragma)}
+    is_constant = declared_constant(syntax, pragma.index) is not None
+    return is_constant or not macros.isdisjoint(said.choices)
 
 
 def constants(
     syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation
 ) -> list[TunableConstant]:
-    """The parameters of one pragma.
-
-    Args:
-        files: all files of the user.
+    """The parameters of one pragma; `files` are all of the user.
 
     Raises:
         CutuneError: CT256, CT264 or CT265 where the pragma cannot be applied.
     """
-    return [_found(syntax, files, pragma, said, name) for name in said.choices]
+    return [_constant(syntax, files, pragma, said, name) for name in said.choices]
 
 
-def _found(
+def _constant(
     syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation, name: str
 ) -> TunableConstant:
     place = syntax.source, pragma.token.span
@@ -57,8 +52,14 @@ def _found(
     value = _constant_value(syntax, pragma, name) if macro is None else _macro_value(syntax, macro)
     if value is None:
         raise CutuneError(Diagnostic.at(Code.NO_CONSTANT_VALUE, *place, name=name))
+    try:
+        parameter = parameter_of(name, said.choices[name])
+    except CutuneError:
+        code, kind = Code.BAD_CHOICES, "values"
+        bad = Diagnostic.at(code, *place, name=name, most=MOST_VALUES, kind=kind)
+        raise CutuneError(bad) from None
     return TunableConstant(
-        _parameter(name, said.choices[name], place),
+        parameter,
         said.data,
         syntax.source,
         value,
@@ -69,34 +70,25 @@ def _found(
     )
 
 
-def _parameter(name: str, values: Values, place: tuple[Source, Span]) -> Parameter:
-    try:
-        return parameter_of(name, values)
-    except CutuneError:
-        code, kind = Code.BAD_CHOICES, "values"
-        bad = Diagnostic.at(code, *place, name=name, most=MOST_VALUES, kind=kind)
-        raise CutuneError(bad) from None
-
-
-def _behind(syntax: Syntax, pragma: Pragma) -> Iterator[Directive]:
+def _directives_behind(syntax: Syntax, pragma: Pragma) -> Iterator[Directive]:
     """The `#define`s that follow a pragma, and the `#if` lines around them."""
     later = dropwhile(lambda one: one.token.start <= pragma.token.start, syntax.directives)
     return takewhile(lambda one: one.index == pragma.index and one.name in _BESIDE_DEFINES, later)
 
 
 def _macros_behind(syntax: Syntax, pragma: Pragma) -> list[Macro]:
-    starts = {d.token.start: d.token.end for d in _behind(syntax, pragma)}
+    spans = [directive.token.span for directive in _directives_behind(syntax, pragma)]
     return [
         macro
         for macro in syntax.macros
-        if any(start <= macro.body_start <= end for start, end in starts.items())
+        if any(span.start <= macro.body_start <= span.end for span in spans)
     ]
 
 
 def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
     """Does `#ifndef NAME` stand before its `#define`?"""
-    guards = [d.rest.split() for d in _behind(syntax, pragma) if d.name == "ifndef"]
-    return [name] in [words[:1] for words in guards]
+    guards = (d for d in _directives_behind(syntax, pragma) if d.name == "ifndef")
+    return any(guard.rest.split()[:1] == [name] for guard in guards)
 
 
 def _macro_value(syntax: Syntax, macro: Macro) -> Span | None:
@@ -116,9 +108,8 @@ def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
     if len(words) < 2 or index >= len(tokens) or tokens[index].text != "=":
         return None
     kind = [word for word in words[:-1] if word not in _QUALIFIERS]
-    around = [f for f in syntax.functions if f.body is not None and f.body[0] < index <= f.body[1]]
     # Within a function `const int` is a host integer of one run.
-    is_constant = "constexpr" in words or ("const" in words and not around)
+    is_constant = "constexpr" in words or ("const" in words and not syntax.functions_around(index))
     is_integer = kind == ["bool"] or integer_type(kind) is not None
     return (words[-1], index + 1) if is_constant and is_integer else None
 
@@ -126,14 +117,14 @@ def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
 def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
     """The bytes of the value of a constant among the declarations behind a pragma."""
     index = pragma.index
-    while (found := declared_constant(syntax, index)) is not None:
-        own, first = found
+    while (declared := declared_constant(syntax, index)) is not None:
+        declared_name, first = declared
         ends = (i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
         end = next(ends, None)
         if end is None:
             return None
         texts = [token.text for token in syntax.tokens[first:end]]
-        if own == name:
+        if declared_name == name:
             is_one = texts and not {",", "{"} & {*texts}
             is_whole = not syntax.directives_within(first - 1, end)
             return syntax.span((first, end - 1)) if is_one and is_whole else None

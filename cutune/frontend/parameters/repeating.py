@@ -23,16 +23,16 @@ from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.words import word_set
 from cutune.frontend.tunable import HostTunable
 
-_STATEMENT_ENDS = frozenset({";", "{", "}"})
+STATEMENT_ENDS = frozenset({";", "{", "}"})
 _LOOPS = frozenset({"for", "while", "switch"})
 _CONTROL = _LOOPS | {"if", "constexpr", "catch"}
-_BEFORE_STATEMENTS = _STATEMENT_ENDS | {"else", "do", "try"}
+_BEFORE_STATEMENTS = STATEMENT_ENDS | {"else", "do", "try"}
 _BEFORE_BLOCKS = _BEFORE_STATEMENTS | {":"}
 #: What stands before a name in no declaration, and before a parenthesis in no call.
 _NO_TYPE = word_set("return else throw delete goto case new do co_return co_await co_yield sizeof")
 #: The end of a type, beside a name.
 _TYPE_ENDS = frozenset({">", "*", "&"})
-_CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
+CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
 
 
 def assigned_names(
@@ -47,18 +47,16 @@ def assigned_names(
     Raises:
         CutuneError: CT266 where one of them cannot be.
     """
-    region = _Region(syntax, function, begin, end)
-    own = [one for one in tunables if region.is_before(one)]
-    for one in own:
-        reason = region.reason_against(one)
-        if reason:
-            span = begin.token.span
-            raise CutuneError(Diagnostic.at(Code.NOT_REPEATED, syntax.source, span, reason=reason))
-    return tuple(one.name for one in own)
+    region = _RepeatedRegion(syntax, function, begin, end)
+    before = [tunable for tunable in tunables if region.is_before(tunable)]
+    for reason in filter(None, map(region.reason_against, before)):
+        span = begin.token.span
+        raise CutuneError(Diagnostic.at(Code.NOT_REPEATED, syntax.source, span, reason=reason))
+    return tuple(tunable.name for tunable in before)
 
 
 @dataclass(frozen=True)
-class _Region:
+class _RepeatedRegion:
     """A region and the function around it, as indices of tokens."""
 
     syntax: Syntax
@@ -76,8 +74,9 @@ class _Region:
     def reason_against(self, tunable: HostTunable) -> str:
         """Why it cannot be given another value; empty if it can."""
         name, value = tunable.name, self._index(tunable.value.start)
-        head = self._head(value - 2)
-        around = self._innermost(value)
+        first, _ = self._statement(value - 2)
+        head = [token.text for token in self.syntax.tokens[first : value - 2]]
+        around = self.syntax.innermost(value)
         inner = self._blocks_between(around)
         is_declared = bool(head) and self._text(value - 2) == name
         if not is_declared or inner is None or not all(map(self._is_plain, inner)):
@@ -102,7 +101,7 @@ class _Region:
     def _blocks_between(self, outer: int) -> list[int] | None:
         """The brackets that are open at the region, within another; None if that is closed."""
         found, index = [], self.begin.index
-        while (index := self._innermost(index)) > outer:
+        while (index := self.syntax.innermost(index)) > outer:
             found.append(index)
         return found if index == outer else None
 
@@ -126,7 +125,7 @@ class _Region:
     # ---- uses
 
     def _uses(self, name: str, first: int, inner: Sequence[int]) -> Iterator[int]:
-        """Where the name stands, or a macro that holds it, and the region may come behind."""
+        """The uses of a name, or of macros that hold it, behind which the region may run."""
         # In a loop, what stands behind the region comes before it, too.
         last = max([self.begin.index, *map(self._loop_end, inner)])
         names = self._with_macros(name)
@@ -150,22 +149,18 @@ class _Region:
         if self._text(use - 1) == "&":  # by its address it may be changed
             return False
         place, is_argument = use, False
-        while self._is_nested(opener := self._innermost(place)):
+        while self._is_nested(opener := self.syntax.innermost(place)):
             before = self._text(opener - 1)
             if self._text(opener) == "(" and before in _CONTROL:
                 return is_argument and before == "if" and self._is_over(self._partner(opener))
             is_argument = is_argument or self._is_call(opener)
             place = opener
         first, last = self._statement(place)
-        words = [token.text for token in self.syntax.tokens[first:last]]
-        is_argument = is_argument or "<<<" in words or "<< <" in words
-        is_changed = any(word in _CHANGES for word in words)
-        return (
-            is_argument
-            and self._text(last) == ";"
-            and not is_changed
-            and not self._is_declaration(first, last)
-        )
+        words = {token.text for token in self.syntax.tokens[first:last]}
+        is_argument = is_argument or not words.isdisjoint(("<<<", "<< <"))
+        if not is_argument or self._text(last) != ";" or words & CHANGES:
+            return False
+        return not self._is_declaration(first, last)
 
     def _is_nested(self, opener: int) -> bool:
         """Does a bracket stand within a statement?"""
@@ -186,10 +181,8 @@ class _Region:
         index = closer + 1
         if self._text(index) in _CONTROL | {"do", "try"}:
             return False
-        if self._text(index) == "{":
-            last = self._partner(index)
-        else:
-            _, last = self._statement(index)
+        is_block = self._text(index) == "{"
+        last = self._partner(index) if is_block else self._statement(index)[1]
         is_around = index <= self.begin.index <= last
         return not is_around and self._text(last + 1) != "else"
 
@@ -209,11 +202,6 @@ class _Region:
 
     # ---- tokens
 
-    def _head(self, name: int) -> list[str]:
-        """What stands in a statement before a name."""
-        first, _ = self._statement(name)
-        return [token.text for token in self.syntax.tokens[first:name]]
-
     def _statement(self, place: int) -> tuple[int, int]:
         """The first token of the statement around a place that lies in no bracket of it, and
         the token that ends it."""
@@ -226,18 +214,10 @@ class _Region:
                     break
             first = before
         last = place
-        while self._text(last) not in _STATEMENT_ENDS:
+        while self._text(last) not in STATEMENT_ENDS:
             is_open = self._text(last) in CLOSER and self._partner(last) >= 0
             last = (self._partner(last) if is_open else last) + 1
         return first, last
-
-    def _innermost(self, index: int) -> int:
-        """The innermost bracket that is open before a token, or -1."""
-        index -= 1
-        while index >= 0 and self._text(index) not in CLOSER:
-            is_closed = self._text(index) in (")", "]", "}") and self._partner(index) >= 0
-            index = (self._partner(index) if is_closed else index) - 1
-        return index
 
     def _partner(self, index: int) -> int:
         return self.syntax.brackets.partner[index]

@@ -1,9 +1,9 @@
-"""What may be chosen in a source. Takes `Syntax`es, gives parameters, regions and warnings.
+"""Parameters that the pragmas of a source declare. Takes `Syntax`es, gives parameters and regions.
 
 `#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
-in the same block, or to a macro or constant (`constants`). `#pragma cutune region begin` and `end`
-stand between statements of one block. A pragma that cannot be applied is left as it is, with a
-warning.
+in the same block; or to the `#define WPT 1` that follows it, which may be guarded by `#ifndef WPT`;
+or to `constexpr int WPT = 1;`. `#pragma cutune region begin` and `end` stand between statements of
+one block. A pragma that cannot be applied is left as it is, with a warning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
 from cutune.frontend.parameters.constants import constants, is_before_constants
-from cutune.frontend.parameters.repeating import assigned_names
+from cutune.frontend.parameters.repeating import CHANGES, STATEMENT_ENDS, assigned_names
 from cutune.frontend.syntax.annotation import (
     AnnotationError,
     RegionAnnotation,
@@ -30,22 +30,18 @@ from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
-from cutune.frontend.syntax.words import word_set
 from cutune.frontend.tunable import HostTunable, Region, TunableConstant
 from cutune.frontend.unit.integers import integer_type
 from cutune.space.parameter import Parameter, parameter_of
 
-_STATEMENT_ENDS = (";", "{", "}")
 _FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
-#: The value is evaluated in one expression with the sizes, in no order.
-_CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
 #: Most values of one tunable: more would not be swept in full.
 MOST_CHOICES = 4096
 
 
 @dataclass(frozen=True)
 class Tunables:
-    """What the pragmas of a source and its headers say about parameters."""
+    """The parameters and regions that the pragmas of a source and its headers declare."""
 
     tunables: tuple[HostTunable, ...] = ()
     constants: tuple[TunableConstant, ...] = ()
@@ -83,7 +79,8 @@ def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tu
                     continue
                 begin, is_repeated = reader.begin_of(begins, pragma)
                 # It is timed in any case, also where it cannot repeat.
-                region = reader.region(begin, pragma, len(regions) + 1)
+                spans = begin.token.span, pragma.token.span
+                region = Region(len(regions) + 1, syntax.source, *spans)
                 regions.append(region)
                 if is_repeated:
                     regions[-1] = reader.repeated(region, begin, pragma, found)
@@ -113,12 +110,13 @@ class _PragmaReader:
         compiled: list[TunableConstant],
     ) -> list[HostTunable]:
         """The tunables of one pragma, which are chosen together."""
-        function = self._function(pragma)
         names = {tunable.name for tunable in earlier}
-        if function is None:
+        if self._function(pragma) is None:
             raise self._error(Code.TUNABLE_OUTSIDE, pragma)
+        before = {token.text for token in self.syntax.tokens[: pragma.index]}
         for name in said.data:
-            self._check_data(pragma, name, function)
+            if name.replace("->", ".").split(".")[0] not in before:
+                raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
         if not said.data:
             raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
         numbers = {one.name for one in compiled if one.is_integer}
@@ -148,22 +146,18 @@ class _PragmaReader:
                 raise self._error(Code.TUNED_TWICE, pragma, name=name)
 
     def begin_of(self, begins: list[tuple[Pragma, bool]], end: Pragma) -> tuple[Pragma, bool]:
-        """Where the region began that a pragma ends, and may it repeat; off the list."""
+        """Take the begin of the region that a pragma ends off the list; may the region repeat?"""
         if not begins:
             raise self._error(Code.UNPAIRED_REGION, end, other="begin")
         begin, is_repeated = begins.pop()
-        if begins or self._block(begin) != self._block(end):
+        if begins or len({self.syntax.innermost(p.index) for p in (begin, end)}) > 1:
             raise self._error(Code.REGION_ACROSS_BLOCKS, end)
         return begin, is_repeated
-
-    def region(self, begin: Pragma, end: Pragma, number: int) -> Region:
-        """What stands between two pragmas."""
-        return Region(number, self.syntax.source, begin.token.span, end.token.span)
 
     def repeated(
         self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
     ) -> Region:
-        """The same region, which may run again."""
+        """Let a region run again."""
         function = self._function(begin)
         assert function is not None  # a statement may stand there
         names = assigned_names(self.syntax, function, begin, end, earlier)
@@ -172,28 +166,13 @@ class _PragmaReader:
     def check_statement_place(self, pragma: Pragma) -> None:
         """A statement must be allowed where the pragma stands."""
         before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
-        if self._function(pragma) is None or before not in _STATEMENT_ENDS:
+        if self._function(pragma) is None or before not in STATEMENT_ENDS:
             raise self._error(Code.REGION_IN_STATEMENT, pragma)
 
     def _function(self, pragma: Pragma) -> SourceFunction | None:
         """The innermost host function whose body holds the pragma."""
-        around = [
-            f
-            for f in self.syntax.functions
-            if f.body is not None and f.body[0] < pragma.index <= f.body[1]
-        ]
+        around = self.syntax.functions_around(pragma.index)
         return around[-1] if around and not around[-1].is_kernel else None
-
-    def _block(self, pragma: Pragma) -> int:
-        """The innermost bracket that is open where the pragma stands, or -1."""
-        partner = self.syntax.brackets.partner
-        index = pragma.index - 1
-        while index >= 0:
-            if self.syntax.tokens[index].text in CLOSER:
-                return index
-            closed = self.syntax.tokens[index].text in (")", "]", "}") and partner[index] >= 0
-            index = (partner[index] if closed else index) - 1
-        return -1
 
     def _parameter(self, pragma: Pragma, name: str, values: Values) -> Parameter:
         try:
@@ -202,16 +181,9 @@ class _PragmaReader:
             found = None
         is_whole = found is not None and all(isinstance(value, int) for value in found.values)
         if found is None or not is_whole or len(found.values) > MOST_CHOICES:
-            raise self._error(
-                Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES, kind="integers"
-            )
+            limits: dict[str, str | int] = {"most": MOST_CHOICES, "kind": "integers"}
+            raise self._error(Code.BAD_CHOICES, pragma, name=name, **limits)
         return Parameter(name, tuple(sorted(v for v in found.values if isinstance(v, int))))
-
-    def _check_data(self, pragma: Pragma, name: str, function: SourceFunction | None) -> None:
-        first = name.replace("->", ".").split(".")[0]
-        known = any(token.text == first for token in self.syntax.tokens[: pragma.index])
-        if function is None or not known:
-            raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
 
     def _check_condition(self, pragma: Pragma, said: TuneAnnotation, constants: set[str]) -> None:
         """It may speak of what the program knows where it chooses."""
@@ -239,7 +211,8 @@ class _PragmaReader:
             last = self._value_end(behind + 1)
             if last <= behind or self.syntax.directives_within(behind, last + 1):
                 break
-            if any(token.text in _CHANGES for token in tokens[behind + 1 : last + 1]):
+            # It is evaluated in one expression with the sizes, in no order.
+            if any(token.text in CHANGES for token in tokens[behind + 1 : last + 1]):
                 raise self._error(Code.TUNABLE_SIDE_EFFECT, pragma, name=name)
             return self.syntax.span((behind + 1, last))
         raise self._error(Code.NO_TUNABLE_VALUE, pragma, name=name)
@@ -255,7 +228,10 @@ class _PragmaReader:
     def _value_end(self, first: int) -> int:
         """The last token of the expression that begins at `first`."""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        statement = self._behind(first, (";", "}"))
+        statement = first
+        while tokens[statement].text not in (";", "}"):
+            is_open = tokens[statement].text in CLOSER
+            statement = partner[statement] + 1 if is_open else statement + 1
         closers = template_closers(tokens, partner, first, statement)
         index = first
         while index < statement and tokens[index].text != ",":
@@ -266,19 +242,11 @@ class _PragmaReader:
             index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
         return index - 1
 
-    def _behind(self, first: int, ends: tuple[str, ...]) -> int:
-        """The next token that ends something, inner brackets skipped."""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        index = first
-        while tokens[index].text not in ends:
-            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
-        return index
-
     def _check_type(self, pragma: Pragma, name: str, index: int) -> None:
         """A declared integer, not a static one: that has one value for all sizes."""
         tokens = self.syntax.tokens
         first = index
-        while tokens[first - 1].text not in _STATEMENT_ENDS:
+        while tokens[first - 1].text not in STATEMENT_ENDS:
             first -= 1
         words = [token.text for token in tokens[first:index]]
         if words == []:

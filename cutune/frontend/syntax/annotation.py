@@ -36,7 +36,7 @@ Expression = Tree[Token]
 
 @dataclass(frozen=True)
 class Values:
-    """What something may be: integers or words that are listed, or all from first to last."""
+    """Values that something may have: integers or words that are listed, or an interval."""
 
     listed: tuple[Integer | Name, ...]
     interval: tuple[Integer, Integer] | None = None
@@ -49,10 +49,7 @@ class Values:
 
 @dataclass(frozen=True)
 class KernelAnnotation:
-    """What the user says about a kernel; None where nothing is said.
-
-    `where` is the condition's text; `read_condition` gives its tree.
-    """
+    """Clauses about a kernel; None where there is none. `where` is text: see `read_condition`."""
 
     kernel: str
     data: tuple[str, ...] | None = None
@@ -73,10 +70,7 @@ class TuneAnnotation:
 
 @dataclass(frozen=True)
 class RegionAnnotation:
-    """Begin or end of what is timed for a host integer.
-
-    `is_repeated`: it may be run again with other values of the parameters.
-    """
+    """Begin or end of a timed region, which may run again where it `is_repeated`."""
 
     is_begin: bool
     is_repeated: bool = False
@@ -89,12 +83,7 @@ class IgnoreAnnotation:
 
 @dataclass(frozen=True)
 class SizeIndexAnnotation:
-    """KLARAPTOR: which parameter of a kernel is its size.
-
-    Attributes:
-        kernel: its name.
-        index: place of the parameter, from 0.
-    """
+    """KLARAPTOR: which parameter of a kernel, counted from 0, is its size."""
 
     kernel: str
     index: int
@@ -102,12 +91,7 @@ class SizeIndexAnnotation:
 
 @dataclass(frozen=True)
 class DimensionAnnotation:
-    """KLARAPTOR: the number of dimensions of a kernel's thread blocks.
-
-    Attributes:
-        kernel: its name.
-        dimensions: 1, 2 or 3.
-    """
+    """KLARAPTOR: the number of dimensions of a kernel's thread blocks, 1 to 3."""
 
     kernel: str
     dimensions: int
@@ -132,7 +116,7 @@ class AnnotationError(ValueError):
 
 
 def read_annotation(pragma: Pragma) -> Annotation:
-    """What a pragma says.
+    """Read a pragma.
 
     Raises:
         AnnotationError: it is not in the language.
@@ -193,14 +177,14 @@ def _written_out(values: Values) -> Sequence[int | str]:
 
 
 def read_choice(text: str) -> Values:
-    """The values of an option: `none, 20, 40..48`.
+    """Read the values of an option: `none, 20, 40..48`.
 
     Raises:
         UnexpectedInput: they are none.
     """
-    found = _Values().transform(_parser().parse(text, start="values"))
-    assert isinstance(found, Values)
-    return found
+    values = _Values().transform(_parser().parse(text, start="values"))
+    assert isinstance(values, Values)
+    return values
 
 
 def read_condition(text: str) -> Expression:
@@ -221,8 +205,7 @@ def _annotation(tree: Expression, text: str) -> Annotation:
             choices = {str(c.children[0]): _values(c) for c in tree.find_data("choice")}
             names = [str(name) for data in tree.find_data("data") for name in data.children]
             where = next(tree.find_data("where"), None)
-            said = _inner_text(text, where) if where is not None else None
-            return TuneAnnotation(choices, tuple(names), said)
+            return TuneAnnotation(choices, tuple(names), _inner_text(text, where))
         case "region":
             return RegionAnnotation(tree.children[0] == "begin", len(tree.children) > 1)
         case "size_index":
@@ -243,14 +226,16 @@ def _kernel(tree: Expression, text: str) -> KernelAnnotation:
         str(tree.children[0]),
         tuple(map(str, data.children)) if data else None,
         {str(d.children[0]): _values(d) for d in block.find_data("dimension")} if block else None,
-        _inner_text(text, where) if where else None,
+        _inner_text(text, where),
         tuple(map(_expression, grid.children)) if grid else None,
         _expression(shared.children[0]) if shared else None,
     )
 
 
-def _inner_text(text: str, clause: Expression) -> str:
-    """What stands between the parentheses of a clause."""
+def _inner_text(text: str, clause: Expression | None) -> str | None:
+    """The text between the parentheses of a clause."""
+    if clause is None:
+        return None
     return text[clause.meta.start_pos : clause.meta.end_pos - 1].partition("(")[2].strip()
 
 

@@ -7,6 +7,7 @@ compiled (not `#if 0`).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from cutune.frontend.syntax.tokens import Token
 
 CLOSER = {"(": ")", "[": "]", "{": "}"}
 OPENER = {closer: opener for opener, closer in CLOSER.items()}
+_BRACKETS = CLOSER.keys() | OPENER.keys()
 
 #: Open brackets as a linked list, so that a branch remembers its state at no cost.
 _Stack = tuple[int, "_Stack"] | None
@@ -90,12 +92,10 @@ class _Matcher:
 def match_brackets(tokens: Sequence[Token], directives: Sequence[Directive]) -> Brackets:
     """Find the partner of each bracket."""
     matcher = _Matcher(tokens, [-1] * len(tokens))
-    waiting = iter([*directives, None])
-    directive = next(waiting)
+    waiting = deque(directives)
     for index, token in enumerate(tokens):
-        while directive is not None and directive.index <= index:
-            matcher.directive(directive)
-            directive = next(waiting)
+        while waiting and waiting[0].index <= index:
+            matcher.directive(waiting.popleft())
         text = token.text
         if text in _BRACKETS:
             unbalanced = matcher.token(index, text)
@@ -103,11 +103,7 @@ def match_brackets(tokens: Sequence[Token], directives: Sequence[Directive]) -> 
                 return Brackets(matcher.partner, matcher.around, unbalanced)
         elif token.kind == "LAUNCH_OPEN":
             matcher.around[index] = matcher.stack[0] if matcher.stack else -1
-    while directive is not None:
+    for directive in waiting:
         matcher.directive(directive)
-        directive = next(waiting)
     unclosed = tokens[matcher.stack[0]] if matcher.stack else None
     return Brackets(matcher.partner, matcher.around, unclosed)
-
-
-_BRACKETS = frozenset("()[]{}")

@@ -41,7 +41,7 @@ class Directive:
 
     @cached_property
     def rest(self) -> str:
-        """What follows the name, continuations still in it."""
+        """The text behind the name, continuations still in it."""
         match = _NAME.match(self.token.text)
         return self.token.text[match.end() :] if match else ""
 
@@ -98,7 +98,7 @@ def directives_of(text: str) -> Iterator[Directive]:
 
 
 def renumbers(text: str) -> bool:
-    """Is there a directive by which a line is no longer called by its number?"""
+    """Does a directive (`#line`) change the numbers of lines?"""
     found = [match[1] for match in _RENUMBERED.finditer(text)]
     names = (directive.name for directive in directives_of(text) if found)
     return any(found) or any(name == "line" or name.isdecimal() for name in names)
@@ -107,17 +107,14 @@ def renumbers(text: str) -> bool:
 def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:
     """All `#define`s in order."""
     found: list[Macro] = []
-    guard = _include_guard(directives)
-    depth = 0
+    guard, depth = _include_guard(directives), 0
     for number, directive in enumerate(directives):
         if directive.name in ("if", "ifdef", "ifndef"):
             depth += number != guard
         elif directive.name == "endif":
             depth = max(0, depth - 1)
         elif directive.name == "define":
-            macro = _macro(directive, conditional=depth > 0)
-            if macro is not None:
-                found.append(macro)
+            found += _macro(directive, conditional=depth > 0)
     return tuple(found)
 
 
@@ -131,21 +128,16 @@ def pragmas(directives: Sequence[Directive]) -> tuple[Pragma, ...]:
     return tuple(p for p in found if re.match(r"cutune\b|kernel_info_", p.text))
 
 
-def _macro(directive: Directive, *, conditional: bool) -> Macro | None:
+def _macro(directive: Directive, *, conditional: bool) -> Iterator[Macro]:
     match = _DEFINE.match(directive.rest)
     if match is None:
-        return None
+        return
     parameters = None
     if match["parameters"] is not None:
         inner = _CONTINUATION.sub(" ", match["parameters"][1:-1])
         parameters = tuple(name.strip() for name in inner.split(",")) if inner.strip() else ()
-    return Macro(
-        match["name"],
-        parameters,
-        directive.rest[match.end() :],
-        directive.rest_start + match.end(),
-        conditional,
-    )
+    body, start = directive.rest[match.end() :], directive.rest_start + match.end()
+    yield Macro(match["name"], parameters, body, start, conditional)
 
 
 def _include_guard(directives: Sequence[Directive]) -> int:

@@ -1,4 +1,4 @@
-"""SourceFunction definitions. Takes tokens with matched brackets, gives each function's parts.
+"""Function definitions. Takes tokens with matched brackets, gives each function's parts.
 
 A walk over declarations: file, namespace and class scope are entered, function bodies and
 initialisers are skipped. Names and qualifiers are read from the head before the `{`.
@@ -13,29 +13,17 @@ from functools import cached_property
 
 from cutune.frontend.syntax.brackets import CLOSER, Brackets
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.syntax.words import word_set
 
 _CLASSES = frozenset({"class", "struct", "union"})
 _SCOPES = _CLASSES | {"namespace"}
 #: A brace behind one of these opens no scope.
 _NO_SCOPE = frozenset({"enum", "="})
-_NOT_A_NAME = frozenset(
-    [
-        "__launch_bounds__",
-        "__attribute__",
-        "__align__",
-        "__cluster_dims__",
-        "__block_size__",
-        "__maxnreg__",
-        "__declspec",
-        "alignas",
-        "decltype",
-        "noexcept",
-        "throw",
-        "requires",
-        "explicit",
-        "__annotate__",
-        "__location__",
-    ]
+_NOT_A_NAME = word_set(
+    """
+    __launch_bounds__ __attribute__ __align__ __cluster_dims__ __block_size__ __maxnreg__ __declspec
+    alignas decltype noexcept throw requires explicit __annotate__ __location__
+    """
 )
 KERNEL_QUALIFIER = "__global__"
 
@@ -97,27 +85,18 @@ class _Scan:
         index = first = 0
         while index < len(tokens):
             text = tokens[index].text
-            if text in ("(", "["):
-                index = max(index, partner[index]) + 1
-                continue
+            behind = max(index, partner[index]) + 1 if text in ("(", "[", "{") else index + 1
+            is_access = text == ":" and tokens[index - 1].text in ("public", "private", "protected")
             if text == "{":
                 function = self._function(first, index)
-                if function is not None and self._is_initialiser(index):
-                    index = partner[index] + 1
-                    continue
-                if function is not None:
+                if function is not None and not self._is_initialiser(index):
                     yield function
-                    first = index = max(index, partner[index]) + 1
-                    continue
-                if self._is_scope(first, index):
-                    first = index = index + 1
-                    continue
-                index = max(index, partner[index]) + 1
-                continue
-            is_access = text == ":" and tokens[index - 1].text in ("public", "private", "protected")
-            if text in (";", "}") or is_access:
-                first = index + 1
-            index += 1
+                    first = behind
+                elif function is None and self._is_scope(first, index):
+                    first = behind = index + 1
+            elif text in (";", "}") or is_access:
+                first = behind
+            index = behind
 
     def _is_initialiser(self, brace: int) -> bool:
         """constructor = … ":" (NAME ("(" … ")" | "{" … "}") "..."? ","?)* body."""
@@ -154,24 +133,18 @@ class _Scan:
         head = self._head_before(self._after_template(first, brace), brace)
         if head.is_none or not head.groups:
             return None
-        start, is_constructor = (
-            head.start,
-            head.end is not None and self.tokens[head.end].text == ":",
-        )
+        is_constructor = head.end is not None and self.tokens[head.end].text == ":"
         opener = head.groups[0 if is_constructor else -1]
         name_index, name = self._name(opener)
-        qualifiers = tuple(t.text for t in self.tokens[start:name_index] if t.kind == "IDENTIFIER")
-        return SourceFunction(
-            name,
-            first,
-            (opener, self.brackets.partner[opener]),
-            (brace, self.brackets.partner[brace]) if self.brackets.partner[brace] >= 0 else None,
-            qualifiers,
-            any(q in self.kernel_qualifiers for q in qualifiers),
-        )
+        before = self.tokens[head.start : name_index]
+        qualifiers = tuple(token.text for token in before if token.kind == "IDENTIFIER")
+        is_kernel = not self.kernel_qualifiers.isdisjoint(qualifiers)
+        closer, last = self.brackets.partner[opener], self.brackets.partner[brace]
+        body = (brace, last) if last >= 0 else None
+        return SourceFunction(name, first, (opener, closer), body, qualifiers, is_kernel)
 
     def _head_before(self, start: int, brace: int) -> _Head:
-        """What stands between the start of a declaration and one of its braces."""
+        """Read the tokens between the start of a declaration and one of its braces."""
         head = self._head
         if head is None or head.start != start or head.index > brace:
             head = self._head = _Head(start, start)
@@ -198,10 +171,8 @@ class _Scan:
 
     def _before_attributes(self, index: int) -> int:
         """The last token that is not one of `[[…]]`."""
-        opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
-        while 0 < opener < index and self.tokens[opener + 1].text == "[":
+        while (opener := attribute_opener(self.tokens, self.brackets, index)) > 0:
             index = opener - 1
-            opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
         return index
 
     def _may_name(self, index: int, start: int) -> bool:
@@ -241,9 +212,10 @@ class _Scan:
     def _after_template(self, first: int, brace: int) -> int:
         """template = ("template" "<" … ">")*."""
         tokens = self.tokens
-        while (
-            first + 1 < brace and tokens[first].text == "template" and tokens[first + 1].text == "<"
-        ):
+        while first + 1 < brace and [t.text for t in tokens[first : first + 2]] == [
+            "template",
+            "<",
+        ]:
             closer = self._template_end(first + 1)
             if closer is None or closer >= brace:
                 return first
@@ -251,42 +223,43 @@ class _Scan:
         return first
 
     def _template_end(self, opener: int) -> int | None:
-        """The `>` that closes a template head."""
-        if opener not in self._template_ends:
-            self._template_ends[opener] = self._find_template_end(opener)
-        return self._template_ends[opener]
-
-    def _find_template_end(self, opener: int) -> int | None:
-        depth, index = 0, opener
-        while index < len(self.tokens):
+        """The `>` that closes a template head; each is looked for once."""
+        if opener in self._template_ends:
+            return self._template_ends[opener]
+        depth, index, end = 0, opener, None
+        while end is None and index < len(self.tokens):
             text = self.tokens[index].text
+            if text in (";", "}"):
+                break
             if text in CLOSER:
                 index = max(index, self.brackets.partner[index])
-            elif text in (";", "}"):
-                return None
             depth += {"<": 1, ">": -1}.get(text, 0)
-            if depth == 0:
-                return index
+            end = index if depth == 0 else None
             index += 1
-        return None
+        self._template_ends[opener] = end
+        return end
 
     def _is_scope(self, first: int, brace: int) -> bool:
         start = self._after_template(first, brace)
-        if _has(self._no_scope_words, start, brace):
+        other_words, scope_words = self._places
+        if _has(other_words, start, brace):
             return False
         is_linkage = self.tokens[brace - 1].kind == "STRING" and brace > 1
-        return is_linkage or _has(self._scope_words, start, brace)
+        return is_linkage or _has(scope_words, start, brace)
 
     @cached_property
-    def _no_scope_words(self) -> list[int]:
-        return self._places(_NO_SCOPE)
+    def _places(self) -> list[list[int]]:
+        """The places of words that open no scope, and of words that open one."""
+        return [
+            [index for index, token in enumerate(self.tokens) if token.text in words]
+            for words in (_NO_SCOPE, _SCOPES)
+        ]
 
-    @cached_property
-    def _scope_words(self) -> list[int]:
-        return self._places(_SCOPES)
 
-    def _places(self, words: frozenset[str]) -> list[int]:
-        return [index for index, token in enumerate(self.tokens) if token.text in words]
+def attribute_opener(tokens: Sequence[Token], brackets: Brackets, index: int) -> int:
+    """The `[` of the attribute `[[…]]` that ends with a token, or -1."""
+    opener = brackets.partner[index] if tokens[index].text == "]" else -1
+    return opener if 0 < opener < index and tokens[opener + 1].text == "[" else -1
 
 
 def _has(places: Sequence[int], first: int, end: int) -> bool:

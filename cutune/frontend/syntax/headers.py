@@ -31,14 +31,15 @@ _PATH_OPTIONS = {
 
 
 def read_headers(paths: Iterable[str]) -> tuple[Source, ...]:
-    """The headers that can be read; the compiler also names files that only a `#line` mentions."""
-    found = []
-    for path in paths:
-        try:
-            found.append(read_source(path))
-        except CutuneError:
-            continue
-    return tuple(found)
+    """Read headers; the compiler also names files that only a `#line` mentions."""
+    return tuple(header for path in paths if (header := _readable(path)) is not None)
+
+
+def _readable(path: str | Path) -> Source | None:
+    try:
+        return read_source(path)
+    except CutuneError:
+        return None
 
 
 def include_directories(flags: Iterable[str]) -> tuple[str, ...]:
@@ -85,10 +86,8 @@ def _options_in(path: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        reason = str(error).lower()
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-        ) from error
+        code, reason = Code.UNREADABLE_FILE, str(error).lower()
+        raise CutuneError(Diagnostic.at(code, None, path=path, reason=reason)) from error
 
 
 def _path_options(flags: Iterable[str], others: bool = False) -> Iterator[tuple[str, str]]:
@@ -120,12 +119,9 @@ def find_headers(
             if path.resolve() in seen:
                 continue
             seen.add(path.resolve())
-            try:
-                header = read_source(path)
-            except CutuneError:
-                continue
-            found.append(header)
-            waiting.append(header)
+            if (header := _readable(path)) is not None:
+                found.append(header)
+                waiting.append(header)
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source, Span
 from cutune.frontend.syntax.brackets import CLOSER, Brackets, match_brackets
 from cutune.frontend.syntax.directives import Directive, Macro, Pragma, macros, pragmas
-from cutune.frontend.syntax.functions import SourceFunction, find_functions
+from cutune.frontend.syntax.functions import SourceFunction, attribute_opener, find_functions
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 
 Range = tuple[int, int]
@@ -74,6 +74,20 @@ class Syntax:
                 inner = index
         return found
 
+    def innermost(self, index: int) -> int:
+        """The innermost bracket that is open before a token, or -1."""
+        tokens, partner = self.tokens, self.brackets.partner
+        index -= 1
+        while index >= 0 and tokens[index].text not in CLOSER:
+            is_closed = tokens[index].text in (")", "]", "}") and partner[index] >= 0
+            index = (partner[index] if is_closed else index) - 1
+        return index
+
+    def functions_around(self, index: int) -> list[SourceFunction]:
+        """The functions whose bodies hold the place before a token, from the outermost inwards."""
+        bodies = ((function, function.body) for function in self.functions)
+        return [function for function, body in bodies if body and body[0] < index <= body[1]]
+
     def span(self, tokens: Range) -> Span:
         """The bytes from the first to the last token."""
         first, last = tokens
@@ -85,15 +99,14 @@ class Syntax:
         """The text from the first to the last token."""
         return self.source[self.span(tokens)]
 
-    @cached_property
-    def directive_indices(self) -> list[int]:
-        """The index of each directive, sorted."""
-        return [directive.index for directive in self.directives]
-
     def directives_within(self, first: int, last: int) -> tuple[Directive, ...]:
         """The directives behind token `first` and before token `last`."""
-        indices = self.directive_indices
-        return self.directives[bisect_right(indices, first) : bisect_right(indices, last)]
+        begin, end = (bisect_right(self.directives, i, key=_index) for i in (first, last))
+        return self.directives[begin:end]
+
+
+def _index(directive: Directive) -> int:
+    return directive.index
 
 
 def parse(source: Source) -> Syntax:
@@ -103,21 +116,12 @@ def parse(source: Source) -> Syntax:
     all_macros = macros(directives)
     qualifiers = frozenset(m.name for m in all_macros if "__global__" in m.body_text)
     functions = tuple(find_functions(tokens, brackets, qualifiers))
-    launches = _Launches(tokens, brackets, directives, functions)
-    found = tuple(launches.find())
-    launch_macros = tuple(m for m in all_macros if "<<<" in m.body_text)
-    diagnostics = _diagnostics(source, tokens, directives, brackets)
     return Syntax(
-        source,
-        tokens,
-        tuple(directives),
-        brackets,
-        all_macros,
-        functions,
-        found,
-        launch_macros,
+        *(source, tokens, tuple(directives), brackets, all_macros, functions),
+        tuple(_Launches(tokens, brackets, directives, functions).find()),
+        tuple(macro for macro in all_macros if "<<<" in macro.body_text),
         pragmas(directives),
-        diagnostics,
+        _diagnostics(source, tokens, directives, brackets),
     )
 
 
@@ -158,30 +162,22 @@ class _Launches:
     functions: Sequence[SourceFunction]
 
     def find(self) -> Iterator[Launch]:
-        indices = [directive.index for directive in self.directives]
         bodies = _Bodies(self.functions)
         for opener in sorted(self.brackets.around):
-            launch = self._launch(opener, indices, bodies)
-            if launch is not None:
-                yield launch
-
-    def _launch(self, opener: int, directives: list[int], bodies: _Bodies) -> Launch | None:
-        callee = self._callee(opener)
-        closer = self._closer(opener)
-        if callee is None or closer is None:
-            return None
-        end = self.brackets.partner[closer + 3]
-        if end < 0:
-            return None
-        return Launch(
-            (callee, opener - 1),
-            tuple(self.split(opener + 1, closer - 1)),
-            tuple(self.split(closer + 4, end - 1)),
-            end,
-            bodies.around(opener),
-            bisect_right(directives, callee) < bisect_right(directives, end),
-            self._is_statement(callee, opener, end),
-        )
+            callee, closer = self._callee(opener), self._closer(opener)
+            end = self.brackets.partner[closer + 3] if closer is not None else -1
+            if callee is None or closer is None or end < 0:
+                continue
+            before, within = (bisect_right(self.directives, i, key=_index) for i in (callee, end))
+            yield Launch(
+                (callee, opener - 1),
+                tuple(self.split(opener + 1, closer - 1)),
+                tuple(self.split(closer + 4, end - 1)),
+                end,
+                bodies.around(opener),
+                before < within,
+                self._is_statement(callee, opener, end),
+            )
 
     def _closer(self, opener: int) -> int | None:
         """The index of the first `>` of `>>>(`."""
@@ -224,9 +220,9 @@ class _Launches:
             return opener - 1
         if token.text == ")" and partner[last] >= 0:
             opener = partner[last]
-            before = self.tokens[opener - 1] if opener > 0 else None
-            is_call = before is not None and before.kind == "IDENTIFIER"
-            return opener - 1 if is_call and before.text not in _CONTROL else opener  # type: ignore[union-attr]
+            before = self.tokens[opener - 1] if opener > 0 else token
+            is_call = before.kind == "IDENTIFIER" and before.text not in _CONTROL
+            return opener - 1 if is_call else opener
         if token.text == "]" and partner[last] >= 0:
             return self._primary(partner[last] - 1)
         return None
@@ -256,8 +252,8 @@ class _Launches:
         around = self.brackets.around[opener]
         if around < 0 or tokens[around].text != "{" or end + 1 >= len(tokens):
             return False
-        while self._ends_attribute(callee - 1):
-            callee = partner[callee - 1]
+        while (attribute := attribute_opener(tokens, self.brackets, callee - 1)) > 0:
+            callee = attribute
         before = tokens[callee - 1].text
         if tokens[end + 1].text != ";":
             return False
@@ -267,11 +263,6 @@ class _Launches:
         if before == ":":
             return self._ends_label(callee - 1, around)
         return before in (";", "{", "}", "else", "do")
-
-    def _ends_attribute(self, index: int) -> bool:
-        """attribute = "[" "[" … "]" "]"."""
-        opener = self.brackets.partner[index] if self.tokens[index].text == "]" else -1
-        return 0 < opener < index and self.tokens[opener + 1].text == "["
 
     def _ends_label(self, colon: int, around: int) -> bool:
         """label = NAME ":" | "case" … ":" | "default" ":"; the colon of `? :` ends none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -62,7 +62,7 @@ class _Region:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the text of these files may call.
+    """The functions that the text of these files may call.
 
     Attributes:
         files: as they are written.
@@ -71,6 +71,7 @@ class Reach:
 
     files: Sequence[Syntax]
     expanded: Sequence[Syntax] = ()
+    _known_classes: dict[int, list[_Class]] = field(default_factory=dict)
 
     def called(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
@@ -78,8 +79,8 @@ class Reach:
         """The functions that a kernel may call; `entries`: mangled names of its instances."""
         if self._is_open or any(_UNNAMED_TYPE.search(entry) for entry in entries):
             return self._functions
-        same = [k for one in self.expanded for k in _kernels_named(one, kernel.name)]
-        texts = [_text(syntax, kernel), *same]
+        namesakes = [(s, k) for s in self.expanded for k in s.kernels if k.name == kernel.name]
+        texts = [_text(*found) for found in ((syntax, kernel), *namesakes)]
         names = self._reached(frozenset().union(*map(_words, texts)), entries)
         if names & self._pasting:
             return self._functions
@@ -127,10 +128,6 @@ class Reach:
         return self._known_classes[id(syntax)]
 
     @cached_property
-    def _known_classes(self) -> dict[int, list[_Class]]:
-        return {}
-
-    @cached_property
     def _regions(self) -> list[_Region]:
         every = (*self.files, *self.expanded)
         return [region for syntax in every for region in self._regions_of(syntax)]
@@ -143,18 +140,20 @@ class Reach:
             spans.append((each.first, each.last))
             yield _Region(each.names, _words(syntax.tokens[each.first : each.last + 1]))
         for one in syntax.functions:
-            last = one.body[1] if one.body is not None else one.parameters[1]
             is_member = any(each.has(one) for each in classes)
-            spans.append((one.first, last))
+            spans.append((one.first, _last(one)))
             if not one.is_kernel and not (is_member and one.name == "operator"):
                 yield _Region(_names_of(syntax, one), _words(_text(syntax, one)))
         for statement in _others(syntax, spans):
             yield _Region(_declared(statement), _words(statement))
 
 
+def _last(function: SourceFunction) -> int:
+    return (function.body or function.parameters)[1]
+
+
 def _text(syntax: Syntax, function: SourceFunction) -> Sequence[Token]:
-    last = function.body[1] if function.body is not None else function.parameters[1]
-    return syntax.tokens[function.first : last + 1]
+    return syntax.tokens[function.first : _last(function) + 1]
 
 
 def _words(tokens: Iterable[Token]) -> frozenset[str]:
@@ -195,10 +194,6 @@ def _device_functions(syntax: Syntax) -> Iterator[SourceFunction]:
             yield one
 
 
-def _kernels_named(syntax: Syntax, name: str) -> Iterator[Sequence[Token]]:
-    return (_text(syntax, one) for one in syntax.kernels if one.name == name)
-
-
 def _is_in_pieces(syntax: Syntax) -> bool:
     """Are files included within the definition of a function or class?"""
     places = [d.index for d in syntax.directives if d.name == "include"]
@@ -233,7 +228,7 @@ def _classes(syntax: Syntax) -> Iterator[_Class]:
 
 
 def _begin(tokens: Sequence[Token], index: int) -> int:
-    """Where the declaration begins that a word is in, with its template head."""
+    """The first token of the declaration that holds a word, template head included."""
     while index > 0 and tokens[index - 1].text not in (";", "{", "}"):
         index -= 1
     return index
@@ -258,7 +253,7 @@ def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[T
 
 
 def _declared(statement: Sequence[Token]) -> frozenset[str]:
-    """What a statement may declare; of another name of a type only that."""
+    """The names that a statement may declare; where it names a type, only that name."""
     texts = [token.text for token in statement]
     if "using" in texts and "=" in texts:
         return _words(statement[: texts.index("=")])

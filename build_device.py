@@ -1,6 +1,6 @@
-"""Makes the libraries that come with a wheel: takes this machine's nvcc, fills `emulator/built`.
+"""Builds the libraries that come with a wheel: takes this machine's nvcc, fills `emulator/built`.
 
-    python -m cutune.emulator.make_built_in
+    python build_device.py
 
 They run on any processor of this kind (x86-64-v3 on Intel's and AMD's). setup.py then names the
 platform in the wheel. `--remove` leaves none.
