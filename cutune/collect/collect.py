@@ -26,7 +26,7 @@ from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel,
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
-from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, Trial
+from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, CandidateTrial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -305,7 +305,7 @@ def _tell_differing(
     run: Run,
     device: DeviceProfile,
     chosen: Sequence[MeasuredKernel],
-    trials: Mapping[str, Trial],
+    trials: Mapping[str, CandidateTrial],
 ) -> None:
     """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
@@ -334,8 +334,8 @@ def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
 
 
 def _asserted_elsewhere(
-    part: Part, recording: Recording, tried: Sequence[Subject], trials: Mapping[str, Trial]
-) -> Mapping[str, Trial]:
+    part: Part, recording: Recording, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
+) -> Mapping[str, CandidateTrial]:
     """The trials, and what the other runs show of candidates that an annotation asserts.
 
     In a small run a launch may have too few blocks to tell them apart. The largest are tried first,
@@ -363,7 +363,7 @@ def _asserted_elsewhere(
 
 
 def _is_told(
-    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, Trial]
+    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
 ) -> bool:
     """Is it a variant of a kernel of which the same is said?"""
     differing = {*trials[kernel.entry].differing}
@@ -381,7 +381,7 @@ def _listed(blocks: Sequence[Block]) -> str:
     return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
 
 
-def _difference(trial: Trial) -> str:
+def _difference(trial: CandidateTrial) -> str:
     """How results differ; a block that was not launched has none."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
@@ -390,7 +390,7 @@ def _difference(trial: Trial) -> str:
     return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
 
 
-def _remarks(kernel: MeasuredKernel, trial: Trial, run: Run) -> Iterator[Diagnostic]:
+def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:
     """What was not tried, and why."""
     if not kernel.asserted:
         if trial.unreached and not run.is_cut:

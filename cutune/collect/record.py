@@ -19,7 +19,7 @@ from cutune.collect.run import (
 )
 from cutune.collect.trial import (
     Attempt,
-    Trial,
+    CandidateTrial,
     TrialRun,
     with_larger,
 )
@@ -151,7 +151,7 @@ def try_candidates(
     numbers: SiteNumbers,
     device: DeviceProfile,
     sweep: Sweep,
-) -> Mapping[str, Trial]:
+) -> Mapping[str, CandidateTrial]:
     """Launch every candidate in one run of the program and compare results.
 
     A candidate that breaks the context hides those behind it: the program then runs again

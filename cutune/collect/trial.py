@@ -36,7 +36,7 @@ NOTHING_IN_COMMON = 2
 
 
 @dataclass(frozen=True)
-class Trial:
+class CandidateTrial:
     """What trying the candidates of one kernel has shown.
 
     Attributes:
@@ -60,7 +60,7 @@ class Trial:
         """All that are left out."""
         return tuple(sorted({*self.differing, *self.untried}))
 
-    def joined(self, other: Trial) -> Trial:
+    def joined(self, other: CandidateTrial) -> CandidateTrial:
         """What this trial and one in another run of the program have shown together."""
         differing = {*self.differing, *other.differing}
         untried = {*self.untried} & {*other.untried} - differing
@@ -125,7 +125,7 @@ class TrialRun:
         }
         return frozenset(failed) if wanted - seen else frozenset()
 
-    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, Trial]:
+    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
         entries = self._entries()
         found = {}
@@ -135,7 +135,7 @@ class TrialRun:
             differing = _differing(kernel, own, broken)
             largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
             untried = _untried(kernel, own) - differing
-            found[kernel.entry] = Trial(
+            found[kernel.entry] = CandidateTrial(
                 tuple(sorted(differing)),
                 largest,
                 next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
-from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Parameter
+from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Reference
 from cutune.rewrite.prelude import c_comment
 
 INFIX = {
@@ -119,7 +119,7 @@ def c_text(node: Expression, array: Callable[[str], str]) -> str:
     """
     if isinstance(node, Constant):
         return double_text(node.value)
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return c_variable(node.name)
     if isinstance(node, Lookup):
         return f"cutune_at({array(node.table)}, {c_text(node.place, array)})"

@@ -20,7 +20,7 @@ from cutune.fit.rational.nodes import (
     Expression,
     Lookup,
     Operation,
-    Parameter,
+    Reference,
     TableEntry,
     parts,
 )
@@ -148,14 +148,14 @@ class _Merging:
         if len(set(values)) == 1:
             return Constant(values[0])
         key = tuple(map(float, values))
-        return Parameter(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
+        return Reference(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
 
     def _merged(self, nodes: Sequence[Expression], places: Mapping[str, Expression]) -> Expression:
         """One expression for those of all devices."""
         first = nodes[0]
         if isinstance(first, Constant):
             return self._figure([node.value for node in nodes if isinstance(node, Constant)])
-        if isinstance(first, Parameter):
+        if isinstance(first, Reference):
             # A property that differs is a table with one row per device.
             return Cell(first.name, places[first.name]) if first.name in places else first
         if isinstance(first, TableEntry):
@@ -170,7 +170,7 @@ class _Merging:
     def _entry(node: TableEntry, place: Expression, begin: Expression | None) -> Expression:
         if begin is None:
             return replace(node, place=place)
-        if isinstance(node, Lookup) and place == Parameter(CANDIDATE):
+        if isinstance(node, Lookup) and place == Reference(CANDIDATE):
             return Cell(node.table, begin)
         return replace(node, place=begin + place)
 
@@ -182,5 +182,5 @@ def _tables_of_rows(program: RationalProgram) -> frozenset[str]:
         part.table
         for part in entries
         if isinstance(part, Cell)
-        or (isinstance(part, Lookup) and part.place == Parameter(CANDIDATE))
+        or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
     )

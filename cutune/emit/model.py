@@ -34,7 +34,7 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
     TableEntry,
     parameters,
     parts,
@@ -170,7 +170,7 @@ class _ModelText:
         stores = [f"cutune_store({self._array(name)} + c_, {c_variable(name)});" for name in stored]
         if is_last:
             stores += [
-                f"cutune_store({array}_ + c_, {self._lanes(Parameter(output))});"
+                f"cutune_store({array}_ + c_, {self._lanes(Reference(output))});"
                 for array, output in zip(("time", "floored"), OUTPUTS, strict=True)
             ]
         loaded = self.reads - {definition.name for definition in own}
@@ -233,7 +233,7 @@ class _ModelText:
         """An expression for the candidates of one round; one of the launch stays a double."""
         if not self._varies(node):
             return self._once(node)
-        if isinstance(node, Parameter):
+        if isinstance(node, Reference):
             if not is_part:
                 self.reads.add(node.name)
             return c_variable(node.name)
@@ -257,7 +257,7 @@ class _ModelText:
         return c_text(node, self._floats)
 
     def _look(self, node: Lookup) -> str:
-        if node.place == Parameter(CANDIDATE):
+        if node.place == Reference(CANDIDATE):
             return f"cutune_load({self._cells(node.table)}[0] + c_)"
         return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
 

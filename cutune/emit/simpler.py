@@ -16,7 +16,7 @@ from cutune.fit.rational.nodes import (
     Expression,
     Operation,
     Operator,
-    Parameter,
+    Reference,
     TableEntry,
 )
 from cutune.fit.rational.program import Definition, RationalProgram
@@ -61,7 +61,7 @@ def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
 
 
 def _simpler(node: Expression, constants: Mapping[str, Constant], positive: set[str]) -> Expression:
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return constants.get(node.name, node)
     if isinstance(node, TableEntry):
         return replace(node, place=_simpler(node.place, constants, positive))
@@ -103,7 +103,7 @@ def _is_positive(node: Expression, positive: set[str]) -> bool:
     """Is it certainly neither below zero nor -0?"""
     if isinstance(node, Constant):
         return node.value >= 0
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return node.name in positive
     if isinstance(node, TableEntry):
         return node.table in positive

@@ -36,7 +36,7 @@ KINDS = frozenset(
 
 
 @dataclass(frozen=True)
-class Range:
+class SizeRange:
     """The least and the largest value of a size at which counts are known.
 
     `factor`: how many times as large as any that took part in fitting it the largest is.
@@ -164,7 +164,7 @@ class FittedModel(Totals):
     published: PublishedCounts | None = None
     confirmed_on: str | None = None
     variants: tuple[FittedModel, ...] = ()
-    reached: tuple[Range, ...] = ()
+    reached: tuple[SizeRange, ...] = ()
     is_exact: bool = False
 
     @property

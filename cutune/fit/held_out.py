@@ -19,7 +19,7 @@ from cutune.fit.count_functions import (
     code_totals,
     count_functions,
 )
-from cutune.fit.fitted_model import Range
+from cutune.fit.fitted_model import SizeRange
 from cutune.fit.measurement.measurement import (
     CHECK,
     COUNTS,
@@ -64,15 +64,15 @@ class HeldOut:
         """Do the functions give the counts of all launches that took no part?"""
         return self.functions.holds and self.deviation <= HELD_OUT_LIMIT
 
-    def ranges(self, kernel: MeasuredKernel) -> tuple[Range, ...]:
+    def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
         """Per variable the values at which the counts are known and met."""
 
         def values(launches: Iterable[Measurement], name: str) -> list[int]:
             return [dict(launch.sizes)[name] for launch in launches]
 
-        def reached(name: str) -> Range:
+        def reached(name: str) -> SizeRange:
             met, took_part = values(self.reached, name), max(values(self.fitted, name))
-            return Range(min(met), max(met), max(1, max(met) // max(1, took_part)))
+            return SizeRange(min(met), max(met), max(1, max(met) // max(1, took_part)))
 
         return tuple(map(reached, kernel.variables))
 

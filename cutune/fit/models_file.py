@@ -32,7 +32,7 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     FittedModel,
     PublishedCounts,
-    Range,
+    SizeRange,
     Totals,
     in_single_precision,
 )
@@ -218,7 +218,7 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
         published=read.published.read() if read.published is not None else None,
         confirmed_on=read.confirmed_on,
         variants=tuple(_from_json(variant, False) for variant in read.variants),
-        reached=tuple(Range(*entry) for entry in read.reached),
+        reached=tuple(SizeRange(*entry) for entry in read.reached),
         is_exact=read.is_exact,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cutune.device.occupancy import BlockResources
 from cutune.device.thread_block import EXTENTS, Block, threads_of
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.nodes import Expression, Lookup, Number, Parameter, expression
+from cutune.fit.rational.nodes import Expression, Lookup, Number, Reference, expression
 from cutune.fit.rational.program import Definition, RationalProgram, size_name
 from cutune.models.meanings import meaning_of
 
@@ -30,10 +30,10 @@ class Lines:
     tables: dict[str, tuple[float, ...]] = field(default_factory=dict)
     properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def define(self, name: str, value: Number) -> Parameter:
+    def define(self, name: str, value: Number) -> Reference:
         """Define a name for a value; returns the expression that reads it."""
         self.definitions.append(Definition(name, expression(value), meaning_of(name)))
-        return Parameter(name)
+        return Reference(name)
 
     def class_index(self, model: FittedModel) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
@@ -42,7 +42,7 @@ class Lines:
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(map(float, classes))
-                residue = Lookup(table, Parameter(size_name(name)) % len(classes))
+                residue = Lookup(table, Reference(size_name(name)) % len(classes))
                 index = index * (max(classes) + 1) + residue
         return index
 

@@ -19,7 +19,7 @@ from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,
-    Parameter,
+    Reference,
     ceiling,
     choice,
     expression,
@@ -78,9 +78,9 @@ class Straight(Regime):
         """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
         constant, lines = self.features.constant, self.features.lines
         loss = constant("block_granularity")
-        loss = loss + Parameter("dram_share") * constant("block_granularity_dram")
+        loss = loss + Reference("dram_share") * constant("block_granularity_dram")
         loss = lines.define("turnover_loss", loss)
-        return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Parameter(CANDIDATE)))
+        return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Reference(CANDIDATE)))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Phased(Regime):
 
     def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
         """The work of a block's warps adds up."""
-        return (latency + cycles * Parameter("warps")) * _whole_waves(rounds)
+        return (latency + cycles * Reference("warps")) * _whole_waves(rounds)
 
 
 def regime_of(features: Features) -> Regime:
@@ -125,7 +125,7 @@ def _rows_factor(features: Features) -> Expression | None:
     if not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
-    share = features.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
+    share = features.constant("rows_doubled") * Lookup("doublings", Reference(CANDIDATE))
     return features.lines.define("rows_factor", 1 + share)
 
 
@@ -135,19 +135,19 @@ def _doublings(block: Block) -> float:
 
 
 def _whole_waves(rounds: Expression) -> Expression:
-    return maximum(rounds, ceiling(Parameter("blocks") / Parameter("wave")))
+    return maximum(rounds, ceiling(Reference("blocks") / Reference("wave")))
 
 
-def define_busy(features: Features, regime: Regime, cycles: Expression) -> Parameter:
+def define_busy(features: Features, regime: Regime, cycles: Expression) -> Reference:
     """Defines `busy_us`: microseconds of the SM with the most work.
 
     Args:
         cycles: cycles that a warp costs its SM.
     """
     lines = features.lines
-    one_wave = less_equal(Parameter("blocks"), Parameter("wave"))
+    one_wave = less_equal(Reference("blocks"), Reference("wave"))
     warps = define_warps_on_sm(features, one_wave)
-    rounds = maximum(1, warps * Lookup("share", Parameter(CANDIDATE)))
+    rounds = maximum(1, warps * Lookup("share", Reference(CANDIDATE)))
     latency = _latency(features, regime, one_wave)
     waiting = regime.waiting(latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)
@@ -173,7 +173,7 @@ def _latency(features: Features, regime: Regime, one_wave: Expression) -> Expres
     lines, constant = features.lines, features.constant
     warp = _warp(features)
     fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
-    miss = constant("latency_cycles_dram") * Parameter("dram_misses")
+    miss = constant("latency_cycles_dram") * Reference("dram_misses")
     miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
     missing = _missing_steps(features)
     hits = lines.define("steps_latency", warp.hits)
@@ -193,9 +193,9 @@ def _warp(features: Features) -> _Warp:
 
 
 def _counted(features: Features, prefix: str) -> _Warp:
-    constant, steps = features.constant, Parameter(f"{prefix}steps")
-    slots = constant("latency_cycles_per_slot") * Parameter(f"{prefix}slots")
-    barriers = constant("latency_cycles_per_barrier") * Parameter(f"{prefix}barriers")
+    constant, steps = features.constant, Reference(f"{prefix}steps")
+    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
+    barriers = constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
     return _Warp(steps, constant("latency_cycles_per_step") * steps, slots + barriers)
 
 
@@ -204,8 +204,8 @@ def _missing_steps(features: Features) -> Expression:
     missing = expression(0)
     for index, column in features.filled(("missing",)):
         cell = features.cell(index, column)
-        missing = missing + Parameter(f"trips_{column.group}") * cell
-    return missing * Parameter("still_missing")
+        missing = missing + Reference(f"trips_{column.group}") * cell
+    return missing * Reference("still_missing")
 
 
 def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:

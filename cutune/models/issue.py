@@ -15,7 +15,7 @@ from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,
-    Parameter,
+    Reference,
     maximum,
     minimum,
     norm,
@@ -77,7 +77,7 @@ def _of_shared_work(
     units = units * features.only(ISSUE)
     slots = of_warp("warp_slots", ISSUE, slots)
     barriers = of_warp("warp_barriers", BARRIER, barriers)
-    of_warp("warp_steps", STEP, Parameter("steps"))
+    of_warp("warp_steps", STEP, Reference("steps"))
     return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
 
 
@@ -102,12 +102,12 @@ def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Exp
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
     in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
     lines.define("threads_in_step", maximum(1, in_step))
-    ratio = lines.define("step_ratio", Parameter("threads") / Parameter("threads_in_step"))
+    ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
     square = lines.define("step_ratio_2", ratio * ratio)
     fourth = lines.define("step_ratio_4", square * square)
     lines.tables["at_once"] = in_single_precision(resident_warps)
-    warps = Parameter("working") / (WARP * features.device.sm_count)
-    warps = minimum(warps, Lookup("at_once", Parameter(CANDIDATE)))
+    warps = Reference("working") / (WARP * features.device.sm_count)
+    warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
     crowd = minimum(1, maximum(0, warps / UNDISTURBED_WARPS - 1))
     cost = lines.define("uniform_cost", reads * features.constant("uniform_cycles"))
     return cost * crowd / (1 + fourth * fourth)

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile, ModelConstants
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.nodes import Expression, Parameter, expression, less_equal, maximum, norm
+from cutune.fit.rational.nodes import Expression, Reference, expression, less_equal, maximum, norm
 from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.models.candidates import describe_candidates
 from cutune.models.constants import NEARLY_ALL, NEARLY_MAXIMUM, SIDE_BY_SIDE
@@ -87,7 +87,7 @@ def _define_counts(features: Features) -> None:
 
 def _define_cycles(
     features: Features, regime: Regime, load: Expression, below_l1: Expression, issue: Expression
-) -> Parameter:
+) -> Reference:
     """What a warp costs its SM: memory and issue side by side."""
     lines = features.lines
     memory = regime.of_memory(norm(SIDE_BY_SIDE, load, below_l1))
@@ -97,7 +97,7 @@ def _define_cycles(
 def _define_time(features: Features, busy: Expression) -> None:
     """The time of the launch: SMs, DRAM and the dispatcher side by side, behind the launch."""
     lines, constant = features.lines, features.constant
-    dispatch = constant("dispatch_us_per_block") * Parameter("blocks")
+    dispatch = constant("dispatch_us_per_block") * Reference("blocks")
     dispatch = lines.define("dispatch_us", dispatch)
     busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
     launch = constant("launch_us")
@@ -119,9 +119,9 @@ def _bounds(features: Features) -> Iterator[Expression]:
     if share <= 0 or not model.groups:
         return  # some counts are no more than a guess, or no thread accessed memory
     if least.of_working:
-        yield less_equal(least.of_working * share, Parameter("slots"))
+        yield less_equal(least.of_working * share, Reference("slots"))
     if least.accesses:
-        trips = (n * Parameter(f"trips_{index}") for index, n in enumerate(model.requests))
+        trips = (n * Reference(f"trips_{index}") for index, n in enumerate(model.requests))
         yield less_equal(least.accesses * share, sum(trips, expression(0)))
 
 
@@ -129,9 +129,9 @@ def _define_terms(features: Features) -> None:
     """What each resource would take alone: for people, no part of the time."""
     lines, per_us = features.lines, features.device.clock_ghz * 1000
     for term, cycles in PER_WARP_TERMS.items():
-        time = Parameter(cycles) * Parameter("warps_on_sm") / per_us
+        time = Reference(cycles) * Reference("warps_on_sm") / per_us
         lines.define(f"{TERM}{term}", time)
-    lines.define(f"{TERM}waiting", Parameter("waiting_cycles") / per_us)
-    lines.define(f"{TERM}dispatch", Parameter("dispatch_us"))
-    lines.define(f"{TERM}dram", Parameter("dram_us"))
+    lines.define(f"{TERM}waiting", Reference("waiting_cycles") / per_us)
+    lines.define(f"{TERM}dispatch", Reference("dispatch_us"))
+    lines.define(f"{TERM}dram", Reference("dram_us"))
     lines.define(f"{TERM}launch", features.constant("launch_us"))

@@ -7,7 +7,7 @@ from functools import cache
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
-from cutune.fit.rational.nodes import Expression, Parameter, choice, expression, floor, less
+from cutune.fit.rational.nodes import Expression, Reference, choice, expression, floor, less
 
 
 @cache
@@ -28,11 +28,11 @@ def _convert(node: c_ast.Node) -> Expression | None:
     if isinstance(node, c_ast.Constant) and "int" in node.type:
         return _number(node.value.rstrip("uUlL"))
     if isinstance(node, c_ast.ID):
-        return Parameter(node.name)
+        return Reference(node.name)
     if isinstance(node, c_ast.StructRef) and node.type == ".":
         inner = _convert(node.name)
         return (
-            Parameter(f"{inner.name}.{node.field.name}") if isinstance(inner, Parameter) else None
+            Reference(f"{inner.name}.{node.field.name}") if isinstance(inner, Reference) else None
         )
     if isinstance(node, c_ast.Cast):
         return _convert(node.expr)

@@ -14,8 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.fit.rational.nodes import Expression, expression
-from cutune.fit.rational.nodes import Parameter as Name
+from cutune.fit.rational.nodes import Expression, Reference, expression
 from cutune.fit.rational.program import size_name
 
 Exponents = tuple[int, ...]
@@ -132,7 +131,7 @@ def _horner(names: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]])
     by_power: dict[int, list[tuple[Exponents, Fraction]]] = {}
     for exponents, coefficient in terms:
         by_power.setdefault(exponents[0], []).append((exponents[1:], coefficient))
-    variable = Name(names[0])
+    variable = Reference(names[0])
     powers = sorted(by_power, reverse=True)
     result = _horner(names[1:], by_power[powers[0]])
     for power in range(powers[0] - 1, -1, -1):

@@ -83,7 +83,7 @@ class Constant(Expression):
 
 
 @dataclass(frozen=True)
-class Parameter(Expression):
+class Reference(Expression):
     """A data parameter, a property of the candidate, or an earlier definition, by name."""
 
     name: str
@@ -187,7 +187,7 @@ def parts(value: Expression) -> Iterator[Expression]:
 def parameters(value: Expression) -> Iterator[str]:
     """Names that an expression reads, with repetitions."""
     for part in parts(value):
-        if isinstance(part, Parameter):
+        if isinstance(part, Reference):
             yield part.name
         elif isinstance(part, Cell):
             yield CANDIDATE

@@ -20,7 +20,7 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
 )
 from cutune.fit.rational.program import RationalProgram
 
@@ -70,7 +70,7 @@ def _value(
 ) -> Values:
     if isinstance(node, Constant):
         return np.asarray(float(node.value))
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return values[node.name]
     if isinstance(node, Lookup):
         index = _value(node.place, values, tables)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
-from cutune.fit.fitted_model import Range
+from cutune.fit.fitted_model import SizeRange
 from cutune.fit.rational.program import TERM
 from cutune.models.constants import (
     BAND,
@@ -57,7 +57,7 @@ class SelectionRule:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictedBlock:
     """One candidate at given sizes.
 
     `terms_us`: microseconds of each resource if it were alone; the prediction joins them.
@@ -76,14 +76,14 @@ class Selection:
 
     block: Block
     grid: Block
-    ranked: tuple[Prediction, ...]
+    ranked: tuple[PredictedBlock, ...]
     launch_bound: bool
     kept_original: bool
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
     #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
-    extrapolated: Mapping[str, Range] = field(default_factory=dict)
+    extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
 
@@ -132,7 +132,7 @@ class Selection:
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
 
 
-def _known_at(ranges: Mapping[str, Range]) -> str:
+def _known_at(ranges: Mapping[str, SizeRange]) -> str:
     """Where the counts of a kernel are known to hold, as part of a sentence."""
     known = (
         f"{name} = {held.least}"
@@ -143,7 +143,7 @@ def _known_at(ranges: Mapping[str, Range]) -> str:
     return f"its counts are known for {' and '.join(known)} only"
 
 
-def unanswered(original: Block, grid: Block, ranges: Mapping[str, Range]) -> Selection:
+def unanswered(original: Block, grid: Block, ranges: Mapping[str, SizeRange]) -> Selection:
     """The program's own block, where the model may not be asked."""
     return Selection(original, grid, (), False, True, original, 1.0, ranges)
 
@@ -220,7 +220,7 @@ def _ranked(
     grids: Sequence[Block],
     valid: NDArray[np.bool_],
     values: Mapping[str, NDArray[np.float64]],
-) -> tuple[Prediction, ...]:
+) -> tuple[PredictedBlock, ...]:
     """The valid candidates, the fastest first."""
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
     terms = {
@@ -229,7 +229,7 @@ def _ranked(
         if name.startswith(TERM)
     }
     predictions = (
-        Prediction(
+        PredictedBlock(
             rule.blocks[c],
             grids[c],
             floored[c] / 1e3,

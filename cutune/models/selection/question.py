@@ -27,7 +27,7 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Question:
+class LaunchSizes:
     """Sizes by parameter name, and threads per dimension that the launch must cover.
 
     Where the grid is kept, extents are blocks.
@@ -69,7 +69,7 @@ def parse_size(text: str, example: str) -> int:
     return value
 
 
-def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Question:
+def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> LaunchSizes:
     """Complete the sizes of a question.
 
     Args:
@@ -106,7 +106,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
                 meaning="".join(map(_meaning, missing)),
             )
         )
-    return Question(sizes, _extents(kernel, sizes))
+    return LaunchSizes(sizes, _extents(kernel, sizes))
 
 
 def threads_alone(kernel: MeasuredKernel) -> str:
@@ -169,17 +169,17 @@ class Chooser:
     ) -> list[Selection | CutuneError]:
         """The same for many sizes at once, which takes little longer than for one."""
         questions = [self._question(sizes, every) for sizes, every in asked]
-        proper = [one for one in questions if isinstance(one, Question)]
+        proper = [one for one in questions if isinstance(one, LaunchSizes)]
         answers = iter(self._answers(proper))
-        return [next(answers) if isinstance(one, Question) else one for one in questions]
+        return [next(answers) if isinstance(one, LaunchSizes) else one for one in questions]
 
-    def _question(self, sizes: Mapping[str, int], every: int | None) -> Question | CutuneError:
+    def _question(self, sizes: Mapping[str, int], every: int | None) -> LaunchSizes | CutuneError:
         try:
             return ask(self._model, sizes, every)
         except CutuneError as error:
             return error
 
-    def _answers(self, questions: Sequence[Question]) -> list[Selection | CutuneError]:
+    def _answers(self, questions: Sequence[LaunchSizes]) -> list[Selection | CutuneError]:
         kept = [self._unanswered(question) for question in questions]
         asked = [one for one, own in zip(questions, kept, strict=True) if own is None]
         selected = iter(self._selected(asked))
@@ -192,7 +192,7 @@ class Chooser:
                 return _impossible(self._model.kernel, reason)
         return choice
 
-    def _unanswered(self, question: Question) -> Selection | None:
+    def _unanswered(self, question: LaunchSizes) -> Selection | None:
         """The program's own block, where the model may not be asked."""
         far = outside(self._supported, question.sizes)
         if not far:
@@ -202,7 +202,7 @@ class Chooser:
         own = grid_of(kernel.original, question.extents, kernel.grid_kept)
         return unanswered(kernel.original, own, far)
 
-    def _selected(self, questions: Sequence[Question]) -> list[Selection]:
+    def _selected(self, questions: Sequence[LaunchSizes]) -> list[Selection]:
         kernel = self._model.kernel
         return [
             select(
@@ -217,7 +217,7 @@ class Chooser:
             for question, values in zip(questions, self._values(questions), strict=True)
         ]
 
-    def _values(self, questions: Sequence[Question]) -> Iterable[Mapping[str, Values]]:
+    def _values(self, questions: Sequence[LaunchSizes]) -> Iterable[Mapping[str, Values]]:
         names = self._model.kernel.parameters
         sizes = {name: [question.sizes[name] for question in questions] for name in names}
         extents = [[question.extents[axis] for question in questions] for axis in range(3)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.fit.measurement.size_relations import only_at
 from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 
@@ -16,7 +16,7 @@ from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 LARGEST_SIZE = 1 << 31
 
 
-def supported(model: FittedModel) -> dict[str, Range]:
+def supported(model: FittedModel) -> dict[str, SizeRange]:
     """The least and the largest value of each variable of a kernel's counts.
 
     Arguments that had one value when the kernel was measured have that value only.
@@ -26,7 +26,7 @@ def supported(model: FittedModel) -> dict[str, Range]:
         name: _widened(reached, _factor(model, reached), kernel.on_data)
         for name, reached in zip(kernel.variables, model.reached, strict=True)
     }
-    return ranges | {name: Range(value, value) for name, value in only_at(kernel)}
+    return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
 
 
 def measured_only_at(model: FittedModel) -> dict[str, int]:
@@ -35,7 +35,7 @@ def measured_only_at(model: FittedModel) -> dict[str, int]:
     return model.kernel.as_asked((name, r.least) for name, r in ranges if r.least == r.largest)
 
 
-def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, Range]:
+def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[str, SizeRange]:
     """The variables whose value lies where the counts are not known to hold, with their range."""
     return {
         name: held
@@ -44,16 +44,16 @@ def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _factor(model: FittedModel, reached: Range) -> int:
+def _factor(model: FittedModel, reached: SizeRange) -> int:
     if model.kernel.on_data:
         return REACH_ON_DATA
     # What was met so many times beyond its samples is asked as far again.
     return REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
 
 
-def _widened(reached: Range, factor: int, is_on_data: bool) -> Range:
+def _widened(reached: SizeRange, factor: int, is_on_data: bool) -> SizeRange:
     # What never varied tells nothing of other values.
     if is_on_data and reached.least == reached.largest:
         return reached
     least, largest = -(-reached.least // factor), reached.largest * factor
-    return Range(max(1, least), min(LARGEST_SIZE, largest))
+    return SizeRange(max(1, least), min(LARGEST_SIZE, largest))

@@ -19,7 +19,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
 from cutune.models.constants import NEAR_BEST, VARIANT_SHARE
-from cutune.models.selection.choose import Prediction, Selection
+from cutune.models.selection.choose import PredictedBlock, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 
@@ -62,7 +62,7 @@ class ConfigurationChoice:
         return own / chosen if own and chosen else None
 
     @property
-    def ranked(self) -> list[tuple[str, Prediction]]:
+    def ranked(self) -> list[tuple[str, PredictedBlock]]:
         """All candidates, the fastest first, each with its variant's name."""
         found = [("", one) for one in self.plain.ranked]
         for name, choice in self.of_variants.items():
