@@ -32,7 +32,6 @@ class TrainingCounters:
 def training_counters(
     kernel: MeasuredKernel, measured: Sequence[Measurement]
 ) -> list[TrainingCounters]:
-    """The counters of every training launch."""
     return [
         TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured

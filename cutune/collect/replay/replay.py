@@ -33,7 +33,7 @@ from cutune.fit.measurement.measurement import (
     Measurement,
     SiteCounters,
 )
-from cutune.fit.measurement.size_relations import complete, extents_at, with_only
+from cutune.fit.measurement.size_relations import complete, extents_at, with_held
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
 GHOST_BASE = 1 << 56
@@ -68,23 +68,12 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
 def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
     """The kernel with those sizes held at their recorded values that replays have no room for."""
     least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
-    wide, held, kept = [], [], []
-    for index, (name, position) in enumerate(zip(kernel.parameters, kernel.positions, strict=True)):
+    held = {}
+    for name, position in zip(kernel.parameters, kernel.positions, strict=True):
         place = integer_place(record, code, position)
-        if place is not None and place.bytes >= least:
-            wide.append(index)
-            continue
-        value = integer_argument(record, code, position)
-        held.append((position, value))
-        kept.append((name, value))
-    if not held:
-        return kernel
-    return replace(
-        with_only(kernel, wide),
-        fixed_arguments=(*kernel.fixed_arguments, *kept),
-        required_arguments=(*kernel.required_arguments, *held),
-        required_names=(*kernel.required_names, *(name for name, _ in kept)),
-    )
+        if place is None or place.bytes < least:
+            held[name] = integer_argument(record, code, position)
+    return with_held(kernel, held)
 
 
 class Replayer:

@@ -107,11 +107,11 @@ def _is_sensitive(probes: Probes, index: int) -> bool:
     """Does what an instruction costs differ between residues?"""
     if 0 not in probes:
         return False
-    own, costs = features_of(probes[0], [index]), features_of(probes[0])
+    aligned, costs = features_of(probes[0], [index]), features_of(probes[0])
     return any(
         abs(cost - usual) > SENSITIVITY * total
         for probed in probes.values()
-        for cost, usual, total in zip(features_of(probed, [index]), own, costs, strict=True)
+        for cost, usual, total in zip(features_of(probed, [index]), aligned, costs, strict=True)
     )
 
 
@@ -126,17 +126,15 @@ def reduced_row(row: Row, places: frozenset[int]) -> Row:
 def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
     """Load, store and miss cost per execution, of each probed block in turn.
 
-    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors.
-
-    `sites`: of these memory instructions only.
+    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors. `sites`: of
+    these memory instructions only.
     """
     values: list[float] = []
     for probe in sorted(probes, key=lambda m: m.block):
         chosen = probe.sites if sites is None else [probe.sites[index] for index in sites]
+        traced = [site for site in chosen if site.traced]
         for attribute in ("load_cost_x20", "store_cost_x20", "new_sectors"):
-            values.append(
-                sum(getattr(site, attribute) / site.traced for site in chosen if site.traced)
-            )
+            values.append(sum(getattr(site, attribute) / site.traced for site in traced))
     return tuple(values)
 
 

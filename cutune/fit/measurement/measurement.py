@@ -182,6 +182,11 @@ class MeasuredKernel:
             if shape == self.original or 0 <= self.shared_bytes(shape) <= most
         )
 
+    def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
+        """Those of `candidates` that were not rejected."""
+        shapes = self.candidates(which, max_threads)
+        return tuple(block for block in shapes if block not in self.rejected)
+
     def shared_bytes(self, block: Block) -> int:
         """Dynamic shared memory of a launch with that block."""
         if self.shared is None or block == self.original:
@@ -190,12 +195,10 @@ class MeasuredKernel:
 
     @property
     def code_blocks(self) -> tuple[CodeBlock, ...]:
-        """Its basic blocks."""
         return self.compiled.code_blocks
 
     @property
     def memory(self) -> tuple[MemoryInstruction, ...]:
-        """Its memory instructions."""
         return self.compiled.memory
 
     @property
@@ -325,7 +328,6 @@ class Measurement:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of the sizes."""
         return tuple(name for name, _ in self.sizes)
 
     @property

@@ -1,7 +1,4 @@
-"""Polynomials and their quotients over data parameters, which counted totals are fitted by.
-
-`cutune.fit.rational.exact_fit` finds them.
-"""
+"""Polynomials and their quotients over data parameters. `exact_fit` fits them to counted totals."""
 
 from __future__ import annotations
 
@@ -42,16 +39,14 @@ class Polynomial:
         for (one, a), (two, b) in product(self.terms, other.terms):
             powers = tuple(map(sum, zip(one, two, strict=True)))
             terms[powers] = terms.get(powers, Fraction(0)) + a * b
-        found = ((powers, value) for powers, value in sorted(terms.items()) if value)
-        return Polynomial(self.variables, tuple(found))
+        return Polynomial(self.variables, tuple(term for term in sorted(terms.items()) if term[1]))
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """The same polynomial as a node of a rational program, in nested (Horner) form.
+        """A node of a rational program with the same value, in nested (Horner) form.
 
         `names`: of the variables there; by default all are sizes.
         """
-        own = map(size_name, self.variables) if names is None else names
-        return _horner(tuple(own), self.terms)
+        return _horner(tuple(names or map(size_name, self.variables)), self.terms)
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,6 @@ class RationalFunction:
 
     @property
     def is_zero(self) -> bool:
-        """Is it 0 everywhere?"""
         return not any(coefficient for _, coefficient in self.numerator.terms)
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
@@ -87,7 +81,7 @@ class RationalFunction:
         return self.numerator(values) / self.denominator(values)
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """The same function as a node of a rational program; `names` as in `Polynomial`."""
+        """A node of a rational program with the same value; `names` as in `Polynomial`."""
         if all(not any(e) for e, _ in self.denominator.terms):
             return self.numerator.expression(names)
         return self.numerator.expression(names) / self.denominator.expression(names)
@@ -95,11 +89,9 @@ class RationalFunction:
 
 def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
     """The function that is `value` everywhere."""
-    one = Polynomial(variables, (((0,) * len(variables), Fraction(1)),))
-    if value == 0:
-        return RationalFunction(Polynomial(variables, ()), one, True, 0.0)
-    top = Polynomial(variables, (((0,) * len(variables), Fraction(value)),))
-    return RationalFunction(top, one, True, 0.0)
+    powers = (0,) * len(variables)
+    top = Polynomial(variables, ((powers, Fraction(value)),) if value else ())
+    return RationalFunction(top, Polynomial(variables, ((powers, Fraction(1)),)), True, 0.0)
 
 
 def exponents_up_to(
@@ -113,7 +105,6 @@ def exponents_up_to(
 
 
 def monomial(point: Sequence[int], exponents: Exponents) -> int:
-    """A product of powers."""
     return prod(base**exponent for base, exponent in zip(point, exponents, strict=True))
 
 

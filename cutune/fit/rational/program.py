@@ -1,4 +1,4 @@
-"""Rational programs: what every performance model is, in the language of `nodes`.
+"""Rational programs, as which every performance model is written.
 
 A program takes integer data parameters (sizes) and the integers that describe one candidate, and
 evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2).
