@@ -19,7 +19,7 @@ from cutune.fit.published_counters import COUNTERS, TrainingCounters, training_c
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models.published import mwp_cwp
+from cutune.models.published.mwp_cwp import compose_mwp_cwp
 from cutune.models.selection.question import LaunchSizes, ask
 
 #: The sizes that the paper's table shows.
@@ -80,7 +80,7 @@ def _on_collected(
 
 def _cycles(model: FittedModel, question: LaunchSizes, device: DeviceProfile) -> list[float]:
     at = point(question.sizes, question.extents)
-    values = evaluate(mwp_cwp.compose(model, device), at)["cycles"]
+    values = evaluate(compose_mwp_cwp(model, device), at)["cycles"]
     count = len(model.blocks)
     return [float(values)] * count if values.ndim == 0 else [float(value) for value in values]
 

@@ -116,8 +116,9 @@ class _FunctionEntry:
         fit = all(len(exponents) == len(names) for exponents, _ in terms)
         require(fit, "a term has an exponent for each variable")
         require(any(c for _, c in self.denominator), "a denominator is not 0")
-        parts = {n: Polynomial(names, getattr(self, n)) for n in ("numerator", "denominator")}
-        return RationalFunction(**{**vars(self), **parts})
+        entries = {f.name: getattr(self, f.name) for f in fields(self)}
+        parts = {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
+        return RationalFunction(**entries | parts)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Building blocks of all performance models: the lines of a rational program, and their names.
+"""Building blocks of all performance models: the lines of a rational program, and their meanings.
 
-`Lines` collects the definitions and tables of a rational program with one entry per candidate.
+`Lines` collects the definitions and tables of a rational program with one entry per candidate. The
+meanings of its definitions are comments in the emitted C.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Lines:
         return index
 
     def program(self, model: FittedModel, constants: tuple[str, ...] = ()) -> RationalProgram:
-        """All of it, over the data parameters and extents of a kernel."""
+        """All lines as a program over the data parameters and extents of a kernel."""
         return RationalProgram(
             (*map(size_name, model.kernel.parameters), *EXTENTS, *constants),
             self.properties,

@@ -107,8 +107,8 @@ class Features:
 
     def only(self, kind: str) -> Expression:
         """The single column of a kind; 1 if there is none."""
-        found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
-        return self.cell(*found[0]) if found else expression(1)
+        columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
+        return self.cell(*columns[0]) if columns else expression(1)
 
     @property
     def keeps_grid(self) -> bool:

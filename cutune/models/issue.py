@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from cutune.device.thread_block import WARP
 from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
-from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
@@ -33,13 +32,12 @@ from cutune.models.features import Features
 def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
     """Defines `warp_issue_cycles`, `slots`, `barriers` and, where the grid is kept, these per warp.
 
-    Args:
-        resident_warps: warps of an SM by candidate.
+    `resident_warps`: warps of an SM by candidate.
     """
     model, lines = features.model, features.lines
     slots = lines.define("slots", features.per_thread(model.instructions))
-    units = _units(features, model.double, "double_cycles")
-    units = units + _units(features, model.special, "special_cycles")
+    units = features.constant("double_cycles") * features.per_thread(model.double)
+    units = units + features.constant("special_cycles") * features.per_thread(model.special)
     barriers = lines.define("barriers", features.per_thread(model.barriers))
     if features.keeps_grid:
         issue = _of_shared_work(features, slots, units, barriers)
@@ -79,10 +77,6 @@ def _of_shared_work(
     barriers = of_warp("warp_barriers", BARRIER, barriers)
     of_warp("warp_steps", STEP, Reference("steps"))
     return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
-
-
-def _units(features: Features, count: RationalFunction, constant: str) -> Expression:
-    return features.constant(constant) * features.per_thread(count)
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:

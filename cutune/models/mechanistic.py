@@ -21,7 +21,7 @@ from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.models.candidates import describe_candidates
 from cutune.models.constants import NEARLY_ALL, NEARLY_MAXIMUM, SIDE_BY_SIDE
 from cutune.models.definitions import ALIGNMENT_CLASS, CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines
-from cutune.models.execution import Regime, define_busy, regime_of
+from cutune.models.execution import define_busy, define_rows_factor, with_rows
 from cutune.models.features import Features
 from cutune.models.issue import define_issue
 from cutune.models.memory_traffic import (
@@ -53,7 +53,7 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
 
 
 def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
-    """The same with the constants of the model as further sizes, by name: for fitting them."""
+    """As `compose`, with the constants of the model as further sizes, by name: to fit them."""
     features = Features(model, device, Lines(), symbolic=True)
     _define_model(features)
     return features.lines.program(model, CONSTANTS)
@@ -65,12 +65,12 @@ def _define_model(features: Features) -> None:
     _define_counts(features)
     define_footprint(features)
     define_grid(features)
-    regime = regime_of(features)
-    load, below_l1 = define_demand(features, residency)
+    rows = define_rows_factor(features)
+    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
     issue = define_issue(features, residency.warps)
-    cycles = _define_cycles(features, regime, load, below_l1, issue)
-    busy = define_busy(features, regime, cycles)
-    _define_time(features, busy)
+    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    cycles = features.lines.define(CYCLES_PER_WARP, cycles)
+    _define_time(features, define_busy(features, rows, cycles))
     _define_terms(features)
 
 
@@ -83,15 +83,6 @@ def _define_counts(features: Features) -> None:
     lines.define("steps", features.per_thread(model.steps))
     define_arrays(features)
     lines.define(ALIGNMENT_CLASS, lines.class_index(model))
-
-
-def _define_cycles(
-    features: Features, regime: Regime, load: Expression, below_l1: Expression, issue: Expression
-) -> Reference:
-    """What a warp costs its SM: memory and issue side by side."""
-    lines = features.lines
-    memory = regime.of_memory(norm(SIDE_BY_SIDE, load, below_l1))
-    return lines.define(CYCLES_PER_WARP, norm(SIDE_BY_SIDE, memory, issue))
 
 
 def _define_time(features: Features, busy: Expression) -> None:
@@ -126,7 +117,7 @@ def _bounds(features: Features) -> Iterator[Expression]:
 
 
 def _define_terms(features: Features) -> None:
-    """What each resource would take alone: for people, no part of the time."""
+    """Microseconds of each resource alone: for people, no part of the time."""
     lines, per_us = features.lines, features.device.clock_ghz * 1000
     for term, cycles in PER_WARP_TERMS.items():
         time = Reference(cycles) * Reference("warps_on_sm") / per_us

@@ -7,7 +7,6 @@ operations).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle
@@ -127,10 +126,8 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
     """Cycles per warp of the sectors that miss L1 and are served from below it.
 
     An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
-    `still_missing`: misses relative to those of a block that runs alone.
-
-    Args:
-        shared_in_use: bytes of shared memory of the blocks of an SM.
+    `still_missing`: misses relative to those of a block that runs alone. `shared_in_use`: bytes of
+    shared memory of the blocks of an SM.
     """
     lines, device = features.lines, features.device
     l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
@@ -161,7 +158,9 @@ def _typically_missed(features: Features) -> Expression:
     """Bytes per thread that miss L1, with a block of median reuse."""
     columns = [column for column in features.model.columns if column.kind == "missed"]
     cells = range(len(columns[0].values) if columns else 0)
-    scale = _thread_scale(features)
+    threads = [threads_of(block) for block in features.model.blocks]
+    # Where the grid is kept, by the threads of a block, relative to those of the counted block.
+    scale = [t / (min(threads) if features.keeps_grid else t) for t in threads]
 
     def bytes_of(column: FeatureColumn, cell: int) -> float:
         return column.values[cell] * scale[cell % len(scale)]
@@ -173,13 +172,6 @@ def _typically_missed(features: Features) -> Expression:
         typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
         total = total + typical * Reference(f"trips_{column.group}")
     return total
-
-
-def _thread_scale(features: Features) -> Sequence[float]:
-    """Per block: its threads relative to the counted block if the grid is kept, else 1."""
-    threads = [threads_of(block) for block in features.model.blocks]
-    least = min(threads)
-    return [t / (least if features.keeps_grid else t) for t in threads]
 
 
 def beside_sms(features: Features) -> Expression:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -140,9 +140,9 @@ def read_sweep(path: Path) -> RecordedSweep:
     Raises:
         CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
     """
-    document = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
-    launches = tuple(launch.read() for launch in document.launches)
-    return RecordedSweep(**{**vars(document), "launches": launches})
+    read = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
+    launches = tuple(launch.read() for launch in read.launches)
+    return RecordedSweep(read.device, read.driver, read.method, launches, read.cache)
 
 
 _Row = tuple[Width, Width, Depth, Time]
@@ -166,7 +166,7 @@ class _LaunchEntry:
     def read(self) -> SweptLaunch:
         variants = {name: _times(rows) for name, rows in self.variants.items()}
         times = {"microseconds": _times(self.microseconds), "variants": variants}
-        return SweptLaunch(**{**vars(self), **times})
+        return SweptLaunch(**{f.name: getattr(self, f.name) for f in fields(self)} | times)
 
 
 @dataclass(frozen=True)

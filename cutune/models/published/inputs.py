@@ -1,8 +1,7 @@
-"""Inputs of the published models: counts per warp and the launch, as definitions of a program.
+"""The models of the literature, for comparison: MWP-CWP, and bounds by latency and throughput.
 
-Takes a `FittedModel` and a `DeviceProfile`, adds to the `Lines` of a rational program. The counts
-are totals over threads divided by the working threads: the counts of a full working warp. Nothing
-is fitted per warp.
+Takes a `FittedModel` and a `DeviceProfile`, gives a `RationalProgram`. Counts are totals over
+threads divided by the working threads: those of a full working warp. Nothing is fitted per warp.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ class WarpCounts:
 
     @property
     def memory(self) -> Expression:
-        """All memory accesses."""
         return self.coalesced + self.uncoalesced
 
 
@@ -100,7 +98,6 @@ def _working(model: FittedModel) -> Expression:
 
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     """Counters as fitted by the published method: functions of size and block, no tables."""
-
     # The first variable is a size; the others are properties of the candidate.
     size, *axes = counts.issued.numerator.variables
     names = (size_name(size), *axes)
@@ -125,9 +122,8 @@ def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
         if column.kind == kind:
             table = f"{kind}_{column.group}"
             lines.tables[table] = column.values
-            total = total + Reference(f"trips_{column.group}") * Cell(
-                table, Reference(ALIGNMENT_CLASS)
-            )
+            cell = Cell(table, Reference(ALIGNMENT_CLASS))
+            total = total + Reference(f"trips_{column.group}") * cell
     return total
 
 

@@ -143,11 +143,6 @@ def _known_at(ranges: Mapping[str, SizeRange]) -> str:
     return f"its counts are known for {' and '.join(known)} only"
 
 
-def unanswered(original: Block, grid: Block, ranges: Mapping[str, SizeRange]) -> Selection:
-    """The program's own block, where the model may not be asked."""
-    return Selection(original, grid, (), False, True, original, 1.0, ranges)
-
-
 def selection_rule(
     blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction, own_band: OwnBand
 ) -> SelectionRule:
@@ -190,29 +185,34 @@ def select(
     """Choose a block.
 
     Args:
-        values: what the model's program defines, per candidate.
+        values: the definitions of the model's program, per candidate.
         extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
             Blocks where the grid is kept.
         guarded: per dimension, may the last block be partial?
         original: the program's own block.
-        free: per dimension, may the block change?
-        grid_kept: per dimension, does the number of blocks stay?
+        free, grid_kept: per dimension, may the block change, and does the number of blocks stay?
     """
     floored = values[TIME_WITH_FLOOR]
     grids, fit = _grids(rule, extents, guarded, original, free, grid_kept)
     valid = fit & np.isfinite(floored)
-    is_impossible = bool(fit.any()) and not valid.any()
     chosen = choose(rule, values[TIME], floored, valid, original)
     own_grid = grid_of(original, extents, grid_kept)
     ranked = _ranked(rule, grids, valid, values)
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
-    if chosen is None:
-        own = (original, own_grid, ranked, bound, True, original, band)
-        return Selection(*own, is_impossible=is_impossible)
-    block = rule.blocks[chosen]
-    return Selection(block, grids[chosen], ranked, bound, block == original, original, band)
+    block = original if chosen is None else rule.blocks[chosen]
+    grid = own_grid if chosen is None else grids[chosen]
+    return Selection(
+        block,
+        grid,
+        ranked,
+        bound,
+        block == original,
+        original,
+        band,
+        is_impossible=bool(fit.any()) and not valid.any(),
+    )
 
 
 def _ranked(
@@ -228,17 +228,13 @@ def _ranked(
         for name, value in values.items()
         if name.startswith(TERM)
     }
-    predictions = (
-        PredictedBlock(
-            rule.blocks[c],
-            grids[c],
-            floored[c] / 1e3,
-            cycles[c],
-            {name: term[c] for name, term in terms.items()},
-        )
-        for c in np.flatnonzero(valid).tolist()
-    )
-    return tuple(sorted(predictions, key=lambda p: p.predicted_ms))
+
+    def predicted(c: int) -> PredictedBlock:
+        terms_us = {name: term[c] for name, term in terms.items()}
+        return PredictedBlock(rule.blocks[c], grids[c], floored[c] / 1e3, cycles[c], terms_us)
+
+    candidates = np.flatnonzero(valid).tolist()
+    return tuple(sorted(map(predicted, candidates), key=lambda p: p.predicted_ms))
 
 
 def choose(

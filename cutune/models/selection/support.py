@@ -22,10 +22,8 @@ def supported(model: FittedModel) -> dict[str, SizeRange]:
     Arguments that had one value when the kernel was measured have that value only.
     """
     kernel = model.kernel
-    ranges = {
-        name: _widened(reached, _factor(model, reached), kernel.on_data)
-        for name, reached in zip(kernel.variables, model.reached, strict=True)
-    }
+    pairs = zip(kernel.variables, model.reached, strict=True)
+    ranges = {name: _widened(model, reached) for name, reached in pairs}
     return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
 
 
@@ -44,16 +42,11 @@ def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[s
     }
 
 
-def _factor(model: FittedModel, reached: SizeRange) -> int:
-    if model.kernel.on_data:
-        return REACH_ON_DATA
+def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
+    if model.kernel.on_data and reached.least == reached.largest:
+        return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    return REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
-
-
-def _widened(reached: SizeRange, factor: int, is_on_data: bool) -> SizeRange:
-    # What never varied tells nothing of other values.
-    if is_on_data and reached.least == reached.largest:
-        return reached
+    factor = REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
+    factor = REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))

@@ -64,14 +64,12 @@ class ConfigurationChoice:
     @property
     def ranked(self) -> list[tuple[str, PredictedBlock]]:
         """All candidates, the fastest first, each with its variant's name."""
-        found = [("", one) for one in self.plain.ranked]
-        for name, choice in self.of_variants.items():
-            found += [(name, one) for one in choice.ranked]
-        return sorted(found, key=lambda pair: pair[1].predicted_ms)
+        choices = {"": self.plain, **self.of_variants}
+        ranked = [(name, one) for name, choice in choices.items() for one in choice.ranked]
+        return sorted(ranked, key=lambda pair: pair[1].predicted_ms)
 
     @property
     def reason(self) -> str:
-        """Why this is chosen."""
         if not self.variant:
             return self.plain.reason
         plain = self.plain.predicted_ms(self.plain.block) or 0.0
@@ -121,7 +119,7 @@ class VariantChooser:
     def choose_each(
         self, asked: Sequence[tuple[Mapping[str, int], int | None]]
     ) -> list[ConfigurationChoice | CutuneError]:
-        """The same for many sizes at once, which takes little longer than for one."""
+        """As `choose`, for many sizes at once, which takes little longer than for one."""
         choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
         each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
         return [self._preferred(choices) for choices in each]
@@ -169,19 +167,18 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
     choosers = {name: Chooser(one, device) for name, one in fitting.items() if one.blocks}
     rows = list(_rows(Chooser(model, device), choosers))
     names = _faster_somewhere(rows, list(choosers))
-    found = []
-    for name in choosers:
-        blocks = _near_best(name, names, rows) if name in names else set()
-        if blocks:
-            own = [row for row in rows if name in row.of_variants]
-            found.append(Worthwhile(fitting[name].restricted(blocks), _sure_from(name, own)))
-    return tuple(found)
+    near_best = {name: _near_best(name, names, rows) for name in choosers if name in names}
+    return tuple(
+        Worthwhile(fitting[name].restricted(blocks), _sure_from(name, rows))
+        for name, blocks in near_best.items()
+        if blocks
+    )
 
 
 def worthwhile_on(
     model: FittedModel, devices: Sequence[DeviceProfile]
 ) -> list[tuple[Worthwhile, ...]]:
-    """The same per device, with the candidates that are near the best on any of them.
+    """As `worthwhile`, per device, with the candidates that are near the best on any of them.
 
     Devices with the same candidates share code where a program is emitted for several.
     """
@@ -211,7 +208,6 @@ class _Row:
 
     @property
     def plain_us(self) -> float:
-        """The prediction for the kernel itself."""
         return _chosen_us(self.plain)
 
     def is_faster(self, name: str) -> bool:
@@ -258,7 +254,7 @@ def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Blo
 
 def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
     """Predictions of the variant from which on it is faster in all samples."""
-    slower = [row.us[name] for row in rows if not row.is_faster(name)]
+    slower = [row.us[name] for row in rows if name in row.us and not row.is_faster(name)]
     # As much again: sizes between the samples may be slower for longer.
     return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)
 
@@ -270,14 +266,10 @@ def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
     for number, plain in enumerate(own.choose_each(asked)):
         if isinstance(plain, CutuneError) or not plain.ranked:
             continue  # too large for a grid
-        choices = {name: each[number] for name, each in chosen.items()}
-        found = {
-            name: choice
-            for name, choice in choices.items()
-            if not isinstance(choice, CutuneError) and choice.ranked
-        }
-        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
-        yield _Row(plain, found, us)
+        choices = ((name, each[number]) for name, each in chosen.items())
+        valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.ranked}
+        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in valid.items()}
+        yield _Row(plain, valid, us)
 
 
 def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
