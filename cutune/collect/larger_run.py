@@ -20,12 +20,7 @@ LEAST_GROWTH = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a run.
-
-    Attributes:
-        work: approximate warp instructions to count all candidates.
-        memory: bytes that kernels can reach.
-    """
+    """Warp instructions to count all candidates of a run, about, and bytes that kernels reach."""
 
     work: int
     memory: int
@@ -38,10 +33,8 @@ LIMIT = Cost(300_000_000, 1 << 30)
 def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     """The largest run with its sizes doubled as often as possible; None where that is never.
 
-    Its sizes are the values in which it exceeds the smallest run.
-
-    Args:
-        costs: per run, all of the same kernels; a run in which nothing was counted has no work.
+    Its sizes are the values in which it exceeds the smallest run. `costs`: per run, all of the same
+    kernels; a run in which nothing was counted has no work.
     """
     known = sorted((cost.work, index) for index, cost in enumerate(costs) if cost.work)
     if not known:
@@ -72,10 +65,9 @@ def _growth(before: int, after: int, doublings: float) -> float:
 
 def _growths(least: Run, most: Run) -> dict[str, float]:
     """The factors by which the integers of one run exceed those of another."""
-    pairs = {name: (least.values[name], value) for name, value in most.values.items()}
-    numbers = {
-        name: (int(before), int(after))
-        for name, (before, after) in pairs.items()
-        if before.isdecimal() and after.isdecimal()
-    }
-    return {name: after / before for name, (before, after) in numbers.items() if 0 < before < after}
+    growths = {}
+    for name, after in most.values.items():
+        before = least.values[name]
+        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after):
+            growths[name] = int(after) / int(before)
+    return growths

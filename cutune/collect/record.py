@@ -17,12 +17,7 @@ from cutune.collect.run import (
     ran,
     run_program,
 )
-from cutune.collect.trial import (
-    Attempt,
-    CandidateTrial,
-    TrialRun,
-    with_larger,
-)
+from cutune.collect.trial import Attempt, CandidateTrial, TrialRun, with_larger
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.processes import Ended

@@ -1,4 +1,4 @@
-"""What decides for one kernel on several devices, which share all but numbers.
+"""The routines of one kernel on several devices, which share all but numbers.
 
 Takes a fitted model and devices, gives routines and, per device, the call of its own. The code of a
 rational program is most of a tuned program, and devices hardly differ in it (`family`).
@@ -31,7 +31,7 @@ def on_device(name: str, number: int) -> str:
 
 @dataclass(frozen=True)
 class Decided:
-    """What decides for one kernel.
+    """The routines that decide for one kernel.
 
     Attributes:
         text: C++ of all routines.

@@ -30,7 +30,7 @@ from cutune.rewrite.prelude import c_comment
 
 @dataclass(frozen=True)
 class Decider:
-    """What decides for one kernel in place of its model.
+    """A decision for one kernel in place of its model.
 
     `decision`: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
     `positions`: which arguments of the kernel it reads.
@@ -48,7 +48,7 @@ class Decider:
     suffixes: tuple[str, ...] = ()
 
     def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
-        """What decides on these devices."""
+        """The routines that decide on these devices."""
         if len(devices) == 1:
             return self._apart(devices, [name])
         if self.together is not None:
@@ -114,18 +114,18 @@ def emit_selection(
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
             read = argument_bits(decider.positions)
-            parts.append(decided.text)
-            parts.append(
-                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};\n"
+            enumeration = (
+                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};"
             )
-            parts += [_dispatcher(devices, decided.calls, name), "\n"]
+            dispatcher = _dispatcher(devices, decided.calls, name)
+            parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
             routine = _Routine(f"cutune_select_{name}", decider)
             for site in decider.sites:
                 routines.setdefault(site, []).append(routine)
-    several = {tuple(own): None for own in routines.values() if any(r.is_told for r in own)}
-    shared = {own: f"cutune_select_instance_{k}" for k, own in enumerate(several)}
-    parts += [_by_signature(own, name) for own, name in shared.items()]
-    named = tuple((site, shared.get(tuple(own), own[0].name)) for site, own in routines.items())
+    several = {tuple(its): None for its in routines.values() if any(r.is_told for r in its)}
+    shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
+    parts += [_by_signature(its, name) for its, name in shared.items()]
+    named = tuple((site, shared.get(tuple(its), its[0].name)) for site, its in routines.items())
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables), _numbered(devices)]
     return SelectionText("".join([*head, *parts]), named, variants)
@@ -133,7 +133,7 @@ def emit_selection(
 
 @dataclass(frozen=True)
 class _Routine:
-    """A selection routine, by its name, and what it decides for."""
+    """A selection routine, by its name, and its decider."""
 
     name: str
     decider: Decider
@@ -192,9 +192,9 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
-    """`cutune_select_NAME`: what decides on the device that the program runs on."""
+    """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
     emit = Emitter()
-    emit("static inline cutune_configuration cutune_select_" + name + "(")
+    emit(f"static inline cutune_configuration cutune_select_{name}(")
     emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
         if len(devices) == 1:
@@ -203,19 +203,14 @@ def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name
             emit(f"if (cutune_is_current({device.sm_count}, {major}, {minor}))")
             emit(f"    return {calls[0]};")
         else:
-            _emit_calls(emit, calls)
+            emit("const int device_ = cutune_device_number();")
+            with emit.braces("switch (device_)"):
+                for call in dict.fromkeys(calls.values()):
+                    cases = " ".join(f"case {n}:" for n, its in calls.items() if its == call)
+                    emit(f"{cases} return {call};")
+                emit("default: break;")
         emit("return cutune_only_block(asked_->block);")
     return str(emit)
-
-
-def _emit_calls(emit: Emitter, calls: Mapping[int, str]) -> None:
-    """Per device the call that decides; equal ones once."""
-    emit("const int device_ = cutune_device_number();")
-    with emit.braces("switch (device_)"):
-        for call in dict.fromkeys(calls.values()):
-            own = " ".join(f"case {number}:" for number, its in calls.items() if its == call)
-            emit(f"{own} return {call};")
-        emit("default: break;")
 
 
 def _numbered(devices: Sequence[DeviceProfile]) -> str:
@@ -237,11 +232,10 @@ def _unique(decider: Decider, devices: int, taken: set[str]) -> str:
     """A name of a kernel from which all of its routines get names that no other has."""
     parts = ("", *decider.suffixes)
     ends = [*parts, *(on_device(part, number) for part in parts for number in range(devices))]
-    names = (f"_{number}" if number > 1 else "" for number in count(1))
-    found = next(
-        name
-        for name in (f"{c_name(decider.kernel)}{number}" for number in names)
-        if taken.isdisjoint(name + end for end in ends)
-    )
-    taken.update(found + end for end in ends)
-    return found
+    kernel = c_name(decider.kernel)
+    for number in count(1):
+        name = f"{kernel}_{number}" if number > 1 else kernel
+        if taken.isdisjoint(name + end for end in ends):
+            break
+    taken.update(name + end for end in ends)
+    return name

@@ -1,4 +1,4 @@
-"""The same program with fewer operations. Takes a rational program, gives one with equal results.
+"""Programs with fewer operations. Takes a rational program, gives one with equal results.
 
 Equal to the last bit: constants are folded as `evaluate` computes them, a definition that is a
 constant is put where it is used, and factors of 1 go. Zeros that are added go where the other
@@ -85,7 +85,7 @@ def _operation(node: Operation, positive: set[str]) -> Expression:
 
 
 def _folded(operator: Operator, first: Constant, second: Constant) -> Constant | None:
-    """What the machine computes; None where it is left to it."""
+    """The constant that the machine computes; None where it is left to the machine."""
     one, other = float(first.value), float(second.value)
     if operator is Operator.ADD:
         result = one + other

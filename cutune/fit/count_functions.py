@@ -227,7 +227,7 @@ def bounded_elsewhere(
 
 
 def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """How many threads of the executed blocks have work according to the counts."""
+    """Threads of the executed blocks that have work according to the counts."""
     sizes = dict(launch.sizes)
     extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))

@@ -45,7 +45,7 @@ class _Group:
 
     @property
     def asking(self) -> list[int]:
-        """Those in global memory: they make requests to the caches."""
+        """The instructions in global memory: they make requests to the caches."""
         return [i for i in self.members if i not in self.shared]
 
     def cost(

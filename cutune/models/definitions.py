@@ -37,7 +37,7 @@ class Lines:
         return Reference(name)
 
     def class_index(self, model: FittedModel) -> Expression:
-        """Which alignment class: residues of the data parameters, mixed radix."""
+        """The alignment class of the sizes: residues of the data parameters, mixed radix."""
         index = expression(0)
         for name, classes in zip(model.kernel.parameters, model.classes, strict=True):
             if len(set(classes)) > 1:

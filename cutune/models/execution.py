@@ -1,4 +1,4 @@
-"""How long the SMs are busy with a launch: their throughput, and the latency of their warps.
+"""The time that the SMs take for a launch: their throughput, and the latency of their warps.
 
 Takes the features of a kernel and the cycles that a warp costs its SM, gives microseconds;
 `docs/model.md` has the terms as formulas.

@@ -99,7 +99,7 @@ class Replayer:
         return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
-        """One planned launch, unless its counters are known."""
+        """Count one planned launch, unless its counters are known."""
         sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
         kernel = self._kernel
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
@@ -149,11 +149,11 @@ class Replayer:
         chosen = None if blocks is None else tuple(blocks)
         every = -1 if is_sampled else trace_every
         launch = (self._code.digest, grid, block, parameters, shared, chosen, every)
+        entry, setting = self._kernel.entry, self._kernel.setting
         if launch in self._made:
             # Another kernel of the module has the same code.
-            same = self._made[launch]
-            own = self._kernel
-            return replace(same, entry=own.entry, setting=own.setting, purpose=purpose, sizes=names)
+            made = self._made[launch]
+            return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
         try:
             if is_sampled:
                 counters = self._sampled(grid, block, parameters)
@@ -164,7 +164,7 @@ class Replayer:
         except CutuneError as error:
             raise _with_sizes(error, complete(self._kernel, sizes)) from error
         self._made[launch] = Measurement(
-            entry=self._kernel.entry,
+            entry=entry,
             code=self._kernel.code,
             purpose=purpose,
             source=REPLAYED,
@@ -176,7 +176,7 @@ class Replayer:
             lanes=tuple(int(n) for n in counters.block_lanes),
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
-            setting=self._kernel.setting,
+            setting=setting,
         )
         return self._made[launch]
 
@@ -227,9 +227,9 @@ class Replayer:
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)
         values = complete(self._kernel, sizes)
-        named = list(zip(self._kernel.parameters, self._kernel.positions, strict=True))
-        tied = [(name, position) for name, position, _ in self._kernel.tied]
-        for name, position in named + tied:
+        named = dict(zip(self._kernel.parameters, self._kernel.positions, strict=True))
+        named |= {name: position for name, position, _ in self._kernel.tied}
+        for name, position in named.items():
             place = integer_place(self._record, self._code, position)
             assert place is not None, NOT_SEEN
             value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
@@ -254,7 +254,7 @@ class Replayer:
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
-    """The same error; in place of addresses that nobody knows it names what was tried."""
+    """The error with the sizes that were tried, in place of addresses that nobody knows."""
     tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
     what = error.diagnostic.message.partition(":")[0]
     message = f"{what} with {tried}, which the program may never have"

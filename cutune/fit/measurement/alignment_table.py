@@ -37,7 +37,7 @@ def all_misaligned(classes: Classes) -> Row:
 
 @dataclass(frozen=True)
 class Cells:
-    """What is known of each (row, block).
+    """The measured and composed launches of each (row, block).
 
     Attributes:
         measured: the launches that were made.

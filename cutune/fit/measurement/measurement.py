@@ -183,7 +183,7 @@ class MeasuredKernel:
         )
 
     def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
-        """Those of `candidates` that were not rejected."""
+        """The `candidates` that were not rejected."""
         shapes = self.candidates(which, max_threads)
         return tuple(block for block in shapes if block not in self.rejected)
 
@@ -214,7 +214,7 @@ class MeasuredKernel:
 
     @property
     def extent_words(self) -> dict[str, str]:
-        """How users name the unguarded extents: `T.x` for threads, `G.x` for blocks."""
+        """The names that users have for unguarded extents: `T.x` for threads, `G.x` for blocks."""
         return {
             f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
             for d, variable, is_kept in zip(
@@ -230,7 +230,7 @@ class MeasuredKernel:
 
     @property
     def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:
-        """What it has in common with its variants: where it is launched, and as which instance."""
+        """Its source, launch sites and template instance: its variants have the same."""
         return self.origin.path, self.sites, self.signatures
 
     @property

@@ -119,7 +119,7 @@ def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
 
 
 def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
-    """Those of the small constants that are no extent of the threads: strides, for example."""
+    """The small constants that are no extent of the threads: strides, for example."""
     extents = _names_of(*kernel.guards, *kernel.covers)
     constants = small_constants(kernel).items()
     return {name: value for name, value in constants if name not in extents}

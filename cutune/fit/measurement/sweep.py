@@ -98,7 +98,7 @@ class SweptLaunch:
         return min(self.times, key=self.times.__getitem__)
 
     def regret(self, chosen: SweptConfiguration) -> float:
-        """How much slower than the fastest, as a fraction; infinite for one that was not valid."""
+        """The loss against the fastest, as a fraction; infinite for one that was not valid."""
         return self.times.get(chosen, float("inf")) / self.times[self.fastest] - 1
 
     @property

@@ -153,7 +153,7 @@ def _homogeneous(
 def _refined(
     solution: Floats, numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
 ) -> Floats:
-    """The same coefficients after a descent on the true relative residuals P/Q - y."""
+    """The coefficients after a descent on the true relative residuals P/Q - y."""
     width = numerator.shape[1]
     scale = float(np.abs(solution).max())
 

@@ -123,7 +123,7 @@ class Selection:
 
     @property
     def within_band(self) -> int:
-        """How many candidates are predicted within 2 % of the best."""
+        """The number of candidates that are predicted within 2 % of the best."""
         limit = self.ranked[0].predicted_ms * REPORTED_BAND if self.ranked else 0.0
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 

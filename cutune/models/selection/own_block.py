@@ -28,7 +28,6 @@ class OwnBand:
 
     @staticmethod
     def of(band: Fraction) -> OwnBand:
-        """The same for both."""
         return OwnBand(band, band)
 
 

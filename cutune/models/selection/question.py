@@ -250,7 +250,7 @@ def _one_per_id(
     seen: Mapping[tuple[int, ...], int],
     sizes: Mapping[str, int],
 ) -> int | None:
-    """The same, where one of the sizes counts the ids, and the blocks are its own: so in all."""
+    """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
     if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
         return None
     found = {

@@ -19,7 +19,7 @@ DEFAULT = "mechanistic"
 
 @dataclass(frozen=True)
 class PerformanceModel:
-    """How the time of a launch is predicted, and how a block is chosen from that."""
+    """A way to predict the time of a launch, and a rule that chooses a block from that."""
 
     compose: Callable[[FittedModel, DeviceProfile], RationalProgram]
     rule: Callable[[FittedModel, DeviceProfile], SelectionRule]

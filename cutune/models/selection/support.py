@@ -1,4 +1,4 @@
-"""How far a model may be asked. Takes a model, gives the sizes that its counts hold for.
+"""The sizes for which the counts of a model hold. Takes a model, gives a range per variable.
 
 Beyond them the program's own block and kernel stay: `cutune select` says so, and the selection
 routine of a tuned program does the same.

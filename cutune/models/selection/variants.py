@@ -200,7 +200,7 @@ def worthwhile_on(
 
 @dataclass(frozen=True)
 class _Row:
-    """What is chosen at some sizes. `us`: predictions for variants, with the asking, by name."""
+    """The choices at some sizes. `us`: predictions for variants, with the asking, by name."""
 
     plain: Selection
     of_variants: Mapping[str, Selection]
@@ -232,7 +232,7 @@ def _faster_somewhere(rows: Sequence[_Row], names: Sequence[str]) -> list[str]:
 
 
 def _gain(rows: Sequence[_Row], chosen: Sequence[str], name: str) -> float:
-    """What one more variant gains, as a sum of logarithms; 0 if it is no better anywhere."""
+    """The gain by one more variant, as a sum of logarithms; 0 if it is no better anywhere."""
     ratios = [row.best_us([*chosen, name]) / row.best_us(chosen) for row in rows]
     is_better = any(ratio < float(VARIANT_SHARE) for ratio in ratios)
     return -sum(map(math.log, ratios)) if is_better else 0.0
@@ -279,5 +279,5 @@ def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
 
 
 def _chosen_us(choice: Selection) -> float:
-    """What is predicted for the chosen block, in microseconds; 0 where nothing is."""
+    """The prediction for the chosen block, in microseconds; 0 where there is none."""
     return 1e3 * (choice.predicted_ms(choice.block) or 0.0)
