@@ -1,8 +1,11 @@
-"""A run larger than those that were asked for. Takes runs and their work, gives one more or none.
+"""Runs at other sizes than those that were asked for. Takes runs and their launches.
 
 Small runs of a data-dependent kernel differ from large ones: in divergence of its loops, in sectors
 that threads share by chance, in cache hits. So the largest run is repeated with its sizes doubled,
 as often as the limits allow.
+
+Runs at smaller sizes are proposed as options to paste, at the end of a message. Which words of a
+command line are sizes is not known; a number that a kernel was given as an argument is one.
 """
 
 from __future__ import annotations

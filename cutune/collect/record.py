@@ -1,4 +1,9 @@
-"""Runs of an instrumented program on the emulated device: launches recorded, candidates tried."""
+"""Runs of an instrumented program on the emulated device.
+
+Launches are recorded, candidates tried, and races of the program with its own blocks found. Where
+the results of a block differ from the original's, either the block is wrong, or the original's own
+results depend on the order of its threads, so that there is nothing to compare with.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""A program whose launches take blocks at random. Takes a program and a seed, writes another.
+"""Programs written with other launches: tuned ones, and ones that take blocks at random.
 
-Every launch that may be tuned draws one of all blocks that it may legally have, its own among them,
-each time anew. What it computes must not depend on them: that is what the proof says.
+Takes a program and models, or a seed. `cutune nvcc` writes the tuned program of every source:
+nothing that measures is imported. In a program with blocks at random every launch that may be tuned
+draws one of all blocks that it may legally have, its own among them, each time anew. What it
+computes must not depend on them: that is what the proof says.
 """
 
 from __future__ import annotations

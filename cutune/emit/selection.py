@@ -5,6 +5,9 @@ which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it
 program's own configuration unless the device is the one that was modelled, the arguments are
 integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
 remembers what it has decided.
+
+Several devices share routines as far as they can: the code of a rational program is most of a tuned
+program, and devices hardly differ in it but for numbers (`family`).
 """
 
 from __future__ import annotations

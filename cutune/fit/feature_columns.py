@@ -1,4 +1,7 @@
-"""Feature launches to columns. Takes one for each (class, block), gives `FeatureColumn`s."""
+"""Feature launches to columns. Takes one for each (class, block), gives `FeatureColumn`s.
+
+`Scale` turns the counters of the few blocks that were looked at into the work of a warp.
+"""
 
 from __future__ import annotations
 

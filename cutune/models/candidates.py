@@ -1,6 +1,11 @@
-"""Properties of the candidates that no size changes: shapes, warps, how many an SM holds.
+"""The candidates, and the thread blocks and warps of a launch that have work.
 
-Takes the features of a kernel, defines the properties and static tables of its program.
+Takes the features of a kernel. Defines the properties and static tables that no size changes
+(shapes, warps, how many an SM holds), and the blocks and warps of three kinds of launches:
+
+- One dimension: the working threads are those that access memory.
+- Two or three dimensions: blocks at the edges are partly idle.
+- The number of blocks is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formulas of integers in files: what they may be, and their values. Takes C text and sizes."""
+"""Formulas of integers in files, such as guard bounds. Takes C text and sizes, gives values."""
 
 from __future__ import annotations
 

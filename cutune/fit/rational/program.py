@@ -2,6 +2,8 @@
 
 A program takes integer data parameters (sizes) and the integers that describe one candidate, and
 evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2).
+Expressions are made of integers and rationals, + - * /, floor, ceil and comparison; a choice is a
+branch node of the flow chart. Constant tables, too, because a candidate has entries in them.
 Three readers: `evaluate` (numpy, all candidates at once), `emit` (C), and reports.
 
 Numbers are IEEE doubles in both readers, with the same operations in the same order, so that

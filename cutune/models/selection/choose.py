@@ -1,8 +1,11 @@
-"""From predicted times to one block. Takes what a model predicts, gives a `Selection`.
+"""From predicted times to one block. Takes the predictions of a model, gives a `Selection`.
 
 The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
 model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
 these, a static rank table decides, then the predicted time.
+
+The regret that is expected of a choice was read off timings of unseen kernels: the launches of the
+judge sets (`benchmarks.expected_regret`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Questions of `cutune select`. Takes `NAME=VALUE` words and a model, gives the chosen block."""
+"""The block of a launch at given sizes. Takes `NAME=VALUE` words and a model, gives a `Selection`.
+
+`MODELS` has the performance models by name. Beyond the sizes for which its counts hold, a model is
+not asked and the program's own block and kernel stay: `cutune select` says so, and the selection
+routine of a tuned program does the same.
+"""
 
 from __future__ import annotations
 
