@@ -32,8 +32,7 @@ _CONTEXT = 64
 #: What stands behind a time or a rate, and what stands before one.
 _BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
 _BEFORE = re.compile(
-    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z",
-    re.IGNORECASE,
+    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z", re.IGNORECASE
 )
 
 

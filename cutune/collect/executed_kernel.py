@@ -10,13 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from cutune.collect.effort import (
-    experiments,
-    fitting,
-    one_of_each,
-    thinned,
-    with_fewer_candidates,
-)
+from cutune.collect.effort import experiments, fitting, one_of_each, thinned, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two

@@ -13,17 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
-from cutune.core.typed import (
-    Count,
-    MemberName,
-    Meta,
-    Name,
-    Quantity,
-    Small,
-    Text,
-    require,
-    typed,
-)
+from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.device.thread_block import Block, is_block
 from cutune.fit.fitted_model import (

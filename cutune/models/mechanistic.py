@@ -24,12 +24,7 @@ from cutune.models.definitions import ALIGNMENT_CLASS, CYCLES_PER_WARP, TIME, TI
 from cutune.models.execution import define_busy, define_rows_factor, with_rows
 from cutune.models.features import Features
 from cutune.models.issue import define_issue
-from cutune.models.memory_traffic import (
-    beside_sms,
-    define_arrays,
-    define_demand,
-    define_footprint,
-)
+from cutune.models.memory_traffic import beside_sms, define_arrays, define_demand, define_footprint
 from cutune.models.thread_space import define_grid
 
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))

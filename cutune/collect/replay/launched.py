@@ -31,10 +31,7 @@ class Launched:
 
 
 def launched_sites(
-    program: Program,
-    recorded: Sequence[Sequence[LaunchRecord]],
-    numbers: SiteNumbers,
-    warn: Warn,
+    program: Program, recorded: Sequence[Sequence[LaunchRecord]], numbers: SiteNumbers, warn: Warn
 ) -> Iterator[Launched]:
     """Instances of kernels, each with the sites that launched it.
 

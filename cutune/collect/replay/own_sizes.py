@@ -21,13 +21,7 @@ from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.fit.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    Measurement,
-)
+from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 
 #: Launches that are looked at, of as many sizes or arguments.
 MOST_LAUNCHES = 8

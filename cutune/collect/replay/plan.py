@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from cutune.device.thread_block import WARP, Block, Extents, threads_of
-from cutune.fit.count_functions import (
-    LEVELS,
-    CountFunctions,
-    count_points,
-    is_looped,
-    levels_of,
-)
+from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped, levels_of
 from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
 from cutune.fit.measurement.measurement import (
     COUNTS,

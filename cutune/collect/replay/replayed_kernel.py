@@ -213,10 +213,7 @@ def _counted(
 
 
 def collect_kernel(
-    counted: CountedKernel,
-    known: Sequence[Measurement],
-    progress: Progress,
-    training: bool = False,
+    counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
     """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
 

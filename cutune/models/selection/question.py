@@ -250,10 +250,7 @@ def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]
 
 
 def _one_per_id(
-    kernel: MeasuredKernel,
-    axis: int,
-    seen: Mapping[tuple[int, ...], int],
-    sizes: Mapping[str, int],
+    kernel: MeasuredKernel, axis: int, seen: Mapping[tuple[int, ...], int], sizes: Mapping[str, int]
 ) -> int | None:
     """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
     if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
