@@ -49,8 +49,6 @@ class Shared:
         return numbers.removeprefix(" || ") or "false"
 
 
-#: Behind the parameters of a routine that several devices share.
-_DEVICE = ", int device_"
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
 
 
@@ -65,25 +63,17 @@ def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
 
 
-def routine(
-    model: FittedModel, rule: SelectionRule, name: str, tables: Tables, is_alone: bool
-) -> str:
+def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out.
 
-    `is_alone`: it decides for the launch, and says so.
+    Where there are several devices, it is told the number of the device.
     """
     emit = Emitter()
-    with _deciding(emit, name):
-        emit_rule(emit, rule, _described(model), tables)
-        _emit_answer(emit, model, name, (), "true" if is_alone else "false")
-    return str(emit)
-
-
-def shared_routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
-    """As `routine`, for several devices: `cutune_decide_NAME` is told the number of the device."""
-    emit = Emitter()
-    with _deciding(emit, name, _DEVICE):
-        _emit_rules(emit, shared, _described(model), tables)
+    with _deciding(emit, name, shared.count):
+        if shared.count == 1:
+            emit_rule(emit, shared.rules[0], _described(model), tables)
+        else:
+            _emit_rules(emit, shared, _described(model), tables)
         width = max(map(len, shared.figures.values()))
         if width:
             emit(_READ_TABLES)
@@ -94,8 +84,9 @@ def shared_routine(model: FittedModel, name: str, tables: Tables, shared: Shared
     return str(emit)
 
 
-def _deciding(emit: Emitter, name: str, more: str = "") -> AbstractContextManager[None]:
-    """The head of `cutune_decide_NAME`, and its braces."""
+def _deciding(emit: Emitter, name: str, count: int) -> AbstractContextManager[None]:
+    """The head of `cutune_decide_NAME`, and its braces. `count`: of devices."""
+    more = ", int device_" if count > 1 else ""
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit(f"    const cutune_request *asked_, cutune_shortlist *list_{more})")
     return emit.braces()
@@ -279,20 +270,6 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
 
 
 def preference(
-    kernel: MeasuredKernel, name: str, variants: Sequence[tuple[Worthwhile, str]], plain: str
-) -> str:
-    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
-
-    `variants`: with the names of their routines. `plain`: that of the kernel itself.
-    """
-    sure = [double_text(one.sure_us) for one, _ in variants]
-    emit = Emitter()
-    with _deciding(emit, name):
-        _emit_preference(emit, kernel, variants, plain, sure, "")
-    return str(emit)
-
-
-def shared_preference(
     kernel: MeasuredKernel,
     name: str,
     variants: Sequence[tuple[Worthwhile, str]],
@@ -301,17 +278,25 @@ def shared_preference(
     count: int,
     tables: Tables,
 ) -> str:
-    """As `preference`, for those of `count` devices that have the same variants.
+    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
 
-    `sure_us`: per device, by its number, that of each variant.
+    For those of `count` devices that have the same variants.
+
+    Args:
+        variants: with the names of their routines. plain: that of the kernel itself.
+        sure_us: per device, by its number, that of each variant.
     """
     emit = Emitter()
-    with _deciding(emit, name, _DEVICE):
-        emit(_READ_TABLES)
-        table = _of_devices(tables, f"sure_of_{name}", sure_us, count)
-        emit(f"const double *const sure_ = {table}[device_];")
-        sure = [f"sure_[{index}]" for index in range(len(variants))]
-        _emit_preference(emit, kernel, variants, plain, sure, ", device_")
+    with _deciding(emit, name, count):
+        if count == 1:
+            sure = [double_text(one.sure_us) for one, _ in variants]
+        else:
+            emit(_READ_TABLES)
+            table = _of_devices(tables, f"sure_of_{name}", sure_us, count)
+            emit(f"const double *const sure_ = {table}[device_];")
+            sure = [f"sure_[{index}]" for index in range(len(variants))]
+        more = ", device_" if count > 1 else ""
+        _emit_preference(emit, kernel, variants, plain, sure, more)
     return str(emit)
 
 

@@ -19,15 +19,12 @@ from itertools import count
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter, c_name
-from cutune.emit.model import emit_model
 from cutune.emit.on_devices import PLAIN, Decided, decided_together, on_device
-from cutune.emit.routine import argument_bits, preference, read_arguments, routine
+from cutune.emit.routine import argument_bits, read_arguments
 from cutune.emit.tables import Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteKey
-from cutune.models.candidates import launchable
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
-from cutune.models.selection.variants import worthwhile
 from cutune.rewrite.prelude import c_comment
 
 
@@ -35,38 +32,36 @@ from cutune.rewrite.prelude import c_comment
 class Decider:
     """A decision for one kernel in place of its model.
 
-    `decision`: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
-    `positions`: which arguments of the kernel it reads.
+    Attributes:
+        positions: which arguments of the kernel it reads.
+        decision: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
+        signatures: types of arguments of the instances that it decides for; empty: for all.
+        together: decides for all devices, which share routines, instead of `decision` for each.
+        suffixes: ends of the names of routines that decide for a part.
     """
 
     kernel: str
     sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
-    decision: Callable[[DeviceProfile, str], DecisionText | None]
-    #: Types of arguments of the instances that it decides for; empty: for all.
+    decision: Callable[[DeviceProfile, str], DecisionText | None] | None
     signatures: tuple[int, ...] = ()
-    #: The same for several devices, which share what they can; None: each has its own.
     together: Callable[[Sequence[DeviceProfile], str], Decided] | None = None
-    #: Ends of the names of what decides for a part.
     suffixes: tuple[str, ...] = ()
 
     def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
         """The routines that decide on these devices."""
-        if len(devices) == 1:
-            return self._apart(devices, [name])
         if self.together is not None:
             return self.together(devices, name)
-        return self._apart(devices, [on_device(name, n) for n in range(len(devices))])
-
-    def _apart(self, devices: Sequence[DeviceProfile], names: Sequence[str]) -> Decided:
+        assert self.decision is not None
         texts, calls = [], {}
         variants: set[str] = set()
-        for number, (device, name) in enumerate(zip(devices, names, strict=True)):
-            decision = self.decision(device, name)
+        for number, device in enumerate(devices):
+            its_name = on_device(name, number) if len(devices) > 1 else name
+            decision = self.decision(device, its_name)
             if decision is not None:
                 texts.append(decision.text)
                 variants.update(decision.variants)
-                calls[number] = f"cutune_decide_{name}(asked_, list_)"
+                calls[number] = f"cutune_decide_{its_name}(asked_, list_)"
         return Decided("".join(texts), calls, frozenset(variants))
 
 
@@ -164,34 +159,15 @@ def _by_signature(routines: Sequence[_Routine], name: str) -> str:
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
-    """Model, rule and routine of one kernel; None where the device can launch no candidate."""
-
-    def one(model: FittedModel, device: DeviceProfile, name: str, is_alone: bool) -> str:
-        program, rule = judge.compose(model, device), judge.rule(model, device)
-        return emit_model(program, name, tables) + routine(model, rule, name, tables, is_alone)
+    """The decider of one kernel by its model."""
 
     def together(devices: Sequence[DeviceProfile], name: str) -> Decided:
         return decided_together(judge, fitted, devices, name, tables)
 
-    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
-        model = launchable(fitted, device)
-        if not model.blocks:
-            return None
-        # The published models compare blocks of one kernel only.
-        variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
-        if not variants:
-            return DecisionText(one(model, device, name, True))
-        named = [(variant, f"{name}_{variant.model.kernel.variant}") for variant in variants]
-        plain = f"{name}{PLAIN}"
-        parts = [one(model, device, plain, False)]
-        parts += [one(variant.model, device, its_name, False) for variant, its_name in named]
-        text = "".join([*parts, preference(model.kernel, name, named, plain)])
-        return DecisionText(text, tuple(variant.model.kernel.variant for variant in variants))
-
     facts = fitted.kernel
     read = read_arguments(facts)
     suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
-    return Decider(facts.name, facts.sites, read, decision, facts.signatures, together, suffixes)
+    return Decider(facts.name, facts.sites, read, None, facts.signatures, together, suffixes)
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
