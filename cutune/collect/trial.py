@@ -127,23 +127,23 @@ class TrialRun:
 
     def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
-        entries = self._entries()
-        found = {}
+        entries, trials = self._entries(), {}
         for kernel in self.kernels:
             sites = {self.numbers.number(site) for site in kernel.sites}
             own = [e for e in entries if e["site"] in sites and _is_of(e, kernel)]
             differing = _differing(kernel, own, broken)
-            largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
-            untried = _untried(kernel, own) - differing
-            found[kernel.entry] = CandidateTrial(
-                tuple(sorted(differing)),
-                largest,
-                next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
-                tuple(sorted(untried)),
-                next((e["error"] for e in own if _is_not_allowed(e)), ""),
-                tuple(sorted(_missing(kernel, own) - differing)),
+            mentioned = {as_block(e["block"]) for e in own}
+            errors = (e["error"] for e in own if "error" in e and not _is_not_allowed(e))
+            refusals = (e["error"] for e in own if _is_not_allowed(e))
+            trials[kernel.entry] = CandidateTrial(
+                differing=tuple(sorted(differing)),
+                largest_difference=max((e.get("difference", 0.0) for e in own), default=0.0),
+                error=next(errors, ""),
+                untried=tuple(sorted(_untried(kernel, own) - differing)),
+                refusal=next(refusals, ""),
+                unreached=tuple(sorted({*kernel.remaining()} - mentioned - differing)),
             )
-        return found
+        return trials
 
     @property
     def _output(self) -> Path:
@@ -174,11 +174,6 @@ def _differing(
         if (site, kernel.variant, block) in broken
     }
     return {block for block in differing if _may_differ(kernel, block)}
-
-
-def _missing(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
-    """Candidates of which the run said nothing."""
-    return {*kernel.remaining()} - {as_block(e["block"]) for e in entries}
 
 
 def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:

@@ -105,8 +105,7 @@ def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
 
 def _as_one(block: Sequence[int]) -> Block:
     """A dimension that is not indexed has one thread, else the launch stays as it is."""
-    x, y, z = (max(1, width) for width in block)
-    return (x, y, z)
+    return as_block([max(1, width) for width in block])
 
 
 def _routine(kernel: Kernel, name: str, seed: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.device.thread_block import WARP, Block, Extents, threads_of
+from cutune.device.thread_block import WARP, Block, Extents, as_block, threads_of
 from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped, levels_of
 from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
 from cutune.fit.measurement.measurement import (
@@ -90,8 +90,7 @@ def count_block(kernel: MeasuredKernel) -> Block:
     block = [1 if free else own for free, own in zip(kernel.free, kernel.original, strict=True)]
     first = kernel.free.index(True)
     block[first] = WARP // kernel.coarsen[first]
-    x, y, z = block
-    return (x, y, z)
+    return as_block(block)
 
 
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:

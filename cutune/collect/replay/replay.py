@@ -16,7 +16,7 @@ from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_
 from cutune.collect.replay.describe import site_counters
 from cutune.collect.replay.plan import Replay
 from cutune.core.diagnostics import CutuneError
-from cutune.device.thread_block import Block, grid_of, warps_of
+from cutune.device.thread_block import Block, as_block, grid_of, warps_of
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LaunchCounters, LoadedModule
@@ -58,11 +58,8 @@ ALIGNMENTS = 32
 
 def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
     """Threads per dimension of a recorded launch; blocks where their number is kept."""
-    x, y, z = (
-        blocks if is_kept else blocks * size
-        for blocks, size, is_kept in zip(record.grid, record.block, kept, strict=True)
-    )
-    return (x, y, z)
+    axes = zip(record.grid, record.block, kept, strict=True)
+    return as_block([blocks if is_kept else blocks * size for blocks, size, is_kept in axes])
 
 
 def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
@@ -92,8 +89,7 @@ class Replayer:
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
         """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
-        x, y, z = (max(1, extent) for extent in extents_at(self._kernel, sizes))
-        return (x, y, z)
+        return as_block([max(1, extent) for extent in extents_at(self._kernel, sizes)])
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
         return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
@@ -155,12 +151,7 @@ class Replayer:
             made = self._made[launch]
             return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
         try:
-            if is_sampled:
-                counters = self._sampled(grid, block, parameters)
-            elif blocks is None:
-                counters = self._run_all(grid, block, parameters, trace_every)
-            else:
-                counters = self._run_some(grid, block, parameters, blocks, trace_every)
+            counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
         except CutuneError as error:
             raise _with_sizes(error, complete(self._kernel, sizes)) from error
         self._made[launch] = Measurement(
@@ -180,49 +171,37 @@ class Replayer:
         )
         return self._made[launch]
 
-    def _run_some(
+    def _counters(
         self,
         grid: Block,
         block: Block,
         parameters: bytes,
         blocks: Sequence[int] | None,
         trace_every: int,
+        is_sampled: bool,
     ) -> LaunchCounters:
-        return self._module.run(
-            self._code.name,
-            grid,
-            block,
-            parameters,
-            shared_bytes=self._kernel.shared_bytes(block),
-            blocks=blocks,
-            trace=trace_every > 0,
-            trace_every=max(1, trace_every),
-            ghosts=GHOSTS,
-            instruction_limit=INSTRUCTION_LIMIT,
-        )
+        launch = (self._code.name, grid, block, parameters)
+        shared_bytes = self._kernel.shared_bytes(block)
 
-    def _run_all(
-        self, grid: Block, block: Block, parameters: bytes, trace_every: int
-    ) -> LaunchCounters:
-        """All blocks; or some, where sizes that the kernel does not take from its parameters make
-        the smallest launch too long."""
-        if prod(grid) * warps_of(block) > MANY_WARPS:
-            middle = [prod(grid) // 2]
-            one = self._run_some(grid, block, parameters, middle, 0)
-            if one.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS:
-                return self._sampled(grid, block, parameters)
-        return self._run_some(grid, block, parameters, None, trace_every)
+        def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
+            return self._module.run(
+                *launch,
+                shared_bytes=shared_bytes,
+                blocks=blocks,
+                trace=trace_every > 0,
+                trace_every=max(1, trace_every),
+                ghosts=GHOSTS,
+                instruction_limit=INSTRUCTION_LIMIT,
+            )
 
-    def _sampled(self, grid: Block, block: Block, parameters: bytes) -> LaunchCounters:
-        return run_sampled(
-            self._module,
-            self._code.name,
-            grid,
-            block,
-            parameters,
-            ghosts=GHOSTS,
-            shared_bytes=self._kernel.shared_bytes(block),
-        ).rounded()
+        if blocks is None and not is_sampled and prod(grid) * warps_of(block) > MANY_WARPS:
+            # Sizes that do not come from parameters may make even the smallest launch too long.
+            middle = counted([prod(grid) // 2], 0)
+            is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
+        if is_sampled:
+            sampled = run_sampled(self._module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
+            return sampled.rounded()
+        return counted(blocks, trace_every)
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)

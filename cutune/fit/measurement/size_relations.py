@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from cutune.device.thread_block import WARP, Block
+from cutune.device.thread_block import WARP, Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.c_names import names_in
@@ -307,5 +307,4 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
             extents.append(-(-ids // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])
-    x, y, z = extents
-    return (x, y, z)
+    return as_block(extents)
