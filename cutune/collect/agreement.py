@@ -32,8 +32,7 @@ _CONTEXT = 64
 #: What stands behind a time or a rate, and what stands before one.
 _BEHIND = re.compile(rb"\s*[\[(]?" + _UNIT + rb"(?![\w])", re.IGNORECASE)
 _BEFORE = re.compile(
-    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z",
-    re.IGNORECASE,
+    rb"(?<![a-z])" + _WORD + rb"\s*(?:[)\]]|\([^()]*\)|\[[^\[\]]*\])?\s*[:=]?\s*\Z", re.IGNORECASE
 )
 
 
@@ -137,7 +136,8 @@ class Agreement:
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
         """The number of lines with a part that does not vary."""
-        return sum(_has_constant(line, varying.numbers, n) for n, line in self.lines(text))
+        numbers = varying.numbers
+        return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
     def lines(self, text: bytes) -> Iterator[_Line]:
         """The lines that are compared, with their numbers."""
@@ -183,12 +183,11 @@ def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> froz
     return frozenset(index for index, (x, y) in pairs if not agreement.agree(x, y))
 
 
-def _has_constant(line: bytes, varying: Mapping[int, frozenset[int] | None], number: int) -> bool:
+def _has_constant(line: bytes, left_out: frozenset[int] | None) -> bool:
     """Is there a result in a line that does not vary? If all its numbers vary, there is none."""
-    left_out = varying.get(number, frozenset())
-    if left_out is None:
-        return False
-    return not left_out or len(left_out) < len(NUMBER_TOKEN.findall(line))
+    if not left_out:
+        return left_out is not None
+    return len(left_out) < len(NUMBER_TOKEN.findall(line))
 
 
 def _words(line: bytes) -> bytes:
@@ -228,7 +227,7 @@ def _listed(lines: list[int]) -> str:
 
 
 def times(line: bytes) -> Iterator[int]:
-    """Which of its numbers are times or rates."""
+    """The positions of those of its numbers that are times or rates."""
     for index, found in enumerate(NUMBER_TOKEN.finditer(line)):
         before = line[max(0, found.start() - _CONTEXT) : found.start()]
         if _BEHIND.match(line, found.end()) or _BEFORE.search(before):

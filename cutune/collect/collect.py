@@ -26,7 +26,7 @@ from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel,
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
-from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, Trial
+from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, CandidateTrial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -135,48 +135,55 @@ def _replay(
 ) -> tuple[list[Collected], list[Subject]]:
     """Replay the kernels that can be; returns these, and those to be counted on data."""
     done, left = [], []
-    for described in found:
-        if described.kernel.on_data:
-            left.append(described)
-            continue
-        try:
-            counted = _counted(described, known, session)
-            if counted.problem and described.kernel.variant:
-                continue
-            own = _at_own_sizes(session, part, recording, described, counted.problem)
-            if own is not None:
-                done.append(replace(own, measurements=[*known, *own.measurements]))
-                continue
-            if counted.problem and (described.record.is_executed or counted.functions is None):
-                left.append(_on_data(session, part, described, counted.problem))
-                continue
-            kernel = counted.subject.kernel
-            part.append(kernel, counted.new)
-            replayed: list[Measurement] = []
-            replays = collect_kernel(counted, known, session.progress, training)
-            # Each is written at once: a run that is interrupted goes on from there.
-            lines = (m.to_json() for m in _remembered(replays, replayed))
-            append_lines(part.workspace.measurements, lines)
-            done.append(Collected(kernel, [*known, *counted.new, *replayed]))
-        except CutuneError as error:
-            if error.diagnostic.code is Code.UNWRITABLE_FILE:
-                raise
-            # One kernel that cannot be replayed does not stop the others.
-            reason = error.diagnostic.message
-            if described.kernel.variant:
-                continue
-            sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
-            why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
-            if described.record.is_executed:
-                left.append(_on_data(session, part, described, why))
-                continue
-            own = _at_own_sizes(session, part, recording, described, why)
-            if own is not None:
-                done.append(replace(own, measurements=[*known, *own.measurements]))
-                continue
-            name = described.kernel.name
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+    for subject in found:
+        replayed: Collected | Subject | None = subject
+        if not subject.kernel.on_data:
+            replayed = _replayed(session, part, recording, subject, known, training)
+        if isinstance(replayed, Collected):
+            done.append(replace(replayed, measurements=[*known, *replayed.measurements]))
+        elif replayed is not None:
+            left.append(replayed)
     return done, left
+
+
+def _replayed(
+    session: Session,
+    part: Part,
+    recording: Recording,
+    subject: Subject,
+    known: Sequence[Measurement],
+    training: bool,
+) -> Collected | Subject | None:
+    """A kernel with its replays, or as it is to be counted on data; None where it is left out."""
+    name, is_variant = subject.kernel.name, bool(subject.kernel.variant)
+    try:
+        counted = _counted(subject, known, session)
+        if counted.problem and is_variant:
+            return None
+        if at_its_sizes := _at_own_sizes(session, part, recording, subject, counted.problem):
+            return at_its_sizes
+        if counted.problem and (subject.record.is_executed or counted.functions is None):
+            return _on_data(session, part, subject, counted.problem)
+        kernel = counted.subject.kernel
+        part.append(kernel, counted.new)
+        traced = list(collect_kernel(counted, known, session.progress, training))
+        append_lines(part.workspace.measurements, (m.to_json() for m in traced))
+        return Collected(kernel, [*counted.new, *traced])
+    except CutuneError as error:
+        if error.diagnostic.code is Code.UNWRITABLE_FILE:
+            raise
+        # One kernel that cannot be replayed does not stop the others.
+        if is_variant:
+            return None
+        reason = error.diagnostic.message
+        sizes = f"#pragma cutune kernel {name} data(...)"
+        why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
+        if subject.record.is_executed:
+            return _on_data(session, part, subject, why)
+        at_its_sizes = _at_own_sizes(session, part, recording, subject, why)
+        if at_its_sizes is None:
+            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+        return at_its_sizes
 
 
 def _at_own_sizes(
@@ -188,15 +195,15 @@ def _at_own_sizes(
     """
     if not problem or subject.record.is_executed:
         return None
-    found = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
-    if found is None:
+    counted = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
+    if counted is None:
         return None
-    subject = _on_data(session, part, found.subject, problem)
+    subject = _on_data(session, part, counted.subject, problem)
     run, launches = recording.runs[0], recording.launches[0]
-    if remark := unclear_growth(subject, found.launches, run, launches):
+    if remark := unclear_growth(subject, counted.launches, run, launches):
         session.warn(remark)
-    part.append(subject.kernel, found.measured)
-    return Collected(subject.kernel, found.measured)
+    part.append(subject.kernel, counted.measured)
+    return Collected(subject.kernel, counted.measured)
 
 
 def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:
@@ -214,18 +221,11 @@ def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -
     return counted_kernel(replace(subject, kernel=held), known, session.progress)
 
 
-def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
-    """The same measurements, each added to `found` on its way."""
-    for measurement in measured:
-        found.append(measurement)
-        yield measurement
-
-
 def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
-    defined = part.program.kernel(kernel.name)
-    assert defined is not None, "a kernel that is measured has a definition"
-    where = (defined.source, defined.span)
+    definition = part.program.kernel(kernel.name)
+    assert definition is not None, "a kernel that is measured has a definition"
+    where = definition.source, definition.span
     session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
     return replace(subject, kernel=replace(kernel, on_data=True))
 
@@ -239,14 +239,8 @@ def _count_on_data(
 ) -> list[Collected]:
     """Count kernels while the program runs; returns those that were counted."""
     done = []
-    counted = counted_on_data(
-        recording.runs,
-        recording.launches,
-        found,
-        recording.device,
-        session.progress,
-        session.warn,
-    )
+    runs, launches, device = recording.runs, recording.launches, recording.device
+    counted = counted_on_data(runs, launches, found, device, session.progress, session.warn)
     try:
         for subject, measured in counted:
             part.append(subject.kernel, measured)
@@ -255,8 +249,9 @@ def _count_on_data(
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
         # A candidate breaks the program, which at the smallest size it did not.
-        for name in (subject.kernel.name for subject in found):
-            reason = error.diagnostic.message
+        reason = error.diagnostic.message
+        for subject in found:
+            name = subject.kernel.name
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done
 
@@ -269,9 +264,9 @@ def _tried(
     Where kernels need not be executed, or that takes too long, only those are tried that an
     annotation asserts.
     """
-    run, device = recording.runs[0], recording.device
-    found = [with_fewer_trials(subject, run, recording.launches[0]) for subject in found]
-    tried, untried = affordable(found, run, recording.launches[0])
+    run, launches, device = recording.runs[0], recording.launches[0], recording.device
+    found = [with_fewer_trials(subject, run, launches) for subject in found]
+    tried, untried = affordable(found, run, launches)
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
             session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
@@ -279,7 +274,6 @@ def _tried(
     if not chosen:
         return list(found)
     session.progress("trying candidates", 0, 1)
-    launches = recording.launches[0]
     # What an annotation asserts is used only if it was tried.
     is_asserted = any(kernel.asserted for kernel in chosen)
     seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
@@ -305,7 +299,7 @@ def _tell_differing(
     run: Run,
     device: DeviceProfile,
     chosen: Sequence[MeasuredKernel],
-    trials: Mapping[str, Trial],
+    trials: Mapping[str, CandidateTrial],
 ) -> None:
     """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
@@ -328,14 +322,13 @@ def _tell_differing(
 
 
 def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
-    """The same with fewer candidates."""
     left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
     return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
 
 
 def _asserted_elsewhere(
-    part: Part, recording: Recording, tried: Sequence[Subject], trials: Mapping[str, Trial]
-) -> Mapping[str, Trial]:
+    part: Part, recording: Recording, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
+) -> Mapping[str, CandidateTrial]:
     """The trials, and what the other runs show of candidates that an annotation asserts.
 
     In a small run a launch may have too few blocks to tell them apart. The largest are tried first,
@@ -363,7 +356,7 @@ def _asserted_elsewhere(
 
 
 def _is_told(
-    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, Trial]
+    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
 ) -> bool:
     """Is it a variant of a kernel of which the same is said?"""
     differing = {*trials[kernel.entry].differing}
@@ -381,8 +374,8 @@ def _listed(blocks: Sequence[Block]) -> str:
     return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
 
 
-def _difference(trial: Trial) -> str:
-    """How results differ; a block that was not launched has none."""
+def _difference(trial: CandidateTrial) -> str:
+    """The words for how results differ; a block that was not launched has none."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:
@@ -390,8 +383,8 @@ def _difference(trial: Trial) -> str:
     return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
 
 
-def _remarks(kernel: MeasuredKernel, trial: Trial, run: Run) -> Iterator[Diagnostic]:
-    """What was not tried, and why."""
+def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:
+    """Remarks on candidates that were not tried."""
     if not kernel.asserted:
         if trial.unreached and not run.is_cut:
             yield Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name)

@@ -1,4 +1,4 @@
-"""What it takes to try the candidates of kernels. Takes recorded launches, gives instructions."""
+"""The effort of trying the candidates of kernels. Takes recorded launches, gives instructions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import log2
 
+from cutune.collect.replay.plan import fits_launches
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
 from cutune.collect.trial import LAUNCHES
@@ -33,22 +34,14 @@ def affordable(
     Those that an annotation asserts always are; of the others as many as there is time for, the
     cheapest first, and none where the run is not executed to its end.
     """
-    tried = [subject for subject in found if subject.kernel.asserted]
-    others = sorted(
-        (subject for subject in found if not subject.kernel.asserted),
-        key=lambda subject: effort([subject], launches),
-    )
-    left = 0 if run.launches_only or run.is_cut else TRIAL_BUDGET
-    spent = 0
-    for subject in others:
-        spent += effort([subject], launches)
-        if spent <= left and left:
-            tried.append(subject)
-    chosen = {id(subject) for subject in tried}
-    return (
-        [subject for subject in found if id(subject) in chosen],
-        [subject for subject in found if id(subject) not in chosen],
-    )
+    efforts = [0 if s.kernel.asserted else effort([s], launches) for s in found]
+    tried, spent = [subject.kernel.asserted for subject in found], 0
+    if not (run.launches_only or run.is_cut):
+        for place in sorted(range(len(found)), key=efforts.__getitem__):
+            spent += efforts[place]
+            tried[place] |= spent <= TRIAL_BUDGET
+    pairs = list(zip(found, tried, strict=True))
+    return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
 
 
 def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
@@ -63,7 +56,7 @@ def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: 
 
 
 def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
-    """How many launches are going to be tried, `most` of each site and instance."""
+    """The number of launches that are going to be tried, `most` of each site and instance."""
     own = {id(r): r for subject in found for r in launches if subject.is_launch(r)}
     made = Counter((record.site, record.signature) for record in own.values())
     return sum(min(count, most) for count in made.values())
@@ -106,7 +99,7 @@ def thinned(subject: Subject, most: int) -> Subject:
     The program's own stays, then each time the one that lies farthest from those that do.
     """
     kernel = subject.kernel
-    if most >= len(_left(kernel)):
+    if most >= len(kernel.remaining()):
         return subject
     left = fitting(kernel)
     # Counts of a kernel whose grid stays are taken with its smallest block.
@@ -122,27 +115,14 @@ def fitting(kernel: MeasuredKernel) -> list[Block]:
 
     Where no guard is known these are the ones that divide the threads.
     """
-    return [block for block in _left(kernel) if _divides(kernel, block)]
+    covered = [extents for _, extents in kernel.recorded]
+    return [block for block in kernel.remaining() if fits_launches(kernel, block, covered)]
 
 
 def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     return max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
 
 
-def _left(kernel: MeasuredKernel) -> list[Block]:
-    return [block for block in kernel.candidates() if block not in kernel.rejected]
-
-
-def _divides(kernel: MeasuredKernel, block: Block) -> bool:
-    """May it be launched with one grid or another in all recorded launches?"""
-    return all(
-        extents[axis] % block[axis] == 0
-        for axis in range(3)
-        if kernel.free[axis] and kernel.variable_extents[axis] and not kernel.grid_kept[axis]
-        for _, extents in kernel.recorded
-    )
-
-
 def _distance(block: Block, other: Block) -> float:
-    """How often sizes are doubled from one to the other, in all dimensions together."""
+    """The number of doublings from one to the other, in all dimensions together."""
     return sum(abs(log2(one / two)) for one, two in zip(block, other, strict=True))

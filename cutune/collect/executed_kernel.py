@@ -6,17 +6,11 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from cutune.collect.effort import (
-    experiments,
-    fitting,
-    one_of_each,
-    thinned,
-    with_fewer_candidates,
-)
+from cutune.collect.effort import experiments, fitting, one_of_each, thinned, with_fewer_candidates
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.proposed_run import try_smaller, try_two
@@ -75,24 +69,18 @@ class _Counting:
     made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
 
     def run(self, counted: CountedRun) -> None:
-        """Run the program once more."""
         self.progress("counting with data", counted.number, len(self.runs) + 1)
         self.counted.append(counted)
         self.made.append(counted.made(self.device))
 
-    def end(self) -> None:
-        """Nothing more is run."""
-        if self.counted:
-            self.progress("counting with data", len(self.runs) + 1, len(self.runs) + 1)
-
     def of(self, subject: Subject) -> list[Sequence[Experiment]]:
-        """What was counted of a kernel, by run."""
+        """The counted launches of a kernel, by run."""
         entry = subject.kernel.entry
         return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
 
-    def runs_with(self, subject: Subject) -> Iterator[CountedRun]:
+    def runs_with(self, subject: Subject) -> list[CountedRun]:
         """The runs in which a kernel was to be counted."""
-        return (one for one in self.counted if any(subject is its for its in one.subjects))
+        return [one for one in self.counted if any(subject is its for its in one.subjects)]
 
 
 def counted_on_data(
@@ -119,18 +107,15 @@ def counted_on_data(
     if (larger := _larger(counting)) is not None:
         counting.run(larger)
     is_cut = any(run.is_cut for run in runs)
-    done = [
-        bool(counting.of(subject)) or (not is_cut and any(counting.runs_with(subject)))
-        for subject in subjects
-    ]
-    subjects = [
-        subject if is_done else thinned(before, SAMPLED_CANDIDATES)
-        for before, subject, is_done in zip(found, subjects, done, strict=True)
-    ]
-    left = [subject for subject, is_done in zip(subjects, done, strict=True) if not is_done]
+    left = []
+    for place, subject in enumerate(subjects):
+        if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
+            subjects[place] = thinned(found[place], SAMPLED_CANDIDATES)
+            left.append(subjects[place])
     for sampled in _sampled(runs, recorded, left):
         counting.run(sampled)
-    counting.end()
+    if counting.counted:
+        progress("counting with data", len(runs) + 1, len(runs) + 1)
     for before, subject in zip(found, subjects, strict=True):
         if (measured := _judged(counting, before, subject, warn)) is not None:
             yield measured
@@ -143,12 +128,13 @@ def _judged(
 
     `before`: the same with all candidates that it had.
     """
-    name, runs_with = subject.kernel.name, [*counting.runs_with(subject)]
+    name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
     if problem := _problem(subject, of_runs, is_run):
-        advice = "" if of_runs else try_smaller(counting.runs[0], counting.recorded[0])
-        code = Code.DATA_DEPENDENT
+        advice, code = "", Code.DATA_DEPENDENT
+        if not of_runs:
+            advice = try_smaller(counting.runs[0], counting.recorded[0])
         warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         return None
     largest = [max(one, key=lambda e: e.work) for one in of_runs]
@@ -166,7 +152,7 @@ def _judged(
 
 
 def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
-    """So many candidates of a kernel were tried, or counted, in the time that there is."""
+    """The remark that so many candidates were tried, or counted, in the time that there is."""
     code = Code.FEWER_COUNTED
     return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
 
@@ -174,8 +160,8 @@ def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
 def unclear_growth(
     subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
-    """What the sizes of the runs leave open; None: nothing. `run`: one counted, `launches`: its."""
-    seen = [dict(recorded_sizes(subject, one)) for one in largest]
+    """A remark on what the sizes of the runs leave open. `run`: one counted, `launches`: its."""
+    seen = [dict(recorded_sizes(subject, launch)) for launch in largest]
     name = subject.kernel.name
     if not seen[0]:
         return None
@@ -213,8 +199,7 @@ def _planned(
         if not chosen:
             continue
         most = 1 if run.is_cut else RECORDED_LAUNCHES
-        kernels = tuple(subject for subject, _ in chosen)
-        effort = sum(cost for _, cost in chosen)
+        kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
@@ -238,13 +223,11 @@ def _sampled(
     for number, run, launches, kernels in made[:1] + made[1:][-1:]:
         sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
         executed = replace(run, launches_only=False)
-        own = [r for r in launches if any(subject.is_launch(r) for subject in kernels)]
-        yield CountedRun(
-            number, executed, kernels, 1, sweep=sweep, sampled_threads=_sampled_threads(own)
-        )
+        threads = _sampled_threads(r for r in launches if any(s.is_launch(r) for s in kernels))
+        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=threads)
 
 
-def _sampled_threads(launches: Sequence[LaunchRecord]) -> int:
+def _sampled_threads(launches: Iterable[LaunchRecord]) -> int:
     """Threads that are counted of a launch: one that took too long even once has much to do."""
     threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
     share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
@@ -283,14 +266,14 @@ def _measured(
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
     subject = replace(subject, kernel=kernel)
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
-    found = [
+    measured = [
         _measurement(subject, COUNTS, experiment, counted)
         for experiment in (smaller, most)
         if counted in experiment.by_block
     ]
     for purpose, experiment in ((SMALLER, smaller), (FEATURES, most)):
-        found += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
-    return subject, list({measurement.key: measurement for measurement in found}.values())
+        measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
+    return subject, list({measurement.key: measurement for measurement in measured}.values())
 
 
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
@@ -304,18 +287,17 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: 
             return "no block but its own fits its launches, was tried and gives the same"
         return f"to run it with {count} blocks takes too long at these sizes"
     for of_run in of_runs:
-        work: dict[object, list[int]] = {}
+        works: dict[object, list[int]] = {}
         for one in of_run:
-            work.setdefault((one.asked.grid, recorded_sizes(subject, one.asked)), []).append(
-                one.work
-            )
-        if not all(_is_told(same) for same in work.values()):
+            size = one.asked.grid, recorded_sizes(subject, one.asked)
+            works.setdefault(size, []).append(one.work)
+        if not all(_is_told_by_size(same) for same in works.values()):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
     return ""
 
 
-def _is_told(works: Sequence[int]) -> bool:
+def _is_told_by_size(works: Sequence[int]) -> bool:
     """Do launches of one size do about the same work, or several that matter?"""
     alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
     is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
@@ -348,18 +330,16 @@ def _measurement(
 def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
     logged = {site.site: site for site in record.sites}
     places = [subject.code.site_indices[memory.site] for memory in subject.kernel.memory]
-    return tuple(_site(logged.get(place), record.pointers) for place in places)
-
-
-def _site(logged: LoggedSite | None, pointers: Sequence[Pointer]) -> SiteCounters:
-    if logged is None:
-        return NOT_EXECUTED
-    array, start = _array_of(logged, pointers)
-    return site_counters(logged.counters, array, start)
+    return tuple(
+        site_counters(logged[place].counters, *_array_of(logged[place], record.pointers))
+        if place in logged
+        else NOT_EXECUTED
+        for place in places
+    )
 
 
 def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
-    """Which pointer argument an instruction accessed memory through, or -1, and its address.
+    """The pointer argument that an instruction accessed memory through, or -1, and its address.
 
     Of pointers into the same allocation it is the last one before the lowest address accessed.
     """
@@ -370,6 +350,6 @@ def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int
     ]
     if not inside:
         return -1, 0
-    before = [found for found in inside if found[0] <= logged["lowest"]]
+    before = [place for place in inside if place[0] <= logged["lowest"]]
     start, index = max(before, default=min(inside))
     return index, start

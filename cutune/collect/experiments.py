@@ -149,28 +149,22 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
     def scaled(value: int) -> int:
         return round(value * count / executed)
 
+    def scaled_site(site: LoggedSite) -> LoggedSite:
+        counters = site.counters.items()
+        return LoggedSite(site.site, {n: v if n in _PLACES else scaled(v) for n, v in counters})
+
+    blocks = (LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks)
     return replace(
         record,
         warp_instructions=scaled(record.warp_instructions),
         thread_instructions=scaled(record.thread_instructions),
         executed_blocks=count,
         working_threads=scaled(record.working_threads),
-        blocks=tuple(
-            LoggedBlock(b.block, scaled(b.executions), scaled(b.lanes)) for b in record.blocks
-        ),
-        sites=tuple(
-            LoggedSite(
-                site.site,
-                {
-                    name: value if name in _PLACES else scaled(value)
-                    for name, value in site.counters.items()
-                },
-            )
-            for site in record.sites
-        ),
+        blocks=tuple(blocks),
+        sites=tuple(map(scaled_site, record.sites)),
     )
 
 
 def _touched(site: LoggedSite) -> int:
-    """About how many lines and new sectors an instruction accessed."""
+    """The lines and new sectors that an instruction accessed, about."""
     return (site["load_cost_x20"] + site["store_cost_x20"]) // 20 + site["new_sectors"]

@@ -1,8 +1,11 @@
-"""A run larger than those that were asked for. Takes runs and their work, gives one more or none.
+"""Runs at other sizes than those that were asked for. Takes runs and their launches.
 
 Small runs of a data-dependent kernel differ from large ones: in divergence of its loops, in sectors
 that threads share by chance, in cache hits. So the largest run is repeated with its sizes doubled,
 as often as the limits allow.
+
+Runs at smaller sizes are proposed as options to paste, at the end of a message. Which words of a
+command line are sizes is not known; a number that a kernel was given as an argument is one.
 """
 
 from __future__ import annotations
@@ -20,12 +23,7 @@ LEAST_GROWTH = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a run.
-
-    Attributes:
-        work: approximate warp instructions to count all candidates.
-        memory: bytes that kernels can reach.
-    """
+    """Warp instructions to count all candidates of a run, about, and bytes that kernels reach."""
 
     work: int
     memory: int
@@ -38,10 +36,8 @@ LIMIT = Cost(300_000_000, 1 << 30)
 def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     """The largest run with its sizes doubled as often as possible; None where that is never.
 
-    Its sizes are the values in which it exceeds the smallest run.
-
-    Args:
-        costs: per run, all of the same kernels; a run in which nothing was counted has no work.
+    Its sizes are the values in which it exceeds the smallest run. `costs`: per run, all of the same
+    kernels; a run in which nothing was counted has no work.
     """
     known = sorted((cost.work, index) for index, cost in enumerate(costs) if cost.work)
     if not known:
@@ -72,10 +68,9 @@ def _growth(before: int, after: int, doublings: float) -> float:
 
 def _growths(least: Run, most: Run) -> dict[str, float]:
     """The factors by which the integers of one run exceed those of another."""
-    pairs = {name: (least.values[name], value) for name, value in most.values.items()}
-    numbers = {
-        name: (int(before), int(after))
-        for name, (before, after) in pairs.items()
-        if before.isdecimal() and after.isdecimal()
-    }
-    return {name: after / before for name, (before, after) in numbers.items() if 0 < before < after}
+    growths = {}
+    for name, after in most.values.items():
+        before = least.values[name]
+        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after):
+            growths[name] = int(after) / int(before)
+    return growths

@@ -1,4 +1,9 @@
-"""Runs of an instrumented program on the emulated device: launches recorded, candidates tried."""
+"""Runs of an instrumented program on the emulated device.
+
+Launches are recorded, candidates tried, and races of the program with its own blocks found. Where
+the results of a block differ from the original's, either the block is wrong, or the original's own
+results depend on the order of its threads, so that there is nothing to compare with.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +22,7 @@ from cutune.collect.run import (
     ran,
     run_program,
 )
-from cutune.collect.trial import (
-    Attempt,
-    Trial,
-    TrialRun,
-    with_larger,
-)
+from cutune.collect.trial import Attempt, CandidateTrial, TrialRun, with_larger
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.processes import ProgramResult
@@ -151,7 +151,7 @@ def try_candidates(
     numbers: SiteNumbers,
     device: DeviceProfile,
     sweep: Sweep,
-) -> Mapping[str, Trial]:
+) -> Mapping[str, CandidateTrial]:
     """Launch every candidate in one run of the program and compare results.
 
     A candidate that breaks the context hides those behind it: the program then runs again

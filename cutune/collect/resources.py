@@ -1,4 +1,4 @@
-"""What the compiler says about the kernels of a program: registers and shared memory of each.
+"""Registers and shared memory of the kernels of a program, by the compiler.
 
 Takes programs, gives `Resources`: static counters by mangled name; a template has one entry per
 instance.
@@ -23,7 +23,7 @@ Resources = Mapping[str, StaticCounters]
 
 
 def resources_of(session: Session, program: Program, device: DeviceProfile) -> Resources:
-    """Those of the source, with the variants of its kernels, for one device.
+    """The resources of a source's kernels, with their variants, for one device.
 
     Raises:
         CutuneError: CT701 when nvcc cannot.
@@ -55,10 +55,9 @@ def with_lent(
     program: Program, own: Resources, lending: Iterable[tuple[Program, Resources]]
 ) -> Resources:
     """The resources of a source's own kernels and of those that other sources lend it."""
-    found = dict(own)
-    others = list(lending)
+    joined, others = dict(own), list(lending)
     for kernel in program.borrowed:
         for other, resources in others:
             if other.code == kernel.elsewhere:
-                found |= {name: resources[name] for name in kernel.entries if name in resources}
-    return found
+                joined |= {name: resources[name] for name in kernel.entries if name in resources}
+    return joined

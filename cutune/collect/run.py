@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -130,46 +131,39 @@ def plan_runs(
         CutuneError: CT410 when the template names something that is not varied, or leaves out
             something that is, or the program.
     """
-    combinations: list[dict[str, str]] = [{}]
-    for name, values in vary.items():
-        combinations = [{**c, name: value} for c in combinations for value in values]
-    unused = _unused(template, vary, program)
-    if unused:
-        raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=unused))
+    if unused := _unused(template, vary, program):
+        raise _bad_run(template, unused)
     relative = os.path.relpath(program)
     shell = template if needs_shell(template) else ""
     runs = []
-    for combination in combinations:
+    for values in product(*vary.values()):
         try:
-            words = tuple(shlex.split(template))
-            run = Run(
-                words, combination, environment or {}, launches_only, relative, statuses, shell
-            )
+            words, named = tuple(shlex.split(template)), dict(zip(vary, values, strict=True))
+            run = Run(words, named, environment or {}, launches_only, relative, statuses, shell)
             if not run.command[-1]:
                 raise ValueError("it names no program")
         except KeyError as error:
             name = str(error.args[0])
             known = known_names(name, ("program", *vary))
             reason = f"{{{name}}} has no value; known: {known}; or give it values: --vary {name}=…"
-            raise CutuneError(
-                Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason)
-            ) from error
+            raise _bad_run(template, reason) from error
         except (IndexError, ValueError) as error:
-            raise CutuneError(
-                Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
-            ) from error
+            raise _bad_run(template, error) from error
         runs.append(run)
     return runs
 
 
+def _bad_run(template: str, reason: object) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
+
+
 def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
-    """What a template leaves out, and what to write; empty where it is nothing."""
+    """The remark on what a template leaves out, and what to write; empty where it is nothing."""
     named = _NAMES.findall(template)
     if program != Path() and "program" not in named:
         example = " ".join(["./{program}", *(f"{{{name}}}" for name in vary)])
-        return (
-            f"it does not run {{program}}, which is built for that; write for instance '{example}'"
-        )
+        built = "it does not run {program}, which is built for that"
+        return f"{built}; write for instance '{example}'"
     unused = [name for name in vary if name not in named]
     if not unused:
         return ""
@@ -184,7 +178,7 @@ def needs_shell(template: str) -> bool:
 
 
 def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> ProgramResult:
-    """How a program ended."""
+    """Run a program; give how it ended."""
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, variables, seconds)
 
@@ -218,12 +212,11 @@ def check_end(
         problem = _helped(failed)
     if problem:
         text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
-        message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
-        raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+        raise _with_last_lines(text, ended)
 
 
 def failed_kernel(said: str) -> str:
-    """What the emulated device said on standard error of a kernel that failed; empty if nothing.
+    """The message of the emulated device about a kernel that failed; empty if there is none.
 
     A program may go on after it, and end well.
     """
@@ -256,8 +249,7 @@ def _helped(failed: str) -> str:
 def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
     """The error for a program that launches nothing, with what it said last."""
     text = Diagnostic.at(Code.NOTHING_LAUNCHED, None, command=run.shown)
-    message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
-    return CutuneError(Diagnostic(Code.NOTHING_LAUNCHED, message))
+    return _with_last_lines(text, ended)
 
 
 def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
@@ -275,8 +267,8 @@ def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
     return f"status {status}; if it ends so where nothing is wrong, try: --status {status}"
 
 
-def _last_lines(ended: ProgramResult) -> list[str]:
-    """The last lines that a program printed; none after a time-out."""
-    if ended.timed_out:
-        return []
-    return [*ended.output_text.splitlines()[-5:], *ended.errors_text.splitlines()[-5:]]
+def _with_last_lines(said: Diagnostic, ended: ProgramResult) -> CutuneError:
+    """An error with the last lines that the program printed; without them after a time-out."""
+    lines = [ended.output_text.splitlines()[-5:], ended.errors_text.splitlines()[-5:]]
+    printed = [] if ended.timed_out else [*lines[0], *lines[1]]
+    return CutuneError(Diagnostic(said.code, "\n".join([said.message, *printed]).rstrip()))

@@ -1,4 +1,4 @@
-"""Trial of the candidates: running them checks what static analysis has proven.
+"""Trials of the candidates: running them checks the proofs of static analysis.
 
 In sweep mode the instrumented program launches every candidate block on the same memory contents
 and compares the results with those of the original. Takes one run of the program, gives per launch
@@ -36,8 +36,8 @@ NOTHING_IN_COMMON = 2
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What trying the candidates of one kernel has shown.
+class CandidateTrial:
+    """The outcome of trying the candidates of one kernel.
 
     Attributes:
         differing: those whose results differ, or that could not be launched.
@@ -60,8 +60,8 @@ class Trial:
         """All that are left out."""
         return tuple(sorted({*self.differing, *self.untried}))
 
-    def joined(self, other: Trial) -> Trial:
-        """What this trial and one in another run of the program have shown together."""
+    def joined(self, other: CandidateTrial) -> CandidateTrial:
+        """The outcome of this trial and one in another run of the program together."""
         differing = {*self.differing, *other.differing}
         untried = {*self.untried} & {*other.untried} - differing
         return replace(
@@ -94,7 +94,7 @@ class TrialRun:
             f"{number(site)} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
             for kernel in self.kernels
             for site in kernel.sites
-            for x, y, z in _chosen(kernel)
+            for x, y, z in kernel.remaining()
             if (site, kernel.variant, (x, y, z)) not in broken
         ]
         candidates = self.folder / "candidates"
@@ -121,29 +121,29 @@ class TrialRun:
             (s, kernel.variant, block)
             for kernel in self.kernels
             for s in kernel.sites
-            for block in _chosen(kernel)
+            for block in kernel.remaining()
         }
         return frozenset(failed) if wanted - seen else frozenset()
 
-    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, Trial]:
+    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, CandidateTrial]:
         """Trials by PTX entry; a candidate that failed to launch counts as differing."""
-        entries = self._entries()
-        found = {}
+        entries, trials = self._entries(), {}
         for kernel in self.kernels:
             sites = {self.numbers.number(site) for site in kernel.sites}
             own = [e for e in entries if e["site"] in sites and _is_of(e, kernel)]
             differing = _differing(kernel, own, broken)
-            largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
-            untried = _untried(kernel, own) - differing
-            found[kernel.entry] = Trial(
-                tuple(sorted(differing)),
-                largest,
-                next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
-                tuple(sorted(untried)),
-                next((e["error"] for e in own if _is_not_allowed(e)), ""),
-                tuple(sorted(_missing(kernel, own) - differing)),
+            mentioned = {as_block(e["block"]) for e in own}
+            errors = (e["error"] for e in own if "error" in e and not _is_not_allowed(e))
+            refusals = (e["error"] for e in own if _is_not_allowed(e))
+            trials[kernel.entry] = CandidateTrial(
+                differing=tuple(sorted(differing)),
+                largest_difference=max((e.get("difference", 0.0) for e in own), default=0.0),
+                error=next(errors, ""),
+                untried=tuple(sorted(_untried(kernel, own) - differing)),
+                refusal=next(refusals, ""),
+                unreached=tuple(sorted({*kernel.remaining()} - mentioned - differing)),
             )
-        return found
+        return trials
 
     @property
     def _output(self) -> Path:
@@ -166,19 +166,14 @@ def _differing(
     """The blocks with other results than the original's. `entries`: those of the kernel."""
     # A block that the rule does not allow at this size may be legal at others.
     judged = [e for e in entries if not _is_not_allowed(e)]
-    found = {as_block(e["block"]) for e in judged if not _same(e)}
-    found |= {
+    differing = {as_block(e["block"]) for e in judged if not _same(e)}
+    differing |= {
         block
-        for block in _chosen(kernel)
+        for block in kernel.remaining()
         for site in kernel.sites
         if (site, kernel.variant, block) in broken
     }
-    return {block for block in found if _may_differ(kernel, block)}
-
-
-def _missing(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
-    """Candidates of which the run said nothing."""
-    return {*_chosen(kernel)} - {as_block(e["block"]) for e in entries}
+    return {block for block in differing if _may_differ(kernel, block)}
 
 
 def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
@@ -186,25 +181,20 @@ def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> se
     if not kernel.asserted:
         return set()
     tried = {as_block(e["block"]) for e in entries if not _is_not_allowed(e)}
-    return {block for block in _chosen(kernel) if _may_differ(kernel, block)} - tried
+    return {block for block in kernel.remaining() if _may_differ(kernel, block)} - tried
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
     """Broken attempts, and those with as many threads: an array may be too short for them."""
     found = set()
     for kernel in kernels:
-        blocks = [block for block in _chosen(kernel) if _may_differ(kernel, block)]
+        blocks = [block for block in kernel.remaining() if _may_differ(kernel, block)]
         for site in kernel.sites:
             tried = [(site, kernel.variant, block) for block in blocks]
             least = min((prod(a[2]) for a in tried if a in broken), default=None)
             if least is not None:
                 found |= {attempt for attempt in tried if prod(attempt[2]) >= least}
     return found
-
-
-def _chosen(kernel: MeasuredKernel) -> list[Block]:
-    """The candidates that were not left out before."""
-    return [block for block in kernel.candidates() if block not in kernel.rejected]
 
 
 def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:

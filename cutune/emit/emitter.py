@@ -12,23 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
-from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Parameter
+from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Reference
 from cutune.rewrite.prelude import c_comment
 
+#: The text and the precedence of each infix operator.
 INFIX = {
-    Operator.ADD: "+",
-    Operator.SUBTRACT: "-",
-    Operator.MULTIPLY: "*",
-    Operator.DIVIDE: "/",
+    Operator.ADD: ("+", 1),
+    Operator.SUBTRACT: ("-", 1),
+    Operator.MULTIPLY: ("*", 2),
+    Operator.DIVIDE: ("/", 2),
 }
 #: Parts of names that are no letters.
 _AS_WORDS = {".": "__", ":": "_"}
-_PRECEDENCE = {
-    Operator.ADD: 1,
-    Operator.SUBTRACT: 1,
-    Operator.MULTIPLY: 2,
-    Operator.DIVIDE: 2,
-}
 CALLS = {
     Operator.MINIMUM: "cutune_min",
     Operator.MAXIMUM: "cutune_max",
@@ -79,7 +74,6 @@ class Emitter:
         self(f"}}{end}")
 
     def table(self, name: str, c_type: str, entries: Iterable[str]) -> None:
-        """A constant array."""
         entries = list(entries)
         head = f"static const {c_type} {name}[{len(entries)}] = {{"
         text = ", ".join(entries)
@@ -96,7 +90,7 @@ class Emitter:
 
 
 def c_name(name: str) -> str:
-    """What is named after something, as part of a C name: `grid.nx` is none."""
+    """A name as part of a C name: `grid.nx` is none."""
     return re.sub(r"[^A-Za-z0-9_]", lambda c: _AS_WORDS.get(c[0], f"_{ord(c[0]):x}_"), name)
 
 
@@ -114,12 +108,11 @@ def c_variable(name: str) -> str:
 def c_text(node: Expression, array: Callable[[str], str]) -> str:
     """An expression as C, with the parentheses that it needs: its tree can be read back from it.
 
-    Args:
-        array: the name in C of a table.
+    `array`: the name in C of a table.
     """
     if isinstance(node, Constant):
         return double_text(node.value)
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return c_variable(node.name)
     if isinstance(node, Lookup):
         return f"cutune_at({array(node.table)}, {c_text(node.place, array)})"
@@ -131,18 +124,18 @@ def operation_text(node: Operation, operands: Sequence[str]) -> str:
     """An operator applied to the texts of its operands."""
     if node.operator not in INFIX:
         return f"{CALLS[node.operator]}({', '.join(operands)})"
-    own = _PRECEDENCE[node.operator]
+    infix, precedence = INFIX[node.operator]
     left, right = (
-        f"({text})" if _binding(operand) < own + place else text
+        f"({text})" if _binding(operand) < precedence + place else text
         for place, (operand, text) in enumerate(zip(node.operands, operands, strict=True))
     )
-    return f"{left} {INFIX[node.operator]} {right}"
+    return f"{left} {infix} {right}"
 
 
 def _binding(node: Expression) -> int:
-    """How strongly a text holds together; calls, names and numbers: always."""
+    """The precedence of a text; calls, names and numbers never need parentheses."""
     is_infix = isinstance(node, Operation) and node.operator in INFIX
-    return _PRECEDENCE[node.operator] if isinstance(node, Operation) and is_infix else 3
+    return INFIX[node.operator][1] if isinstance(node, Operation) and is_infix else 3
 
 
 def double_text(value: Fraction) -> str:

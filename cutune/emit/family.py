@@ -20,7 +20,7 @@ from cutune.fit.rational.nodes import (
     Expression,
     Lookup,
     Operation,
-    Parameter,
+    Reference,
     TableEntry,
     parts,
 )
@@ -67,13 +67,13 @@ def _pruned(program: RationalProgram) -> RationalProgram:
     return replace(
         program,
         definitions=definitions,
-        properties={name: own for name, own in program.properties.items() if name in names},
-        tables={name: own for name, own in program.tables.items() if name in read},
+        properties={name: column for name, column in program.properties.items() if name in names},
+        tables={name: entries for name, entries in program.tables.items() if name in read},
     )
 
 
 def _structure(program: RationalProgram) -> object:
-    """What programs of one family have in common: all but numbers."""
+    """All of a program but its numbers: programs of one family have it in common."""
     return (
         program.sizes,
         tuple(program.properties),
@@ -109,11 +109,12 @@ class _Merging:
         #: Of what differs: how many rows, or entries, lie before those of each device.
         places: dict[str, Expression] = {}
         for name in first.properties:
-            own = [program.properties[name] for program in self._programs]
-            if len(set(own)) == 1:
-                self._properties[name] = own[0]
+            columns = [program.properties[name] for program in self._programs]
+            if len(set(columns)) == 1:
+                self._properties[name] = columns[0]
             else:
-                places[name] = self._stacked(name, [tuple(map(float, one)) for one in own], count)
+                numbers = [tuple(map(float, column)) for column in columns]
+                places[name] = self._stacked(name, numbers, count)
         rows = _tables_of_rows(first)
         for name in first.tables:
             tables = [program.tables[name] for program in self._programs]
@@ -148,31 +149,28 @@ class _Merging:
         if len(set(values)) == 1:
             return Constant(values[0])
         key = tuple(map(float, values))
-        return Parameter(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
+        return Reference(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
 
     def _merged(self, nodes: Sequence[Expression], places: Mapping[str, Expression]) -> Expression:
         """One expression for those of all devices."""
         first = nodes[0]
         if isinstance(first, Constant):
             return self._figure([node.value for node in nodes if isinstance(node, Constant)])
-        if isinstance(first, Parameter):
+        if isinstance(first, Reference):
             # A property that differs is a table with one row per device.
             return Cell(first.name, places[first.name]) if first.name in places else first
         if isinstance(first, TableEntry):
-            own = [node.place for node in nodes if isinstance(node, TableEntry)]
-            return self._entry(first, self._merged(own, places), places.get(first.table))
+            of_devices = [node.place for node in nodes if isinstance(node, TableEntry)]
+            place, begin = self._merged(of_devices, places), places.get(first.table)
+            if begin is None:
+                return replace(first, place=place)
+            if isinstance(first, Lookup) and place == Reference(CANDIDATE):
+                return Cell(first.table, begin)
+            return replace(first, place=begin + place)
         assert isinstance(first, Operation)
         operands = (node.operands for node in nodes if isinstance(node, Operation))
         merged = (self._merged(column, places) for column in zip(*operands, strict=True))
         return replace(first, operands=tuple(merged))
-
-    @staticmethod
-    def _entry(node: TableEntry, place: Expression, begin: Expression | None) -> Expression:
-        if begin is None:
-            return replace(node, place=place)
-        if isinstance(node, Lookup) and place == Parameter(CANDIDATE):
-            return Cell(node.table, begin)
-        return replace(node, place=begin + place)
 
 
 def _tables_of_rows(program: RationalProgram) -> frozenset[str]:
@@ -182,5 +180,5 @@ def _tables_of_rows(program: RationalProgram) -> frozenset[str]:
         part.table
         for part in entries
         if isinstance(part, Cell)
-        or (isinstance(part, Lookup) and part.place == Parameter(CANDIDATE))
+        or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
     )

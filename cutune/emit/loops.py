@@ -20,7 +20,7 @@ from cutune.fit.rational.program import Definition
 
 @dataclass(frozen=True)
 class _Processor:
-    """What of a processor decides how long a loop takes.
+    """The properties of a processor that decide how long a loop takes.
 
     Attributes:
         looks_ahead: instructions in flight (AMD Zen 4: 320). With 224, as of Intel's Skylake, loops

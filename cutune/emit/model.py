@@ -16,13 +16,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from cutune.emit.emitter import (
-    Emitter,
-    c_name,
-    c_text,
-    c_variable,
-    operation_text,
-)
+from cutune.emit.emitter import INFIX, Emitter, c_name, c_text, c_variable, operation_text
 from cutune.emit.loops import cut_into_loops
 from cutune.emit.simpler import simpler
 from cutune.emit.tables import ROWS, SMALL, Tables
@@ -34,7 +28,7 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
     TableEntry,
     parameters,
     parts,
@@ -133,14 +127,14 @@ class _ModelText:
 
     def _emit_parts(self, emit: Emitter) -> None:
         for column in self._part_columns():
-            own = [n for value, n in self.parts.items() if self._column_of(value) == column]
+            numbers = [n for value, n in self.parts.items() if self._column_of(value) == column]
             distinct = self._distinct(column)
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
-            for number in own:
+            for number in numbers:
                 emit(f"double part_{number}_[{length}];")
             with emit.braces(f"CUTUNE_EACH(k_, {length})"):
                 emit(f"const cutune_lanes {c_variable(column)} = cutune_load({array} + k_);")
-                for number in own:
+                for number in numbers:
                     emit(f"cutune_store(part_{number}_ + k_, {self.part_lines[number]});")
 
     def _row_lines(self) -> Iterator[str]:
@@ -154,38 +148,34 @@ class _ModelText:
         """Lines and comments of each loop."""
         loops, later = [], list(definitions)
         rounds = padded(self.program.candidate_count) // LANES
-        for own in cut_into_loops(definitions, rounds) or [[]]:
-            later = later[len(own) :]
+        for run in cut_into_loops(definitions, rounds) or [[]]:
+            later = later[len(run) :]
             needed_later = set(OUTPUTS).union(*(parameters(one.value) for one in later))
-            stored = [one.name for one in own if later and one.name in needed_later]
-            loops.append(self._loop(own, stored, is_last=not later))
+            stored = [one.name for one in run if later and one.name in needed_later]
+            loops.append(self._loop(run, stored, is_last=not later))
         return loops
 
     def _loop(
-        self, own: Sequence[Definition], stored: Sequence[str], is_last: bool
+        self, run: Sequence[Definition], stored: Sequence[str], is_last: bool
     ) -> list[tuple[str, str]]:
         self.reads = set()
-        lines = [self._defined("cutune_lanes", d, self._each(d.value)) for d in own]
+        lines = [self._defined("cutune_lanes", d, self._each(d.value)) for d in run]
         self.arrays += stored
         stores = [f"cutune_store({self._array(name)} + c_, {c_variable(name)});" for name in stored]
         if is_last:
             stores += [
-                f"cutune_store({array}_ + c_, {self._lanes(Parameter(output))});"
+                f"cutune_store({array}_ + c_, {self._lanes(Reference(output))});"
                 for array, output in zip(("time", "floored"), OUTPUTS, strict=True)
             ]
-        loaded = self.reads - {definition.name for definition in own}
+        loaded = self.reads - {definition.name for definition in run}
         loads = [
             f"const cutune_lanes {c_variable(name)} = {self._load(name)};"
-            for name in self._in_order(loaded)
+            for name in (*self.program.properties, CANDIDATE, *self.arrays)
+            if name in loaded
         ]
         return [*((load, "") for load in loads), *lines, *((store, "") for store in stores)]
 
-    def _in_order(self, names: set[str]) -> list[str]:
-        order = (*self.program.properties, CANDIDATE, *self.arrays)
-        return [name for name in order if name in names]
-
     def _array(self, name: str) -> str:
-        """Where the values of one definition stand."""
         return f"each_[{self.arrays.index(name)}]"
 
     def _load(self, name: str) -> str:
@@ -207,11 +197,8 @@ class _ModelText:
 
     def _cells(self, table: str) -> str:
         """A table in C++, written without the rows and the columns that repeat."""
-        if table not in self.cells:
-            self.cells[table] = self._written(table)
-        return self.cells[table]
-
-    def _written(self, table: str) -> str:
+        if table in self.cells:
+            return self.cells[table]
         count, entries = self.program.candidate_count, self.program.tables[table]
         rows = [_exact(entries[i : i + count]) for i in range(0, len(entries), count)]
         distinct = {row: number for number, row in enumerate(dict.fromkeys(rows))}
@@ -225,7 +212,8 @@ class _ModelText:
         else:
             kept = _padded(columns)
         cells = list(zip(*map(_numbers, kept), strict=True))
-        return self.tables.rows(c_name(table), cells, padded(count), row_of, shape)
+        self.cells[table] = self.tables.rows(c_name(table), cells, padded(count), row_of, shape)
+        return self.cells[table]
 
     # ---- expressions
 
@@ -233,7 +221,7 @@ class _ModelText:
         """An expression for the candidates of one round; one of the launch stays a double."""
         if not self._varies(node):
             return self._once(node)
-        if isinstance(node, Parameter):
+        if isinstance(node, Reference):
             if not is_part:
                 self.reads.add(node.name)
             return c_variable(node.name)
@@ -244,20 +232,18 @@ class _ModelText:
         assert isinstance(node, Operation)
         if not is_part and (part := self._part(node)) is not None:
             return part
-        if node.operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE):
-            return operation_text(node, [self._each(o, is_part) for o in node.operands])
-        return operation_text(node, [self._lanes(o, is_part) for o in node.operands])
+        operand_text = self._each if node.operator in INFIX else self._lanes
+        return operation_text(node, [operand_text(operand, is_part) for operand in node.operands])
 
     def _lanes(self, node: Expression, is_part: bool = False) -> str:
         text = self._each(node, is_part)
         return text if self._varies(node) else f"cutune_all({text})"
 
     def _once(self, node: Expression) -> str:
-        """An expression that is known once per launch."""
         return c_text(node, self._floats)
 
     def _look(self, node: Lookup) -> str:
-        if node.place == Parameter(CANDIDATE):
+        if node.place == Reference(CANDIDATE):
             return f"cutune_load({self._cells(node.table)}[0] + c_)"
         return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
 
@@ -327,8 +313,8 @@ def _is_expensive(node: Expression) -> bool:
 
 def needed(program: RationalProgram) -> frozenset[str]:
     """Names that the outputs need: definitions, sizes, properties."""
-    found = set(OUTPUTS)
+    names = set(OUTPUTS)
     for definition in reversed(program.definitions):
-        if definition.name in found:
-            found.update(parameters(definition.value))
-    return frozenset(found)
+        if definition.name in names:
+            names.update(parameters(definition.value))
+    return frozenset(names)

@@ -1,4 +1,4 @@
-"""What decides for one kernel on several devices, which share all but numbers.
+"""The routines of one kernel on several devices, which share all but numbers.
 
 Takes a fitted model and devices, gives routines and, per device, the call of its own. The code of a
 rational program is most of a tuned program, and devices hardly differ in it (`family`).
@@ -13,7 +13,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.emit.family import Family, families
 from cutune.emit.model import emit_model
-from cutune.emit.routine import Shared, shared_preference, shared_routine
+from cutune.emit.routine import Shared, preference, routine
 from cutune.emit.tables import Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
@@ -31,12 +31,12 @@ def on_device(name: str, number: int) -> str:
 
 @dataclass(frozen=True)
 class Decided:
-    """What decides for one kernel.
+    """The routines that decide for one kernel.
 
     Attributes:
         text: C++ of all routines.
-        calls: per device, by its number, the call that decides; it reads `asked_` and `list_`, and
-            the number of the device as `device_`.
+        calls: per device, by its number, the call that decides; it reads `asked_` and `list_`, and,
+            where there are several, the number of the device as `device_`.
         variants: those that are chosen somewhere.
     """
 
@@ -52,49 +52,54 @@ def decided_together(
     name: str,
     tables: Tables,
 ) -> Decided:
-    """Routines of a kernel and its variants for all of these devices."""
+    """Routines of a kernel and its variants for all of these devices.
+
+    On one device a kernel without variants has no other routine than its own, called NAME.
+    """
     writer = _Writer(judge, devices, tables)
     able = {number: launchable(fitted, device) for number, device in enumerate(devices)}
     able = {number: model for number, model in able.items() if model.blocks}
+    variants: dict[int, Sequence[Worthwhile]] = dict.fromkeys(able, ())
     # The published models compare blocks of one kernel only.
-    is_default = judge is MODELS[DEFAULT]
-    variants = dict(enumerate(worthwhile_on(fitted, devices))) if is_default else {}
-    own = {number: variants.get(number, ()) for number in able}
-    alone = frozenset(number for number, worth in own.items() if not worth)
-    plain = writer.routines(f"{name}{PLAIN}", able, alone)
+    if judge is MODELS[DEFAULT]:
+        worth_each = worthwhile_on(fitted, [devices[number] for number in able])
+        variants = dict(zip(able, worth_each, strict=True))
+    alone = frozenset(number for number, worth in variants.items() if not worth)
+    is_simple = len(devices) == 1 and len(alone) == len(able)
+    plain = writer.routines(name if is_simple else f"{name}{PLAIN}", able, alone)
     of_variants = {
         variant: writer.routines(f"{name}_{variant}", models, ())
-        for variant, models in _by_variant(own).items()
+        for variant, models in _by_variant(variants).items()
     }
     groups: dict[tuple[str, ...], list[int]] = {}
-    for number, worth in own.items():
+    for number, worth in variants.items():
         names = [of_variants[one.model.kernel.variant][number] for one in worth]
         groups.setdefault((plain[number], *names), []).append(number)
     calls: dict[int, str] = {}
-    written = False
+    count, more = len(devices), ", device_" if len(devices) > 1 else ""
+    is_first = True
     for (its_plain, *names), numbers in groups.items():
-        routine = its_plain
+        decides = its_plain
         if names:
-            routine = on_device(name, numbers[0]) if written else name
-            written = True
-            sure = {n: tuple(float(one.sure_us) for one in own[n]) for n in numbers}
-            pairs = list(zip(own[numbers[0]], names, strict=True))
-            writer.texts.append(
-                shared_preference(
-                    fitted.kernel, routine, pairs, its_plain, sure, len(devices), tables
-                )
-            )
-        calls |= dict.fromkeys(numbers, f"cutune_decide_{routine}(asked_, list_, device_)")
+            decides = name if is_first else on_device(name, numbers[0])
+            is_first = False
+            sure = {n: tuple(float(one.sure_us) for one in variants[n]) for n in numbers}
+            pairs = list(zip(variants[numbers[0]], names, strict=True))
+            text = preference(fitted.kernel, decides, pairs, its_plain, sure, count, tables)
+            writer.texts.append(text)
+        calls |= dict.fromkeys(numbers, f"cutune_decide_{decides}(asked_, list_{more})")
     return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
 
 
-def _by_variant(own: Mapping[int, Sequence[Worthwhile]]) -> dict[str, dict[int, FittedModel]]:
+def _by_variant(
+    variants: Mapping[int, Sequence[Worthwhile]],
+) -> dict[str, dict[int, FittedModel]]:
     """Per variant its model on each device that it is worthwhile on."""
-    found: dict[str, dict[int, FittedModel]] = {}
-    for number, worth in own.items():
+    models: dict[str, dict[int, FittedModel]] = {}
+    for number, worth in variants.items():
         for one in worth:
-            found.setdefault(one.model.kernel.variant, {})[number] = one.model
-    return found
+            models.setdefault(one.model.kernel.variant, {})[number] = one.model
+    return models
 
 
 class _Writer:
@@ -131,4 +136,4 @@ class _Writer:
         shared = Shared(len(self._devices), rules, family.values, its_alone)
         model = models[min(numbers)]
         text = emit_model(family.program, name, self._tables, family.figures)
-        return text + shared_routine(model, name, self._tables, shared)
+        return text + routine(model, name, self._tables, shared)

@@ -1,7 +1,9 @@
-"""A program whose launches take blocks at random. Takes a program and a seed, writes another.
+"""Programs written with other launches: tuned ones, and ones that take blocks at random.
 
-Every launch that may be tuned draws one of all blocks that it may legally have, its own among them,
-each time anew. What it computes must not depend on them: that is what the proof says.
+Takes a program and models, or a seed. `cutune nvcc` writes the tuned program of every source:
+nothing that measures is imported. In a program with blocks at random every launch that may be tuned
+draws one of all blocks that it may legally have, its own among them, each time anew. What it
+computes must not depend on them: that is what the proof says.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block
+from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block, threads_of
 from cutune.emit.emitter import Emitter
 from cutune.emit.routine import argument_bits
 from cutune.frontend.block_range import BlockRange
@@ -26,9 +28,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _ODD = (5, 7, 100, 160)
 #: Widths that are tried in a dimension: powers of two, three times such, and some others.
-WIDTHS = tuple(
-    sorted({*(1 << e for e in range(11)), *(3 << e for e in range(9)), *_ODD}),
-)
+WIDTHS = tuple(sorted({*(1 << e for e in range(11)), *(3 << e for e in range(9)), *_ODD}))
 #: Stands for the width that the program asks for.
 _ASKED = 0
 _LARGEST_SEED = (1 << 64) - 1
@@ -97,19 +97,15 @@ def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
     return tuple(
         as_block(block)
         for block in product(*axes)
-        if _threads(block) <= most and block[2] <= LARGEST_Z and allowed.allows(_as_one(block))
+        if threads_of(_as_one(block)) <= most
+        and block[2] <= LARGEST_Z
+        and allowed.allows(_as_one(block))
     )
 
 
 def _as_one(block: Sequence[int]) -> Block:
     """A dimension that is not indexed has one thread, else the launch stays as it is."""
-    x, y, z = (max(1, width) for width in block)
-    return (x, y, z)
-
-
-def _threads(block: Sequence[int]) -> int:
-    x, y, z = _as_one(block)
-    return x * y * z
+    return as_block([max(1, width) for width in block])
 
 
 def _routine(kernel: Kernel, name: str, seed: int) -> str:
@@ -131,8 +127,7 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
         emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)},")
         emit(f"    cutune_{name}_most[cutune_variant_], {seed}ull));")
         emit("cutune_answer.variant = cutune_variant_;")
-        kernel_name = c_string(kernel.name)
-        extents = c_string("threads")
-        emit(f"cutune_print_variant({kernel_name}, {extents}, *asked_, cutune_answer);")
+        words = f"{c_string(kernel.name)}, {c_string('threads')}"
+        emit(f"cutune_print_variant({words}, *asked_, cutune_answer);")
         emit("return cutune_answer;")
     return str(emit)

@@ -26,7 +26,7 @@ from cutune.rewrite.prelude import c_string
 
 @dataclass(frozen=True)
 class Shared:
-    """What a routine is told where several devices share it: per device, by its number.
+    """The facts of a routine that several devices share: per device, by its number.
 
     Attributes:
         count: of all devices, of which some have other routines.
@@ -49,8 +49,6 @@ class Shared:
         return numbers.removeprefix(" || ") or "false"
 
 
-#: Behind the parameters of a routine that several devices share.
-_DEVICE = ", int device_"
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
 
 
@@ -65,25 +63,17 @@ def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
 
 
-def routine(
-    model: FittedModel, rule: SelectionRule, name: str, tables: Tables, is_alone: bool
-) -> str:
+def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out.
 
-    `is_alone`: it decides for the launch, and says so.
+    Where there are several devices, it is told the number of the device.
     """
     emit = Emitter()
-    with _deciding(emit, name):
-        emit_rule(emit, rule, _described(model), tables)
-        _emit_answer(emit, model, name, (), "true" if is_alone else "false")
-    return str(emit)
-
-
-def shared_routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
-    """The same for several devices: `cutune_decide_NAME` is told the number of the device."""
-    emit = Emitter()
-    with _deciding(emit, name, _DEVICE):
-        _emit_rules(emit, shared, _described(model), tables)
+    with _deciding(emit, name, shared.count):
+        if shared.count == 1:
+            emit_rule(emit, shared.rules[0], _described(model), tables)
+        else:
+            _emit_rules(emit, shared, _described(model), tables)
         width = max(map(len, shared.figures.values()))
         if width:
             emit(_READ_TABLES)
@@ -94,8 +84,9 @@ def shared_routine(model: FittedModel, name: str, tables: Tables, shared: Shared
     return str(emit)
 
 
-def _deciding(emit: Emitter, name: str, more: str = "") -> AbstractContextManager[None]:
-    """The head of `cutune_decide_NAME`, and its braces."""
+def _deciding(emit: Emitter, name: str, count: int) -> AbstractContextManager[None]:
+    """The head of `cutune_decide_NAME`, and its braces. `count`: of devices."""
+    more = ", int device_" if count > 1 else ""
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit(f"    const cutune_request *asked_, cutune_shortlist *list_{more})")
     return emit.braces()
@@ -113,7 +104,7 @@ def _of_devices(
 def _emit_answer(
     emit: Emitter, model: FittedModel, name: str, figures: Sequence[str], alone: str
 ) -> None:
-    """What a routine does: it looks whether the model may be asked, asks it, and chooses."""
+    """The body of a routine: it looks whether the model may be asked, asks it, and chooses."""
     facts = model.kernel
     count, positions = len(model.blocks), facts.positions
     own = "cutune_only_block(asked_->block)"
@@ -138,12 +129,10 @@ def _unlike(model: FittedModel) -> list[str]:
     facts, conditions = model.kernel, []
     if read := read_arguments(facts):
         conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
-    conditions += [
-        f"asked_->arguments[{i}] != {c_integer(value)}" for i, value in facts.required_arguments
-    ]
-    conditions += [
-        f"asked_->extent[{axis}] != {c_integer(threads)}" for axis, threads in _fixed_extents(model)
-    ]
+    for position, value in facts.required_arguments:
+        conditions.append(f"asked_->arguments[{position}] != {c_integer(value)}")
+    for axis, threads in _fixed_extents(facts):
+        conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
     conditions += _beyond(model)
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
@@ -177,24 +166,28 @@ def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: 
     `facts`: name, what extents count, free and kept dimensions as C++.
     """
     c_type = _number_type([rule])
-    first, *others = _rule_lines(rule, facts, tables, c_type)
-    emit(f"static const cutune_candidates<{c_type}> cutune_all = {first}")
-    for line in others[:-1]:
+    _emit_rule(
+        emit,
+        f"static const cutune_candidates<{c_type}> cutune_all = ",
+        _rule_lines(rule, facts, tables, c_type),
+        ";",
+    )
+
+
+def _emit_rule(emit: Emitter, begin: str, lines: Sequence[str], end: str) -> None:
+    first, *others, last = lines
+    for line in (f"{begin}{first}", *others, f"{last}{end}"):
         emit(line)
-    emit(f"{others[-1]};")
 
 
 def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tables) -> None:
-    """The same, of the device."""
+    """As `emit_rule`, for several devices: `cutune_all` is that of the device."""
     c_type = _number_type(shared.rules.values())
     rows = {n: tuple(_rule_lines(r, facts, tables, c_type)) for n, r in shared.rules.items()}
     distinct = list(dict.fromkeys(rows.values()))
     emit(f"static const cutune_candidates<{c_type}> cutune_rules[] = {{")
-    for first, *others in distinct:
-        emit(f"    {first}")
-        for line in others[:-1]:
-            emit(line)
-        emit(f"{others[-1]},")
+    for lines in distinct:
+        _emit_rule(emit, "    ", lines, ",")
     emit("};")
     row_of = [distinct.index(rows.get(n, distinct[0])) for n in range(shared.count)]
     place = f"cutune_entry({tables.numbers('cutune_rule_of', row_of)}, device_)"
@@ -247,20 +240,15 @@ def bound_below(rule: SelectionRule) -> Fraction:
 
 
 def printed_extents(kept: Sequence[bool]) -> str:
-    """What the extents of a request count, as a string of C++."""
+    """The unit of the extents of a request, as a string of C++."""
     return c_string("blocks or threads" if any(kept) else "threads")
 
 
-def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
+def _fixed_extents(facts: MeasuredKernel) -> list[tuple[int, int]]:
     """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    facts = model.kernel
-    return [
-        (axis, facts.recorded[0][1][axis])
-        for axis in range(3)
-        if facts.guards[axis] is None
-        and facts.covers[axis] is None
-        and not facts.variable_extents[axis]
-    ]
+    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
+    fixed = [guard is None and cover is None and not varies for guard, cover, varies in told]
+    return [(axis, facts.recorded[0][1][axis]) for axis in range(3) if fixed[axis]]
 
 
 def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
@@ -282,20 +270,6 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
 
 
 def preference(
-    kernel: MeasuredKernel, name: str, variants: Sequence[tuple[Worthwhile, str]], plain: str
-) -> str:
-    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
-
-    `variants`: with the names of their routines. `plain`: that of the kernel itself.
-    """
-    sure = [double_text(one.sure_us) for one, _ in variants]
-    emit = Emitter()
-    with _deciding(emit, name):
-        _emit_preference(emit, kernel, variants, plain, sure, "")
-    return str(emit)
-
-
-def shared_preference(
     kernel: MeasuredKernel,
     name: str,
     variants: Sequence[tuple[Worthwhile, str]],
@@ -304,17 +278,25 @@ def shared_preference(
     count: int,
     tables: Tables,
 ) -> str:
-    """The same for several devices, of whose `count` these have the same variants.
+    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
 
-    `sure_us`: per device, by its number, that of each variant.
+    For those of `count` devices that have the same variants.
+
+    Args:
+        variants: with the names of their routines. plain: that of the kernel itself.
+        sure_us: per device, by its number, that of each variant.
     """
     emit = Emitter()
-    with _deciding(emit, name, _DEVICE):
-        emit(_READ_TABLES)
-        table = _of_devices(tables, f"sure_of_{name}", sure_us, count)
-        emit(f"const double *const sure_ = {table}[device_];")
-        sure = [f"sure_[{index}]" for index in range(len(variants))]
-        _emit_preference(emit, kernel, variants, plain, sure, ", device_")
+    with _deciding(emit, name, count):
+        if count == 1:
+            sure = [double_text(one.sure_us) for one, _ in variants]
+        else:
+            emit(_READ_TABLES)
+            table = _of_devices(tables, f"sure_of_{name}", sure_us, count)
+            emit(f"const double *const sure_ = {table}[device_];")
+            sure = [f"sure_[{index}]" for index in range(len(variants))]
+        more = ", device_" if count > 1 else ""
+        _emit_preference(emit, kernel, variants, plain, sure, more)
     return str(emit)
 
 

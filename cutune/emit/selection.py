@@ -5,6 +5,9 @@ which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it
 program's own configuration unless the device is the one that was modelled, the arguments are
 integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
 remembers what it has decided.
+
+Several devices share routines as far as they can: the code of a rational program is most of a tuned
+program, and devices hardly differ in it but for numbers (`family`).
 """
 
 from __future__ import annotations
@@ -16,54 +19,49 @@ from itertools import count
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter, c_name
-from cutune.emit.model import emit_model
 from cutune.emit.on_devices import PLAIN, Decided, decided_together, on_device
-from cutune.emit.routine import argument_bits, preference, read_arguments, routine
+from cutune.emit.routine import argument_bits, read_arguments
 from cutune.emit.tables import Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.launch_sites import SiteKey
-from cutune.models.candidates import launchable
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
-from cutune.models.selection.variants import worthwhile
 from cutune.rewrite.prelude import c_comment
 
 
 @dataclass(frozen=True)
 class Decider:
-    """What decides for one kernel in place of its model.
+    """A decision for one kernel in place of its model.
 
-    `decision`: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
-    `positions`: which arguments of the kernel it reads.
+    Attributes:
+        positions: which arguments of the kernel it reads.
+        decision: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
+        signatures: types of arguments of the instances that it decides for; empty: for all.
+        together: decides for all devices, which share routines, instead of `decision` for each.
+        suffixes: ends of the names of routines that decide for a part.
     """
 
     kernel: str
     sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
-    decision: Callable[[DeviceProfile, str], DecisionText | None]
-    #: Types of arguments of the instances that it decides for; empty: for all.
+    decision: Callable[[DeviceProfile, str], DecisionText | None] | None
     signatures: tuple[int, ...] = ()
-    #: The same for several devices, which share what they can; None: each has its own.
     together: Callable[[Sequence[DeviceProfile], str], Decided] | None = None
-    #: Ends of the names of what decides for a part.
     suffixes: tuple[str, ...] = ()
 
     def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
-        """What decides on these devices."""
-        if len(devices) == 1:
-            return self._apart(devices, [name])
+        """The routines that decide on these devices."""
         if self.together is not None:
             return self.together(devices, name)
-        return self._apart(devices, [on_device(name, n) for n in range(len(devices))])
-
-    def _apart(self, devices: Sequence[DeviceProfile], names: Sequence[str]) -> Decided:
+        assert self.decision is not None
         texts, calls = [], {}
         variants: set[str] = set()
-        for number, (device, name) in enumerate(zip(devices, names, strict=True)):
-            decision = self.decision(device, name)
+        for number, device in enumerate(devices):
+            its_name = on_device(name, number) if len(devices) > 1 else name
+            decision = self.decision(device, its_name)
             if decision is not None:
                 texts.append(decision.text)
                 variants.update(decision.variants)
-                calls[number] = f"cutune_decide_{name}(asked_, list_)"
+                calls[number] = f"cutune_decide_{its_name}(asked_, list_)"
         return Decided("".join(texts), calls, frozenset(variants))
 
 
@@ -114,18 +112,18 @@ def emit_selection(
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
             read = argument_bits(decider.positions)
-            parts.append(decided.text)
-            parts.append(
-                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};\n"
+            enumeration = (
+                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};"
             )
-            parts += [_dispatcher(devices, decided.calls, name), "\n"]
+            dispatcher = _dispatcher(devices, decided.calls, name)
+            parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
             routine = _Routine(f"cutune_select_{name}", decider)
             for site in decider.sites:
                 routines.setdefault(site, []).append(routine)
-    several = {tuple(own): None for own in routines.values() if any(r.is_told for r in own)}
-    shared = {own: f"cutune_select_instance_{k}" for k, own in enumerate(several)}
-    parts += [_by_signature(own, name) for own, name in shared.items()]
-    named = tuple((site, shared.get(tuple(own), own[0].name)) for site, own in routines.items())
+    several = {tuple(its): None for its in routines.values() if any(r.is_told for r in its)}
+    shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
+    parts += [_by_signature(its, name) for its, name in shared.items()]
+    named = tuple((site, shared.get(tuple(its), its[0].name)) for site, its in routines.items())
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables), _numbered(devices)]
     return SelectionText("".join([*head, *parts]), named, variants)
@@ -133,7 +131,7 @@ def emit_selection(
 
 @dataclass(frozen=True)
 class _Routine:
-    """A selection routine, by its name, and what it decides for."""
+    """A selection routine, by its name, and its decider."""
 
     name: str
     decider: Decider
@@ -161,40 +159,21 @@ def _by_signature(routines: Sequence[_Routine], name: str) -> str:
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
-    """Model, rule and routine of one kernel; None where the device can launch no candidate."""
-
-    def one(model: FittedModel, device: DeviceProfile, name: str, is_alone: bool) -> str:
-        program, rule = judge.compose(model, device), judge.rule(model, device)
-        return emit_model(program, name, tables) + routine(model, rule, name, tables, is_alone)
+    """The decider of one kernel by its model."""
 
     def together(devices: Sequence[DeviceProfile], name: str) -> Decided:
         return decided_together(judge, fitted, devices, name, tables)
 
-    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
-        model = launchable(fitted, device)
-        if not model.blocks:
-            return None
-        # The published models compare blocks of one kernel only.
-        variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
-        if not variants:
-            return DecisionText(one(model, device, name, True))
-        named = [(variant, f"{name}_{variant.model.kernel.variant}") for variant in variants]
-        plain = f"{name}{PLAIN}"
-        parts = [one(model, device, plain, False)]
-        parts += [one(variant.model, device, its_name, False) for variant, its_name in named]
-        text = "".join([*parts, preference(model.kernel, name, named, plain)])
-        return DecisionText(text, tuple(variant.model.kernel.variant for variant in variants))
-
     facts = fitted.kernel
     read = read_arguments(facts)
     suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
-    return Decider(facts.name, facts.sites, read, decision, facts.signatures, together, suffixes)
+    return Decider(facts.name, facts.sites, read, None, facts.signatures, together, suffixes)
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
-    """`cutune_select_NAME`: what decides on the device that the program runs on."""
+    """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
     emit = Emitter()
-    emit("static inline cutune_configuration cutune_select_" + name + "(")
+    emit(f"static inline cutune_configuration cutune_select_{name}(")
     emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
         if len(devices) == 1:
@@ -203,19 +182,14 @@ def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name
             emit(f"if (cutune_is_current({device.sm_count}, {major}, {minor}))")
             emit(f"    return {calls[0]};")
         else:
-            _emit_calls(emit, calls)
+            emit("const int device_ = cutune_device_number();")
+            with emit.braces("switch (device_)"):
+                for call in dict.fromkeys(calls.values()):
+                    cases = " ".join(f"case {n}:" for n, its in calls.items() if its == call)
+                    emit(f"{cases} return {call};")
+                emit("default: break;")
         emit("return cutune_only_block(asked_->block);")
     return str(emit)
-
-
-def _emit_calls(emit: Emitter, calls: Mapping[int, str]) -> None:
-    """Per device the call that decides; equal ones once."""
-    emit("const int device_ = cutune_device_number();")
-    with emit.braces("switch (device_)"):
-        for call in dict.fromkeys(calls.values()):
-            own = " ".join(f"case {number}:" for number, its in calls.items() if its == call)
-            emit(f"{own} return {call};")
-        emit("default: break;")
 
 
 def _numbered(devices: Sequence[DeviceProfile]) -> str:
@@ -237,11 +211,10 @@ def _unique(decider: Decider, devices: int, taken: set[str]) -> str:
     """A name of a kernel from which all of its routines get names that no other has."""
     parts = ("", *decider.suffixes)
     ends = [*parts, *(on_device(part, number) for part in parts for number in range(devices))]
-    names = (f"_{number}" if number > 1 else "" for number in count(1))
-    found = next(
-        name
-        for name in (f"{c_name(decider.kernel)}{number}" for number in names)
-        if taken.isdisjoint(name + end for end in ends)
-    )
-    taken.update(found + end for end in ends)
-    return found
+    kernel = c_name(decider.kernel)
+    for number in count(1):
+        name = f"{kernel}_{number}" if number > 1 else kernel
+        if taken.isdisjoint(name + end for end in ends):
+            break
+    taken.update(name + end for end in ends)
+    return name

@@ -1,4 +1,4 @@
-"""The same program with fewer operations. Takes a rational program, gives one with equal results.
+"""Programs with fewer operations. Takes a rational program, gives one with equal results.
 
 Equal to the last bit: constants are folded as `evaluate` computes them, a definition that is a
 constant is put where it is used, and factors of 1 go. Zeros that are added go where the other
@@ -16,7 +16,7 @@ from cutune.fit.rational.nodes import (
     Expression,
     Operation,
     Operator,
-    Parameter,
+    Reference,
     TableEntry,
 )
 from cutune.fit.rational.program import Definition, RationalProgram
@@ -61,7 +61,7 @@ def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
 
 
 def _simpler(node: Expression, constants: Mapping[str, Constant], positive: set[str]) -> Expression:
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return constants.get(node.name, node)
     if isinstance(node, TableEntry):
         return replace(node, place=_simpler(node.place, constants, positive))
@@ -85,7 +85,7 @@ def _operation(node: Operation, positive: set[str]) -> Expression:
 
 
 def _folded(operator: Operator, first: Constant, second: Constant) -> Constant | None:
-    """What the machine computes; None where it is left to it."""
+    """The constant that the machine computes; None where it is left to the machine."""
     one, other = float(first.value), float(second.value)
     if operator is Operator.ADD:
         result = one + other
@@ -103,7 +103,7 @@ def _is_positive(node: Expression, positive: set[str]) -> bool:
     """Is it certainly neither below zero nor -0?"""
     if isinstance(node, Constant):
         return node.value >= 0
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return node.name in positive
     if isinstance(node, TableEntry):
         return node.table in positive

@@ -32,7 +32,7 @@ _VALUES = "all_"
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table: what is written of it, and what `cutune_table` is told besides.
+    """A table as it is written, and the other arguments of `cutune_table`.
 
     Attributes:
         entries: the literals of all rows, one row behind the other.
@@ -98,11 +98,10 @@ class Tables:
         return f"{ROWS}.{self._rows[table]}"
 
     def _unique(self, name: str, end: str = "") -> str:
-        numbers = ("" if number == 1 else f"_{number}" for number in count(1))
-        names = (f"{name}{number}{end}" for number in numbers)
-        found = next(name for name in names if name not in self._taken)
-        self._taken.add(found)
-        return found
+        numbered = (f"{name}{'' if n == 1 else f'_{n}'}{end}" for n in count(1))
+        unique = next(each for each in numbered if each not in self._taken)
+        self._taken.add(unique)
+        return unique
 
     # ---- C++
 

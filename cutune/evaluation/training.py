@@ -19,8 +19,8 @@ from cutune.fit.published_counters import COUNTERS, TrainingCounters, training_c
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models.published import mwp_cwp
-from cutune.models.selection.question import Question, ask
+from cutune.models.published.mwp_cwp import compose_mwp_cwp
+from cutune.models.selection.question import LaunchSizes, ask
 
 #: The sizes that the paper's table shows.
 SHOWN_SIZES = (256, 512)
@@ -69,7 +69,7 @@ def training_rows(
 
 
 def _on_collected(
-    model: FittedModel, launch: TrainingCounters, question: Question, device: DeviceProfile
+    model: FittedModel, launch: TrainingCounters, question: LaunchSizes, device: DeviceProfile
 ) -> float:
     """The model of one block whose counters are what they were in that launch."""
     names = (model.kernel.variables[0],)
@@ -78,9 +78,9 @@ def _on_collected(
     return _cycles(one, question, device)[0]
 
 
-def _cycles(model: FittedModel, question: Question, device: DeviceProfile) -> list[float]:
+def _cycles(model: FittedModel, question: LaunchSizes, device: DeviceProfile) -> list[float]:
     at = point(question.sizes, question.extents)
-    values = evaluate(mwp_cwp.compose(model, device), at)["cycles"]
+    values = evaluate(compose_mwp_cwp(model, device), at)["cycles"]
     count = len(model.blocks)
     return [float(values)] * count if values.ndim == 0 else [float(value) for value in values]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cutune.device.thread_block import LARGEST, WARP
 from cutune.fit.fitted_model import Array, Totals
@@ -62,8 +63,7 @@ class CountFunctions(Totals):
     @property
     def worst_error(self) -> float:
         """The largest held-out error of these functions, relative."""
-        units = [self.instructions, self.double, self.special, self.barriers, self.constants]
-        functions = [self.working, self.steps, *units, *self.groups]
+        functions: list[RationalFunction] = [*self.totals.values(), *self.groups]
         return max(function.held_out_error for function in functions)
 
     @property
@@ -116,20 +116,16 @@ def count_functions(
 ) -> CountFunctions:
     """Fit every total that the model needs.
 
-    Args:
-        kernel: the kernel.
-        measured: measurements of purpose `counts`, at least two.
-        fitter: fits the totals of these measurements; None: `fit`.
+    `measured`: of purpose `counts`, at least two; `fitter`: fits their totals; None: `fit`.
     """
     variables, points = kernel.variables, _points(kernel, measured)
-    known: dict[tuple[tuple[int, ...], bool], RationalFunction] = {}
 
-    def fitted(values: Sequence[int], is_once: bool = False) -> RationalFunction:
-        key = tuple(values)
-        if (key, is_once) not in known:
-            found = fitter(key, is_once) if fitter else fit(variables, points, key)
-            known[key, is_once] = found
-        return known[key, is_once]
+    @cache
+    def fitted_once(values: tuple[int, ...], is_once: bool) -> RationalFunction:
+        return fitter(values, is_once) if fitter else fit(variables, points, values)
+
+    def fitted(values: Iterable[int], is_once: bool = False) -> RationalFunction:
+        return fitted_once(tuple(values), is_once)
 
     groups: list[tuple[int, ...]] = []
     group_of = []
@@ -143,15 +139,11 @@ def count_functions(
         group_of.append(groups.index(lanes))
     repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
-    totals = [code_totals(kernel, m) for m in measured]
+    columns = zip(*(code_totals(kernel, m) for m in measured), strict=True)
+    totals: dict[str, Any] = dict(zip(CodeTotals._fields, map(fitted, columns), strict=True))
     return CountFunctions(
-        working=fitted([m.working_threads for m in measured]),
-        steps=fitted([total.steps for total in totals]),
-        instructions=fitted([total.instructions for total in totals]),
-        double=fitted([total.double for total in totals]),
-        special=fitted([total.special for total in totals]),
-        barriers=fitted([total.barriers for total in totals]),
-        constants=fitted([total.constants for total in totals]),
+        working=fitted(m.working_threads for m in measured),
+        **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
         arrays=_arrays(kernel, measured, fitted),
@@ -190,16 +182,14 @@ class CodeTotals(NamedTuple):
 
 
 def code_totals(kernel: MeasuredKernel, launch: Measurement) -> CodeTotals:
-    """Those of one launch: the lanes of each block of code, times what the block has of a kind."""
+    """The totals of one launch: lanes of each block of code, times what the block has of a kind."""
     pairs = list(zip(launch.lanes, kernel.code_blocks, strict=True))
-    return CodeTotals(
-        steps=sum(lanes * block.load_phases for lanes, block in pairs),
-        instructions=sum(lanes * block.instructions for lanes, block in pairs),
-        double=sum(lanes * block.double for lanes, block in pairs),
-        special=sum(lanes * block.special for lanes, block in pairs),
-        barriers=sum(lanes * block.barriers for lanes, block in pairs),
-        constants=sum(lanes * block.constants for lanes, block in pairs),
-    )
+
+    def total(kind: str) -> int:
+        return sum(lanes * getattr(block, kind) for lanes, block in pairs)
+
+    kinds = ("instructions", "double", "special", "barriers", "constants")
+    return CodeTotals(total("load_phases"), *map(total, kinds))
 
 
 def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
@@ -210,23 +200,17 @@ def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
 def bounded_elsewhere(
     kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
 ) -> str:
-    """Why no model is made where the work is bounded by none of the sizes; empty where it is.
+    """Why no model is made where no size bounds the work, but a member of a structure, for example.
 
-    `features`: launches larger than those that were counted. They may show it.
+    Empty where one does. `features`: launches larger than those counted, which may show it.
     """
-    return BOUNDED_BY_NO_SIZE if _is_bounded_by_no_size(kernel, counts, features) else ""
-
-
-def _is_bounded_by_no_size(
-    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
-) -> bool:
-    """Is the work independent of all sizes, as where the true size is a member of a structure?"""
     if kernel.asserted:
-        return False
-    launches = [(m.working_threads, _expected_to_work(kernel, counts, m)) for m in features]
-    found, wanted = (sum(column) for column in zip(*launches, strict=True)) if launches else (0, 0)
-    if found < LEAST_WORKING * wanted and wanted > WARP:
-        return True
+        return ""
+    launches = list(features)
+    working_threads = sum(m.working_threads for m in launches)
+    expected = sum(_expected_to_work(kernel, counts, m) for m in launches)
+    if working_threads < LEAST_WORKING * expected and expected > WARP:
+        return BOUNDED_BY_NO_SIZE
     working = counts.working.numerator
     depending = {
         name
@@ -236,13 +220,14 @@ def _is_bounded_by_no_size(
     }
     extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
-        return False
+        return ""
     # A kernel with `if (i == 0)` keeps at most one block busy at every size: that is sound.
-    return any(counts.working(point) > LARGEST for point in count_points(kernel.variables))
+    is_busy = any(counts.working(point) > LARGEST for point in count_points(kernel.variables))
+    return BOUNDED_BY_NO_SIZE if is_busy else ""
 
 
 def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """How many threads of the executed blocks have work according to the counts."""
+    """Threads of the executed blocks that have work according to the counts."""
     sizes = dict(launch.sizes)
     extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
@@ -261,18 +246,23 @@ def uncertain_accesses(kernel: MeasuredKernel, largest: Measurement) -> str:
 def _arrays(
     kernel: MeasuredKernel,
     measured: Sequence[Measurement],
-    fitted: Callable[[Sequence[int]], RationalFunction],
+    fitted: Callable[[Iterable[int]], RationalFunction],
 ) -> tuple[Array, ...]:
-    """Extent of each array in bytes: from the lowest to the highest address that was accessed."""
     touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    arrays = []
-    for array in touched:
-        extents = []
-        for measurement in measured:
-            sites = [s for s in measurement.sites if s.array == array and s.executions]
-            extents.append(max(s.high for s in sites) - min(s.low for s in sites) if sites else 0)
-        arrays.append(Array(array, fitted(extents), *passes(kernel, measured, array)))
-    return tuple(arrays)
+    return tuple(
+        Array(
+            array,
+            fitted(accessed_bytes(m, array) for m in measured),
+            *passes(kernel, measured, array),
+        )
+        for array in touched
+    )
+
+
+def accessed_bytes(launch: Measurement, array: int) -> int:
+    """Bytes between the lowest and the highest address of an array that a launch accesses."""
+    sites = [site for site in launch.sites if site.array == array and site.executions]
+    return max(s.high for s in sites) - min(s.low for s in sites) if sites else 0
 
 
 def passes(

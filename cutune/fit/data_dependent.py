@@ -76,19 +76,20 @@ def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
 
 
 def _threads(kernel: MeasuredKernel) -> RationalFunction:
-    """What all dimensions have, multiplied: of many variables the product itself is not found."""
+    """The product of the extents; of many variables it is not found by fitting the product."""
     variables = kernel.variables
     points = count_points(variables)
     places = [[point[name] for name in variables] for point in points]
     extents = [[max(0, extent) for extent in extents_at(kernel, point)] for point in points]
-    found = [fit(variables, places, along) for along in zip(*extents, strict=True)]
-    if not all(one.exact for one in found):
+    of_axes = [fit(variables, places, along) for along in zip(*extents, strict=True)]
+    if not all(extent.exact for extent in of_axes):
         return fit(variables, places, list(map(prod, extents)))
-    one = constant_function(variables, 1)
-    for extent in found:
-        numerator = one.numerator * extent.numerator
-        one = replace(one, numerator=numerator, denominator=one.denominator * extent.denominator)
-    return one
+    threads = constant_function(variables, 1)
+    for extent in of_axes:
+        numerator = threads.numerator * extent.numerator
+        denominator = threads.denominator * extent.denominator
+        threads = replace(threads, numerator=numerator, denominator=denominator)
+    return threads
 
 
 def _spread(ratios: Sequence[Fraction]) -> float:
@@ -109,18 +110,14 @@ def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
     Large blocks have many idle threads in small runs. What the threads execute beyond the least of
     all blocks is taken as the work of whole idle warps.
     """
-    least = [min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True)]
-    return [
-        replace(
-            m,
-            lanes=tuple(least),
-            executions=tuple(
-                executions - (lanes - needed) // WARP
-                for executions, lanes, needed in zip(m.executions, m.lanes, least, strict=True)
-            ),
-        )
-        for m in launches
-    ]
+    least = tuple(min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True))
+
+    def working(m: Measurement) -> Measurement:
+        counts = zip(m.executions, m.lanes, least, strict=True)
+        executions = (executed - (lanes - needed) // WARP for executed, lanes, needed in counts)
+        return replace(m, lanes=least, executions=tuple(executions))
+
+    return list(map(working, launches))
 
 
 def at_large_sizes(
@@ -130,10 +127,7 @@ def at_large_sizes(
 
     If k threads access S sectors at random, S (1 - exp(-k / S)) of the accesses share no sector,
     and S grows with the launch. Two sizes give k / S. The sharing that remains is structural.
-
-    Args:
-        large: a launch per block.
-        small: smaller launches with the same blocks, in the same order.
+    `small`: smaller launches with the same blocks, in the same order.
     """
     pairs = list(zip(large, small, strict=True))
     is_nested = sum(kernel.free) == 1

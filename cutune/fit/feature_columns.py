@@ -1,4 +1,7 @@
-"""Feature launches to columns. Takes one for each (class, block), gives `FeatureColumn`s."""
+"""Feature launches to columns. Takes one for each (class, block), gives `FeatureColumn`s.
+
+`Scale` turns the counters of the few blocks that were looked at into the work of a warp.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,12 @@ class _Group:
 
     @property
     def asking(self) -> list[int]:
-        """Those in global memory: they make requests to the caches."""
+        """The instructions in global memory: they make requests to the caches."""
         return [i for i in self.members if i not in self.shared]
 
     def cost(
         self, kind: str, scales: Sequence[Scale], sites: Sequence[int], attribute: str
     ) -> FeatureColumn:
-        """A counter of some of them."""
         return _feature(kind, self.index, [scale.cost(sites, attribute) for scale in scales])
 
 
@@ -77,8 +79,9 @@ def feature_columns(
         yield _feature("busiest", 0, [scale.busiest() for scale in scales])
     if smaller:
         yield from _growth_columns(scales, [Scale(kernel, counts, m) for m in smaller])
-    else:
-        yield from _ratio_columns(scales)
+    else:  # work of a warp, relative to that of a thread
+        yield _feature(ISSUE, 0, _settled([scale.relative("instructions") for scale in scales]))
+        yield _feature(BARRIER, 0, [scale.relative("barriers") for scale in scales])
 
 
 def transaction_columns(
@@ -127,11 +130,9 @@ def _array_columns(
 ) -> Iterator[FeatureColumn]:
     """Per array: sectors that miss L1, and bytes that atomic operations change."""
     for index, array in enumerate(counts.arrays):
-        touching = [
-            i
-            for i in group.members
-            if any(launch.sites[i].array == array.parameter for launch in launches)
-        ]
+        at_sites = [{launch.sites[i].array for launch in launches} for i in group.members]
+        pairs = zip(group.members, at_sites, strict=True)
+        touching = [i for i, arrays in pairs if array.parameter in arrays]
         if touching:
             values = [scale.cost(touching, "new_sectors") for scale in scales]
             yield _feature("missed", group.index, values, index)
@@ -140,12 +141,6 @@ def _array_columns(
             kind = ATOMIC_REAL if any(kernel.memory[i].real for i in adding) else ATOMIC
             values = [scale.atomic_bytes(adding) for scale in scales]
             yield _feature(kind, group.index, values, index)
-
-
-def _ratio_columns(scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """Work of a warp, relative to that of a thread."""
-    yield _feature(ISSUE, 0, _settled([scale.relative("instructions") for scale in scales]))
-    yield _feature(BARRIER, 0, [scale.relative("barriers") for scale in scales])
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:

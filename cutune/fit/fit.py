@@ -56,9 +56,15 @@ def fit_model(
     launches = _feature_launches(kernel, classes, measurements)
     if launches is None:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
-    published = _published(kernel, measurements) if method == PAPER else None
-    if isinstance(published, Diagnostic):
-        return published
+    published: PublishedCounts | None = None
+    if method == PAPER:
+        # Takes half a second to import.
+        from cutune.fit.published_counters import fit_published  # noqa: PLC0415
+
+        counters = fit_published(kernel, measurements)
+        if isinstance(counters, Diagnostic):
+            return counters
+        published = counters
     ordered, smaller = launches.ordered, launches.smaller if kernel.keeps_grid else ()
     return replace(
         model_of(kernel, counts, classes, launches.blocks, ordered, smaller),
@@ -76,20 +82,17 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
-    if not kernel.on_data and (reason := uncertain_accesses(kernel, counted[-1])):
-        return _data_dependent(kernel, reason)
+    reason = ""
     if kernel.on_data:
-        checked = _on_data(kernel, counted)
-    else:
-        checked = held_out(kernel, measurements)
-    counts = checked.functions
-    if not kernel.on_data and (reason := bounded_elsewhere(kernel, counts, features)):
-        return _data_dependent(kernel, reason)
-    error = max(_error(kernel, counts), checked.deviation)
-    limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
-    if error > limit:
-        return _poor_fit(kernel, checked, error)
-    return checked
+        checked, limit = _on_data(kernel, counted), PROPORTION_LIMIT
+    elif not (reason := uncertain_accesses(kernel, counted[-1])):
+        checked, limit = held_out(kernel, measurements), HELD_OUT_LIMIT
+        reason = bounded_elsewhere(kernel, checked.functions, features)
+    if reason:
+        name = kernel.name
+        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=reason, advice="")
+    error = max(_error(kernel, checked.functions), checked.deviation)
+    return _poor_fit(kernel, checked, error) if error > limit else checked
 
 
 def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
@@ -98,14 +101,16 @@ def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
     A loop that small launches do not repeat does not tell how often large ones do.
     """
     ordered = sorted(counted, key=lambda launch: prod(value for _, value in launch.sizes))
-    found = []
+    of_all: HeldOut | None = None
     for first in range(max(1, len(ordered) - FEWEST_ON_DATA + 1)):
         kept = ordered[first:]
         functions = count_functions(kernel, kept, proportions(kernel, kept))
-        found.append(HeldOut(functions, tuple(kept), tuple(kept)))
+        fitted = HeldOut(functions, tuple(kept), tuple(kept))
+        of_all = of_all or fitted
         if _error(kernel, functions) <= PROPORTION_LIMIT:
-            return found[-1]
-    return found[0]
+            return fitted
+    assert of_all is not None
+    return of_all
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
@@ -126,10 +131,6 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
     )
 
 
-def _data_dependent(kernel: MeasuredKernel, reason: str) -> Diagnostic:
-    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason, advice="")
-
-
 @dataclass(frozen=True)
 class _FeatureLaunches:
     """One launch for each (class, block) in this order, and smaller ones of these blocks."""
@@ -145,12 +146,12 @@ def _feature_launches(
     measurements: Sequence[Measurement],
 ) -> _FeatureLaunches | None:
     """The launches whose features are fitted; None where some are missing."""
-    known = cells(kernel, classes, measurements)
+    table = cells(kernel, classes, measurements)
     # Measurements of other candidate sets may be there too.
-    blocks = tuple(block for block in kernel.candidates() if block not in kernel.rejected)
-    found = [known.at(row, block) for row in all_rows(classes) for block in blocks]
-    ordered = [measurement for measurement in found if measurement is not None]
-    if len(ordered) < len(found):
+    blocks = kernel.remaining()
+    wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
+    ordered = [measurement for measurement in wanted if measurement is not None]
+    if len(ordered) < len(wanted):
         return None
     by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
@@ -161,15 +162,6 @@ def _feature_launches(
         if not kernel.asserted:
             ordered = without_idle_warps(ordered)
     return _FeatureLaunches(blocks, ordered, smaller)
-
-
-def _published(
-    kernel: MeasuredKernel, measurements: Sequence[Measurement]
-) -> PublishedCounts | Diagnostic:
-    # Takes half a second to import.
-    from cutune.fit.published_counters import fit_published  # noqa: PLC0415
-
-    return fit_published(kernel, measurements)
 
 
 def model_of(

@@ -36,7 +36,7 @@ KINDS = frozenset(
 
 
 @dataclass(frozen=True)
-class Range:
+class SizeRange:
     """The least and the largest value of a size at which counts are known.
 
     `factor`: how many times as large as any that took part in fitting it the largest is.
@@ -164,7 +164,7 @@ class FittedModel(Totals):
     published: PublishedCounts | None = None
     confirmed_on: str | None = None
     variants: tuple[FittedModel, ...] = ()
-    reached: tuple[Range, ...] = ()
+    reached: tuple[SizeRange, ...] = ()
     is_exact: bool = False
 
     @property
@@ -177,16 +177,15 @@ class FittedModel(Totals):
 
     @property
     def variant_names(self) -> frozenset[str]:
-        """The names of its variants."""
         return frozenset(one.kernel.variant for one in self.variants)
 
     def only(self, variants: Collection[str]) -> FittedModel:
-        """The same model without other variants."""
+        """The model without other variants."""
         kept = tuple(one for one in self.variants if one.kernel.variant in variants)
         return replace(self, variants=kept)
 
     def restricted(self, blocks: Collection[Block]) -> FittedModel:
-        """The same model with only those of its candidates."""
+        """The model with only those of its candidates."""
         kept = [index for index, block in enumerate(self.blocks) if block in blocks]
         count = len(self.blocks)
 
@@ -197,7 +196,7 @@ class FittedModel(Totals):
         return replace(
             self,
             blocks=tuple(self.blocks[index] for index in kept),
-            columns=tuple(replace(column, values=values(column)) for column in self.columns),
+            columns=tuple(replace(c, values=values(c)) for c in self.columns),
             transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
         )
 

@@ -16,10 +16,11 @@ from cutune.fit.count_functions import (
     HELD_OUT_LIMIT,
     LEVELS,
     CountFunctions,
+    accessed_bytes,
     code_totals,
     count_functions,
 )
-from cutune.fit.fitted_model import Range
+from cutune.fit.fitted_model import SizeRange
 from cutune.fit.measurement.measurement import (
     CHECK,
     COUNTS,
@@ -64,15 +65,15 @@ class HeldOut:
         """Do the functions give the counts of all launches that took no part?"""
         return self.functions.holds and self.deviation <= HELD_OUT_LIMIT
 
-    def ranges(self, kernel: MeasuredKernel) -> tuple[Range, ...]:
+    def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
         """Per variable the values at which the counts are known and met."""
 
         def values(launches: Iterable[Measurement], name: str) -> list[int]:
             return [dict(launch.sizes)[name] for launch in launches]
 
-        def reached(name: str) -> Range:
+        def reached(name: str) -> SizeRange:
             met, took_part = values(self.reached, name), max(values(self.fitted, name))
-            return Range(min(met), max(met), max(1, max(met) // max(1, took_part)))
+            return SizeRange(min(met), max(met), max(1, max(met) // max(1, took_part)))
 
         return tuple(map(reached, kernel.variables))
 
@@ -140,7 +141,7 @@ def _below(
 
 @dataclass(frozen=True)
 class _Pair:
-    """What was counted, what a function says, and how much there is of its kind."""
+    """A counted total, its function, and how much there is of its kind."""
 
     counted: int
     function: RationalFunction
@@ -150,28 +151,18 @@ class _Pair:
 def _pairs(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> Iterator[_Pair]:
     """Every counted total of a launch beside its function."""
     totals = code_totals(kernel, launch)
-    instructions = totals.instructions
     yield _Pair(launch.working_threads, counts.working, launch.working_threads)
-    yield _Pair(instructions, counts.instructions, instructions)
-    yield _Pair(totals.steps, counts.steps, totals.steps)
-    yield _Pair(totals.double, counts.double, instructions)
-    yield _Pair(totals.special, counts.special, instructions)
-    yield _Pair(totals.barriers, counts.barriers, instructions)
-    yield _Pair(totals.constants, counts.constants, instructions)
+    for name, total in totals._asdict().items():
+        of_all = total if name == "steps" else totals.instructions
+        yield _Pair(total, getattr(counts, name), of_all)
     accesses = sum(site.lanes for site in launch.sites)
     for site, group in zip(launch.sites, counts.group_of, strict=True):
         if group >= 0:
             yield _Pair(site.lanes, counts.groups[group], accesses)
     if launch.purpose != FAR:  # some blocks touch a part of an array only
-        extents = {array.parameter: _extent(launch, array.parameter) for array in counts.arrays}
-        for array in counts.arrays:
-            yield _Pair(extents[array.parameter], array.extent_bytes, sum(extents.values()))
-
-
-def _extent(launch: Measurement, array: int) -> int:
-    """Bytes between the lowest and the highest address of an array that a launch accesses."""
-    sites = [site for site in launch.sites if site.array == array and site.executions]
-    return max(s.high for s in sites) - min(s.low for s in sites) if sites else 0
+        extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
+        for array, extent in zip(counts.arrays, extents, strict=True):
+            yield _Pair(extent, array.extent_bytes, sum(extents))
 
 
 def deviation(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:

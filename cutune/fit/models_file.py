@@ -7,23 +7,13 @@ each column says which of them it has; a row of one value is that number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from fractions import Fraction
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
-from cutune.core.typed import (
-    Count,
-    MemberName,
-    Meta,
-    Name,
-    Quantity,
-    Small,
-    Text,
-    require,
-    typed,
-)
+from cutune.core.typed import Count, MemberName, Meta, Name, Quantity, Small, Text, require, typed
 from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.device.thread_block import Block, is_block
 from cutune.fit.fitted_model import (
@@ -32,7 +22,7 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     FittedModel,
     PublishedCounts,
-    Range,
+    SizeRange,
     Totals,
     in_single_precision,
 )
@@ -75,15 +65,7 @@ def _to_json(model: FittedModel) -> Json:
         "looped": model.looped,
         "groups": [_function(group) for group in model.groups],
         "requests": model.requests,
-        "arrays": [
-            {
-                "parameter": a.parameter,
-                "extent_bytes": _function(a.extent_bytes),
-                "is_loaded": a.is_loaded,
-                "is_stored": a.is_stored,
-            }
-            for a in model.arrays
-        ],
+        "arrays": [{**vars(a), "extent_bytes": _function(a.extent_bytes)} for a in model.arrays],
         "classes": model.classes,
         "blocks": model.blocks,
         "rows": rows.as_json(),
@@ -93,7 +75,7 @@ def _to_json(model: FittedModel) -> Json:
         "published": _published(model.published),
         "confirmed_on": model.confirmed_on,
         "variants": [_to_json(variant) for variant in model.variants],
-        "reached": [[one.least, one.largest, one.factor] for one in model.reached],
+        "reached": [list(astuple(one)) for one in model.reached],
         "is_exact": model.is_exact,
     }
 
@@ -120,14 +102,13 @@ class _FunctionEntry:
     unknowns: Count
 
     def of(self, names: tuple[str, ...]) -> RationalFunction:
-        """The function of these variables."""
         terms = (*self.numerator, *self.denominator)
         fit = all(len(exponents) == len(names) for exponents, _ in terms)
         require(fit, "a term has an exponent for each variable")
         require(any(c for _, c in self.denominator), "a denominator is not 0")
         entries = {f.name: getattr(self, f.name) for f in fields(self)}
-        entries |= {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
-        return RationalFunction(**entries)
+        parts = {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
+        return RationalFunction(**entries | parts)
 
 
 @dataclass(frozen=True)
@@ -159,7 +140,6 @@ class _PublishedEntry:
     barriers: _FunctionEntry
 
     def read(self) -> PublishedCounts:
-        """The counters."""
         functions = (getattr(self, field.name) for field in fields(PublishedCounts))
         return PublishedCounts(*(function.of(self.variables) for function in functions))
 
@@ -218,17 +198,13 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
         published=read.published.read() if read.published is not None else None,
         confirmed_on=read.confirmed_on,
         variants=tuple(_from_json(variant, False) for variant in read.variants),
-        reached=tuple(Range(*entry) for entry in read.reached),
+        reached=tuple(SizeRange(*entry) for entry in read.reached),
         is_exact=read.is_exact,
     )
 
 
 def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
-    """Do the entries of a model fit together?
-
-    Raises:
-        ValueError: they do not.
-    """
+    """Raise a ValueError where the entries of a model do not fit together."""
     require(len(read.groups) == len(read.requests), "`requests` are as many as `groups`")
     require(len(read.reached) == len(kernel.variables), "`reached` has a range for each variable")
     require(all(low <= high for low, high, _ in read.reached), "a range of `reached` is not empty")
@@ -262,7 +238,6 @@ class _Rows:
         self._numbers: dict[tuple[float, ...], int] = {}
 
     def columns(self, columns: Sequence[FeatureColumn]) -> list[Json]:
-        """Columns whose rows are numbers of rows."""
         return [
             {"kind": c.kind, "group": c.group, "array": c.array, "rows": self._rows_of(c)}
             for c in columns
@@ -276,27 +251,21 @@ class _Rows:
         return [self._numbers.setdefault(row, len(self._numbers)) for row in rows]
 
     def as_json(self) -> list[float | list[float]]:
-        """The rows by number."""
         return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
 
 
 def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:
-    found = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
-    require(all(len(row) == width for row in found), "a row has an entry per candidate")
-    return found
+    read = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
+    require(all(len(row) == width for row in read), "a row has an entry per candidate")
+    return read
 
 
 def _read_columns(
     entries: Sequence[_ColumnEntry], rows: Sequence[tuple[float, ...]]
 ) -> tuple[FeatureColumn, ...]:
     return tuple(
-        FeatureColumn(
-            entry.kind,
-            entry.group,
-            entry.array,
-            tuple(value for number in entry.rows for value in rows[number]),
-        )
-        for entry in entries
+        FeatureColumn(e.kind, e.group, e.array, tuple(v for n in e.rows for v in rows[n]))
+        for e in entries
     )
 
 
@@ -304,12 +273,5 @@ def _function(function: RationalFunction) -> Json:
     def terms(polynomial: Polynomial) -> list[Any]:
         return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial.terms]
 
-    return {
-        "numerator": terms(function.numerator),
-        "denominator": terms(function.denominator),
-        "exact": function.exact,
-        "held_out_error": function.held_out_error,
-        "residual": function.residual,
-        "rank": function.rank,
-        "unknowns": function.unknowns,
-    }
+    parts = {"numerator": terms(function.numerator), "denominator": terms(function.denominator)}
+    return {**vars(function), **parts}

@@ -132,7 +132,6 @@ class Scale:
         return _near_one(per_warp / per_thread) if per_thread > 0 else 1.0
 
     def per_thread(self, what: str) -> float:
-        """The fitted work of a thread."""
         return self._counts.per_thread(getattr(self._counts, what), self._sizes)
 
     def per_warp(self, what: str) -> float:

@@ -1,7 +1,17 @@
-"""Counters per warp at single launches, and fitted as the paper does it. Table 2 compares both.
+"""The published way of fitting, for comparison (`--fit paper`): counters per warp as P / Q.
 
 Takes launches at the paper's training sizes (powers of two up to 512, every block). Gives the
-counters that MWP-CWP reads, per warp, or a rational function of size and block for each counter.
+counters that MWP-CWP reads, per warp, or a rational function of size and block for each counter;
+Table 2 compares both. Follows the technique's section on estimation, as its tool carries it out:
+
+- Degree bounds per variable grow along a staircase up to 5, equally for numerator and denominator.
+- The samples give rows [monomials, -y monomials] without scaling.
+- To exclude the trivial solution, the equation of the first sample is replaced by "this coefficient
+  of the denominator is 1", for each coefficient in turn.
+- Least squares by singular values, at any rank.
+- The solution with the least training error relative to the mean is taken. Above 100 % the mean is.
+
+No sample is held out, and poles are not detected. The comparison shows what this costs.
 """
 
 from __future__ import annotations
@@ -32,7 +42,6 @@ class TrainingCounters:
 def training_counters(
     kernel: MeasuredKernel, measured: Sequence[Measurement]
 ) -> list[TrainingCounters]:
-    """The counters of every training launch."""
     return [
         TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured

@@ -1,6 +1,11 @@
-"""Properties of the candidates that no size changes: shapes, warps, how many an SM holds.
+"""The candidates, and the thread blocks and warps of a launch that have work.
 
-Takes the features of a kernel, defines the properties and static tables of its program.
+Takes the features of a kernel. Defines the properties and static tables that no size changes
+(shapes, warps, how many an SM holds), and the blocks and warps of three kinds of launches:
+
+- One dimension: the working threads are those that access memory.
+- Two or three dimensions: blocks at the edges are partly idle.
+- The number of blocks is kept.
 """
 
 from __future__ import annotations
@@ -25,10 +30,8 @@ class Residency:
 
 def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
     """The model without the candidates that need more resources than the device has."""
-    limits = device.limits
-    return model.restricted(
-        [block for block in model.blocks if can_launch(resources_of(model, block), limits)]
-    )
+    blocks = [b for b in model.blocks if can_launch(resources_of(model, b), device.limits)]
+    return model.restricted(blocks)
 
 
 def describe_candidates(features: Features) -> Residency:
@@ -36,8 +39,8 @@ def describe_candidates(features: Features) -> Residency:
     model, device, lines = features.model, features.device, features.lines
     _describe_shapes(model, lines)
     warps = [warps_of(block) for block in model.blocks]
-    asked = [resources_of(model, block) for block in model.blocks]
-    resident = [max(1, resident_blocks(one, device.limits)) for one in asked]
+    needs = [resources_of(model, block) for block in model.blocks]
+    resident = [max(1, resident_blocks(need, device.limits)) for need in needs]
     most = device.limits.warps_per_sm
     held = tuple(min(r * w, most) for r, w in zip(resident, warps, strict=True))
     lines.properties["threads"] = tuple(threads_of(block) for block in model.blocks)
@@ -46,7 +49,7 @@ def describe_candidates(features: Features) -> Residency:
     lines.properties["wave"] = tuple(device.sm_count * r for r in resident)
     lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
     lines.tables["share"] = in_single_precision([1 / n for n in held])
-    in_use = (r * one.shared_bytes for r, one in zip(resident, asked, strict=True))
+    in_use = (r * need.shared_bytes for r, need in zip(resident, needs, strict=True))
     return Residency(held, max(in_use, default=0))
 
 

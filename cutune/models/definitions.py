@@ -1,6 +1,7 @@
-"""Building blocks of all performance models: the lines of a rational program, and their names.
+"""Building blocks of all performance models: the lines of a rational program, and their meanings.
 
-`Lines` collects the definitions and tables of a rational program with one entry per candidate.
+`Lines` collects the definitions and tables of a rational program with one entry per candidate. The
+meanings of its definitions are comments in the emitted C.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from cutune.device.occupancy import BlockResources
 from cutune.device.thread_block import EXTENTS, Block, threads_of
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.nodes import Expression, Lookup, Number, Parameter, expression
+from cutune.fit.rational.nodes import Expression, Lookup, Number, Reference, expression
 from cutune.fit.rational.program import Definition, RationalProgram, size_name
 from cutune.models.meanings import meaning_of
 
@@ -30,24 +31,24 @@ class Lines:
     tables: dict[str, tuple[float, ...]] = field(default_factory=dict)
     properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def define(self, name: str, value: Number) -> Parameter:
+    def define(self, name: str, value: Number) -> Reference:
         """Define a name for a value; returns the expression that reads it."""
         self.definitions.append(Definition(name, expression(value), meaning_of(name)))
-        return Parameter(name)
+        return Reference(name)
 
     def class_index(self, model: FittedModel) -> Expression:
-        """Which alignment class: residues of the data parameters, mixed radix."""
+        """The alignment class of the sizes: residues of the data parameters, mixed radix."""
         index = expression(0)
         for name, classes in zip(model.kernel.parameters, model.classes, strict=True):
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(map(float, classes))
-                residue = Lookup(table, Parameter(size_name(name)) % len(classes))
+                residue = Lookup(table, Reference(size_name(name)) % len(classes))
                 index = index * (max(classes) + 1) + residue
         return index
 
     def program(self, model: FittedModel, constants: tuple[str, ...] = ()) -> RationalProgram:
-        """All of it, over the data parameters and extents of a kernel."""
+        """All lines as a program over the data parameters and extents of a kernel."""
         return RationalProgram(
             (*map(size_name, model.kernel.parameters), *EXTENTS, *constants),
             self.properties,

@@ -1,17 +1,14 @@
-"""How long the SMs are busy with a launch: their throughput, and the latency of their warps.
+"""The time that the SMs take for a launch: their throughput, and the latency of their warps.
 
-Takes the features of a kernel and the cycles that a warp costs its SM, gives microseconds. Kernels
-differ in how their blocks follow each other on an SM. Each class here is one such regime: a sum of
-terms, which `docs/model.md` has as formulas.
+Takes the features of a kernel and the cycles that a warp costs its SM, gives microseconds;
+`docs/model.md` has the terms as formulas.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
-from typing import ClassVar
 
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import ISSUE, in_single_precision
@@ -19,7 +16,7 @@ from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,
-    Parameter,
+    Reference,
     ceiling,
     choice,
     expression,
@@ -33,99 +30,17 @@ from cutune.models.features import Features
 from cutune.models.thread_space import define_warps_on_sm
 
 
-@dataclass(frozen=True)
-class Regime(ABC):
-    """How blocks follow each other on an SM."""
+def define_rows_factor(features: Features) -> Expression | None:
+    """Defines a factor on the memory cost of blocks with several rows: these are far apart.
 
-    #: The norm that joins throughput and waiting.
-    power: ClassVar[int] = SIDE_BY_SIDE
-
-    def of_memory(self, cost: Expression) -> Expression:
-        """A cost of memory, in this regime."""
-        return cost
-
-    @abstractmethod
-    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
-        """Cycles that an SM waits for its warps.
-
-        Args:
-            latency: cycles of a warp alone.
-            cycles: cycles that a warp costs its SM.
-            rounds: warps of the SM by those that are resident at a time, at least 1.
-        """
-
-
-@dataclass(frozen=True)
-class Straight(Regime):
-    """No loop: warps are short, and a block frees its resources only when all of its warps end.
-
-    memory * rows, (latency + cycles) * rounds * turnover
-    """
-
-    features: Features
-    #: Extra cost of memory for blocks of several rows; None where all candidates have one row.
-    rows: Expression | None
-
-    def of_memory(self, cost: Expression) -> Expression:
-        """More for blocks of several rows."""
-        return cost if self.rows is None else cost * self.rows
-
-    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
-        """More, the larger the share of an SM that a block holds."""
-        return (latency + cycles) * rounds * self._turnover()
-
-    def _turnover(self) -> Expression:
-        """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
-        constant, lines = self.features.constant, self.features.lines
-        loss = constant("block_granularity")
-        loss = loss + Parameter("dram_share") * constant("block_granularity_dram")
-        loss = lines.define("turnover_loss", loss)
-        return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Parameter(CANDIDATE)))
-
-
-@dataclass(frozen=True)
-class Looped(Regime):
-    """A loop: blocks take equally long and end together, so a partial last wave counts whole.
-
-    (latency + cycles) * max(rounds, waves)
-    """
-
-    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
-        """All waves count whole."""
-        return (latency + cycles) * _whole_waves(rounds)
-
-
-@dataclass(frozen=True)
-class Phased(Regime):
-    """A loop with barriers: the warps of a block wait for each other at each of them.
-
-    (latency + cycles * warps of a block) * max(rounds, waves)
-    """
-
-    power = IN_PHASES
-
-    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
-        """The work of a block's warps adds up."""
-        return (latency + cycles * Parameter("warps")) * _whole_waves(rounds)
-
-
-def regime_of(features: Features) -> Regime:
-    """The regime of a kernel."""
-    if not features.model.looped:
-        return Straight(features, _rows_factor(features))
-    return Phased() if features.has_barriers else Looped()
-
-
-def _rows_factor(features: Features) -> Expression | None:
-    """Factor on the memory cost of blocks with several rows: rows are far apart in memory.
-
-    Planes cost more, because they lie in other pages too. None: all candidates have one row.
+    Planes cost more, because they lie in other pages too. None, for no such factor: the kernel has
+    a loop, or all candidates have one row.
     """
     doublings = [_doublings(block) for block in features.model.blocks]
-    if not any(doublings):
+    if features.model.looped or not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
-    share = features.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
+    share = features.constant("rows_doubled") * Lookup("doublings", Reference(CANDIDATE))
     return features.lines.define("rows_factor", 1 + share)
 
 
@@ -134,25 +49,56 @@ def _doublings(block: Block) -> float:
     return log2(rows) + PLANES_DOUBLED * log2(planes)
 
 
-def _whole_waves(rounds: Expression) -> Expression:
-    return maximum(rounds, ceiling(Parameter("blocks") / Parameter("wave")))
+def with_rows(cost: Expression, rows: Expression | None) -> Expression:
+    """A cost of memory times the factor for rows, where there is one."""
+    return cost if rows is None else cost * rows
 
 
-def define_busy(features: Features, regime: Regime, cycles: Expression) -> Parameter:
-    """Defines `busy_us`: microseconds of the SM with the most work.
+def _waiting(
+    features: Features, latency: Expression, cycles: Expression, rounds: Expression
+) -> Expression:
+    """Cycles that an SM waits for its warps, by how blocks follow each other on it.
+
+    - No loop: warps are short, and a block frees its resources only when all of its warps end.
+      More, the larger the share of an SM that a block holds.
+    - A loop: blocks take equally long and end together, so a partial last wave counts whole.
+    - A loop with barriers: the warps of a block wait for each other, so their work adds up.
 
     Args:
+        latency: cycles of a warp alone.
         cycles: cycles that a warp costs its SM.
+        rounds: warps of the SM by those that are resident at a time, at least 1.
+    """
+    if not features.model.looped:
+        return (latency + cycles) * rounds * _turnover(features)
+    if features.has_barriers:
+        cycles = cycles * Reference("warps")
+    return (latency + cycles) * maximum(rounds, ceiling(Reference("blocks") / Reference("wave")))
+
+
+def _turnover(features: Features) -> Expression:
+    """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
+    constant, lines = features.constant, features.lines
+    loss = constant("block_granularity")
+    loss = loss + Reference("dram_share") * constant("block_granularity_dram")
+    loss = lines.define("turnover_loss", loss)
+    return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Reference(CANDIDATE)))
+
+
+def define_busy(features: Features, rows: Expression | None, cycles: Expression) -> Reference:
+    """Defines `busy_us`: microseconds of the SM with the most work.
+
+    `rows`: the factor for rows; `cycles`: what a warp costs its SM.
     """
     lines = features.lines
-    one_wave = less_equal(Parameter("blocks"), Parameter("wave"))
+    one_wave = less_equal(Reference("blocks"), Reference("wave"))
     warps = define_warps_on_sm(features, one_wave)
-    rounds = maximum(1, warps * Lookup("share", Parameter(CANDIDATE)))
-    latency = _latency(features, regime, one_wave)
-    waiting = regime.waiting(latency, cycles, rounds)
+    rounds = maximum(1, warps * Lookup("share", Reference(CANDIDATE)))
+    latency = _latency(features, rows, one_wave)
+    waiting = _waiting(features, latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)
     waiting = lines.define("waiting_cycles", waiting)
-    busy = norm(regime.power, throughput, waiting)
+    busy = norm(IN_PHASES if features.in_phases else SIDE_BY_SIDE, throughput, waiting)
     return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
 
 
@@ -165,7 +111,7 @@ class _Warp:
     instructions: Expression
 
 
-def _latency(features: Features, regime: Regime, one_wave: Expression) -> Expression:
+def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:
     """Cycles that a warp alone would take.
 
     start + instructions + (hits + misses) * last
@@ -173,11 +119,11 @@ def _latency(features: Features, regime: Regime, one_wave: Expression) -> Expres
     lines, constant = features.lines, features.constant
     warp = _warp(features)
     fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
-    miss = constant("latency_cycles_dram") * Parameter("dram_misses")
+    miss = constant("latency_cycles_dram") * Reference("dram_misses")
     miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
     missing = _missing_steps(features)
     hits = lines.define("steps_latency", warp.hits)
-    loads = hits + regime.of_memory(miss) * minimum(warp.steps, missing)
+    loads = hits + with_rows(miss, rows) * minimum(warp.steps, missing)
     return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
 
 
@@ -193,9 +139,9 @@ def _warp(features: Features) -> _Warp:
 
 
 def _counted(features: Features, prefix: str) -> _Warp:
-    constant, steps = features.constant, Parameter(f"{prefix}steps")
-    slots = constant("latency_cycles_per_slot") * Parameter(f"{prefix}slots")
-    barriers = constant("latency_cycles_per_barrier") * Parameter(f"{prefix}barriers")
+    constant, steps = features.constant, Reference(f"{prefix}steps")
+    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
+    barriers = constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
     return _Warp(steps, constant("latency_cycles_per_step") * steps, slots + barriers)
 
 
@@ -204,8 +150,8 @@ def _missing_steps(features: Features) -> Expression:
     missing = expression(0)
     for index, column in features.filled(("missing",)):
         cell = features.cell(index, column)
-        missing = missing + Parameter(f"trips_{column.group}") * cell
-    return missing * Parameter("still_missing")
+        missing = missing + Reference(f"trips_{column.group}") * cell
+    return missing * Reference("still_missing")
 
 
 def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:

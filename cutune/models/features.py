@@ -13,7 +13,7 @@ from cutune.fit.rational.nodes import (
     Constant,
     Expression,
     Lookup,
-    Parameter,
+    Reference,
     expression,
     maximum,
 )
@@ -44,14 +44,14 @@ class Features:
     def constant(self, name: str) -> Expression:
         """A constant of the model: its value, or its name where constants are being fitted."""
         if self.symbolic:
-            return Parameter(name)
+            return Reference(name)
         return expression(getattr(self.device.model, name))
 
     def per_thread(self, count: RationalFunction) -> Expression:
         """A total divided by the number of working threads."""
         if count.is_zero:
             return expression(0)
-        return maximum(0, count.expression()) / Parameter("working")
+        return maximum(0, count.expression()) / Reference("working")
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
         """Sum over the columns of some kinds: value * trips * cost, plus `fixed`.
@@ -85,7 +85,7 @@ class Features:
     ) -> Expression:
         varying = expression(0)
         for index, column, cost in weighted:
-            weight = cost * Parameter(f"trips_{column.group}")
+            weight = cost * Reference(f"trips_{column.group}")
             cell = self.cell(index, column)
             if not isinstance(cell, Constant):
                 varying = varying + self.lines.define(f"weight_{index}", weight) * cell
@@ -97,7 +97,7 @@ class Features:
         """A column's value for the class and candidate: a table, or a constant if all are equal."""
         if len(set(column.values)) == 1:
             return expression(Fraction(column.values[0]))
-        table, row = f"{column.kind}_{index}", Parameter(ALIGNMENT_CLASS)
+        table, row = f"{column.kind}_{index}", Reference(ALIGNMENT_CLASS)
         by_class = column.values[:: len(self.model.blocks)]
         if column.values == tuple(v for v in by_class for _ in self.model.blocks):
             self.lines.tables[table] = by_class
@@ -107,8 +107,8 @@ class Features:
 
     def only(self, kind: str) -> Expression:
         """The single column of a kind; 1 if there is none."""
-        found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
-        return self.cell(*found[0]) if found else expression(1)
+        columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
+        return self.cell(*columns[0]) if columns else expression(1)
 
     @property
     def keeps_grid(self) -> bool:

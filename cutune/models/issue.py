@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from cutune.device.thread_block import WARP
 from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
-from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,
-    Parameter,
+    Reference,
     maximum,
     minimum,
     norm,
@@ -33,13 +32,12 @@ from cutune.models.features import Features
 def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
     """Defines `warp_issue_cycles`, `slots`, `barriers` and, where the grid is kept, these per warp.
 
-    Args:
-        resident_warps: warps of an SM by candidate.
+    `resident_warps`: warps of an SM by candidate.
     """
     model, lines = features.model, features.lines
     slots = lines.define("slots", features.per_thread(model.instructions))
-    units = _units(features, model.double, "double_cycles")
-    units = units + _units(features, model.special, "special_cycles")
+    units = features.constant("double_cycles") * features.per_thread(model.double)
+    units = units + features.constant("special_cycles") * features.per_thread(model.special)
     barriers = lines.define("barriers", features.per_thread(model.barriers))
     if features.keeps_grid:
         issue = _of_shared_work(features, slots, units, barriers)
@@ -77,12 +75,8 @@ def _of_shared_work(
     units = units * features.only(ISSUE)
     slots = of_warp("warp_slots", ISSUE, slots)
     barriers = of_warp("warp_barriers", BARRIER, barriers)
-    of_warp("warp_steps", STEP, Parameter("steps"))
+    of_warp("warp_steps", STEP, Reference("steps"))
     return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
-
-
-def _units(features: Features, count: RationalFunction, constant: str) -> Expression:
-    return features.constant(constant) * features.per_thread(count)
 
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
@@ -102,12 +96,12 @@ def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Exp
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
     in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
     lines.define("threads_in_step", maximum(1, in_step))
-    ratio = lines.define("step_ratio", Parameter("threads") / Parameter("threads_in_step"))
+    ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
     square = lines.define("step_ratio_2", ratio * ratio)
     fourth = lines.define("step_ratio_4", square * square)
     lines.tables["at_once"] = in_single_precision(resident_warps)
-    warps = Parameter("working") / (WARP * features.device.sm_count)
-    warps = minimum(warps, Lookup("at_once", Parameter(CANDIDATE)))
+    warps = Reference("working") / (WARP * features.device.sm_count)
+    warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
     crowd = minimum(1, maximum(0, warps / UNDISTURBED_WARPS - 1))
     cost = lines.define("uniform_cost", reads * features.constant("uniform_cycles"))
     return cost * crowd / (1 + fourth * fourth)

@@ -109,10 +109,7 @@ _NUMBER = re.compile(r"_(\d+)(?=_|$)")
 
 
 def meaning_of(name: str) -> str:
-    """What a definition of this name is; nothing where that is not said."""
-    if name in MEANINGS:
-        return MEANINGS[name]
-    number = _NUMBER.search(name)
-    if number is None:
-        return ""
+    """The comment of a definition of this name; empty where there is none."""
+    if name in MEANINGS or (number := _NUMBER.search(name)) is None:
+        return MEANINGS.get(name, "")
     return MEANINGS.get(_NUMBER.sub("", name), "").replace("{}", number[1])

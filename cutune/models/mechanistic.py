@@ -16,20 +16,15 @@ from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile, ModelConstants
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.nodes import Expression, Parameter, expression, less_equal, maximum, norm
+from cutune.fit.rational.nodes import Expression, Reference, expression, less_equal, maximum, norm
 from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.models.candidates import describe_candidates
 from cutune.models.constants import NEARLY_ALL, NEARLY_MAXIMUM, SIDE_BY_SIDE
 from cutune.models.definitions import ALIGNMENT_CLASS, CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines
-from cutune.models.execution import Regime, define_busy, regime_of
+from cutune.models.execution import define_busy, define_rows_factor, with_rows
 from cutune.models.features import Features
 from cutune.models.issue import define_issue
-from cutune.models.memory_traffic import (
-    beside_sms,
-    define_arrays,
-    define_demand,
-    define_footprint,
-)
+from cutune.models.memory_traffic import beside_sms, define_arrays, define_demand, define_footprint
 from cutune.models.thread_space import define_grid
 
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
@@ -53,7 +48,7 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
 
 
 def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
-    """The same with the constants of the model as further sizes, by name: for fitting them."""
+    """As `compose`, with the constants of the model as further sizes, by name: to fit them."""
     features = Features(model, device, Lines(), symbolic=True)
     _define_model(features)
     return features.lines.program(model, CONSTANTS)
@@ -65,12 +60,12 @@ def _define_model(features: Features) -> None:
     _define_counts(features)
     define_footprint(features)
     define_grid(features)
-    regime = regime_of(features)
-    load, below_l1 = define_demand(features, residency)
+    rows = define_rows_factor(features)
+    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
     issue = define_issue(features, residency.warps)
-    cycles = _define_cycles(features, regime, load, below_l1, issue)
-    busy = define_busy(features, regime, cycles)
-    _define_time(features, busy)
+    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    cycles = features.lines.define(CYCLES_PER_WARP, cycles)
+    _define_time(features, define_busy(features, rows, cycles))
     _define_terms(features)
 
 
@@ -85,19 +80,10 @@ def _define_counts(features: Features) -> None:
     lines.define(ALIGNMENT_CLASS, lines.class_index(model))
 
 
-def _define_cycles(
-    features: Features, regime: Regime, load: Expression, below_l1: Expression, issue: Expression
-) -> Parameter:
-    """What a warp costs its SM: memory and issue side by side."""
-    lines = features.lines
-    memory = regime.of_memory(norm(SIDE_BY_SIDE, load, below_l1))
-    return lines.define(CYCLES_PER_WARP, norm(SIDE_BY_SIDE, memory, issue))
-
-
 def _define_time(features: Features, busy: Expression) -> None:
     """The time of the launch: SMs, DRAM and the dispatcher side by side, behind the launch."""
     lines, constant = features.lines, features.constant
-    dispatch = constant("dispatch_us_per_block") * Parameter("blocks")
+    dispatch = constant("dispatch_us_per_block") * Reference("blocks")
     dispatch = lines.define("dispatch_us", dispatch)
     busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
     launch = constant("launch_us")
@@ -119,19 +105,19 @@ def _bounds(features: Features) -> Iterator[Expression]:
     if share <= 0 or not model.groups:
         return  # some counts are no more than a guess, or no thread accessed memory
     if least.of_working:
-        yield less_equal(least.of_working * share, Parameter("slots"))
+        yield less_equal(least.of_working * share, Reference("slots"))
     if least.accesses:
-        trips = (n * Parameter(f"trips_{index}") for index, n in enumerate(model.requests))
+        trips = (n * Reference(f"trips_{index}") for index, n in enumerate(model.requests))
         yield less_equal(least.accesses * share, sum(trips, expression(0)))
 
 
 def _define_terms(features: Features) -> None:
-    """What each resource would take alone: for people, no part of the time."""
+    """Microseconds of each resource alone: for people, no part of the time."""
     lines, per_us = features.lines, features.device.clock_ghz * 1000
     for term, cycles in PER_WARP_TERMS.items():
-        time = Parameter(cycles) * Parameter("warps_on_sm") / per_us
+        time = Reference(cycles) * Reference("warps_on_sm") / per_us
         lines.define(f"{TERM}{term}", time)
-    lines.define(f"{TERM}waiting", Parameter("waiting_cycles") / per_us)
-    lines.define(f"{TERM}dispatch", Parameter("dispatch_us"))
-    lines.define(f"{TERM}dram", Parameter("dram_us"))
+    lines.define(f"{TERM}waiting", Reference("waiting_cycles") / per_us)
+    lines.define(f"{TERM}dispatch", Reference("dispatch_us"))
+    lines.define(f"{TERM}dram", Reference("dram_us"))
     lines.define(f"{TERM}launch", features.constant("launch_us"))

@@ -7,7 +7,6 @@ operations).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle
@@ -17,7 +16,7 @@ from cutune.device.thread_block import threads_of, warps_of
 from cutune.fit.fitted_model import ATOMIC, ATOMIC_REAL, FeatureColumn, in_single_precision
 from cutune.fit.rational.nodes import (
     Expression,
-    Parameter,
+    Reference,
     choice,
     expression,
     less,
@@ -54,10 +53,10 @@ def define_footprint(features: Features) -> None:
     footprint = traffic = expression(0)
     for index, array in enumerate(features.model.arrays):
         passes = array.is_loaded + array.is_stored
-        footprint = footprint + Parameter(f"array_bytes_{index}")
-        traffic = traffic + passes * Parameter(f"array_bytes_{index}")
+        footprint = footprint + Reference(f"array_bytes_{index}")
+        traffic = traffic + passes * Reference(f"array_bytes_{index}")
     # Sparse accesses touch fewer bytes than lie between the lowest and the highest address.
-    missed = maximum(1, Parameter("working") * _typically_missed(features))
+    missed = maximum(1, Reference("working") * _typically_missed(features))
     missed = lines.define("missed_bytes", missed)
     whole = lines.define("extent_bytes", maximum(1, footprint))
     footprint = lines.define("footprint_bytes", minimum(whole, missed))
@@ -77,7 +76,7 @@ def define_demand(features: Features, residency: Residency) -> tuple[Expression,
     # Where the grid is kept, requests are a column: they do not follow from the trips.
     requests = () if features.keeps_grid else features.model.requests
     for index, count in enumerate(requests):
-        load = load + features.constant("cycles_per_request") * count * Parameter(f"trips_{index}")
+        load = load + features.constant("cycles_per_request") * count * Reference(f"trips_{index}")
     load = features.total("load", load, ("request", "load", "shared"))
     store = features.total("store", expression(0), ("store",)) + _rewritten(features, residency)
     store = store + define_missed(features, residency.shared_bytes)
@@ -127,16 +126,14 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
     """Cycles per warp of the sectors that miss L1 and are served from below it.
 
     An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
-    `still_missing`: misses relative to those of a block that runs alone.
-
-    Args:
-        shared_in_use: bytes of shared memory of the blocks of an SM.
+    `still_missing`: misses relative to those of a block that runs alone. `shared_in_use`: bytes of
+    shared memory of the blocks of an SM.
     """
     lines, device = features.lines, features.device
     l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
     # Where the grid is kept, each block has its own rows.
     is_shared = not features.keeps_grid
-    sms = lines.define("sms", minimum(Parameter("blocks"), device.sm_count))
+    sms = lines.define("sms", minimum(Reference("blocks"), device.sm_count))
     cycles = alone = together = expression(0)
     for index in range(len(features.model.arrays)):
         missed = features.missed(index)
@@ -144,13 +141,13 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
             continue
         alone = alone + lines.define(f"alone_{index}", missed)
         if is_shared:
-            extent = Parameter(f"array_bytes_{index}")
-            once = choice(less_equal(extent, l1_bytes), extent / Parameter("working"), ENDLESS)
+            extent = Reference(f"array_bytes_{index}")
+            once = choice(less_equal(extent, l1_bytes), extent / Reference("working"), ENDLESS)
             once = lines.define(f"once_{index}", once)
-            missed = minimum(Parameter(f"alone_{index}"), once * sms)
+            missed = minimum(Reference(f"alone_{index}"), once * sms)
         still = lines.define(f"still_{index}", missed)
         together = together + still
-        cost = features.constant("cycles_per_missed_sector") * Parameter(f"far_{index}")
+        cost = features.constant("cycles_per_missed_sector") * Reference(f"far_{index}")
         cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
     has_misses = is_shared and alone != expression(0)
     lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if has_misses else 1)
@@ -161,7 +158,9 @@ def _typically_missed(features: Features) -> Expression:
     """Bytes per thread that miss L1, with a block of median reuse."""
     columns = [column for column in features.model.columns if column.kind == "missed"]
     cells = range(len(columns[0].values) if columns else 0)
-    scale = _thread_scale(features)
+    threads = [threads_of(block) for block in features.model.blocks]
+    # Where the grid is kept, by the threads of a block, relative to those of the counted block.
+    scale = [t / (min(threads) if features.keeps_grid else t) for t in threads]
 
     def bytes_of(column: FeatureColumn, cell: int) -> float:
         return column.values[cell] * scale[cell % len(scale)]
@@ -171,25 +170,18 @@ def _typically_missed(features: Features) -> Expression:
     for column in columns:
         # A sector per warp is a byte per thread.
         typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
-        total = total + typical * Parameter(f"trips_{column.group}")
+        total = total + typical * Reference(f"trips_{column.group}")
     return total
-
-
-def _thread_scale(features: Features) -> Sequence[float]:
-    """Per block: its threads relative to the counted block if the grid is kept, else 1."""
-    threads = [threads_of(block) for block in features.model.blocks]
-    least = min(threads)
-    return [t / (least if features.keeps_grid else t) for t in threads]
 
 
 def beside_sms(features: Features) -> Expression:
     """Microseconds of DRAM, or of the busiest address: atomic operations on it are serial."""
-    busiest: Expression = Parameter("dram_us")
+    busiest: Expression = Reference("dram_us")
     for index, column in enumerate(features.model.columns):
         if column.kind not in ATOMIC_COSTS:
             continue
         operations = maximum(0, features.model.groups[column.group].expression())
-        changed = maximum(1, Parameter(f"array_bytes_{column.array}"))
+        changed = maximum(1, Reference(f"array_bytes_{column.array}"))
         each = features.constant(ATOMIC_COSTS[column.kind]) * operations / changed
         each = features.lines.define(f"atomic_us_{index}", each)
         busiest = maximum(busiest, each * features.cell(index, column))

@@ -10,9 +10,10 @@ Three kinds of launches:
 from __future__ import annotations
 
 from cutune.device.thread_block import WARP
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.nodes import (
     Expression,
-    Parameter,
+    Reference,
     ceiling,
     choice,
     expression,
@@ -27,8 +28,8 @@ def define_grid(features: Features) -> None:
     """Defines `blocks` and `active_warps`, over the whole launch."""
     blocks, warps = _of_all_dimensions(features)
     if features.model.one_dimensional and not features.keeps_grid:
-        working = Parameter("working")
-        blocks = minimum(blocks, ceiling(working / Parameter("threads")))
+        working = Reference("working")
+        blocks = minimum(blocks, ceiling(working / Reference("threads")))
         warps = maximum(1, working / WARP)
     features.lines.define("blocks", blocks)
     features.lines.define("active_warps", warps)
@@ -37,54 +38,37 @@ def define_grid(features: Features) -> None:
 def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
     """Blocks and warps of the launch: products over its dimensions."""
     blocks, warps = expression(1), expression(1)
-    kept = dict(zip("xyz", features.model.kernel.grid_kept, strict=True))
-    for name in _used_dimensions(features):
-        extent = Parameter(f"extent_{name}")
-        if kept[name]:
+    kernel = features.model.kernel
+    for axis, name in enumerate("xyz"):
+        extent = Reference(f"extent_{name}")
+        if kernel.grid_kept[axis]:
             blocks = blocks * extent
-            warps = warps * (extent * Parameter(f"footprints_{name}"))
-        else:
-            blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
-            warps = warps * ceiling(extent / Parameter(f"footprint_{name}"))
+            warps = warps * (extent * Reference(f"footprints_{name}"))
+        elif _may_have_several_threads(kernel, axis):
+            blocks = blocks * ceiling(extent / Reference(f"block_{name}"))
+            warps = warps * ceiling(extent / Reference(f"footprint_{name}"))
     return blocks, warps
 
 
-def _used_dimensions(features: Features) -> str:
-    """Dimensions in which the thread space may be larger than 1."""
-    kernel = features.model.kernel
-    single_thread = [
-        kernel.guards[axis] is None
-        and not kernel.variable_extents[axis]
-        and not kernel.grid_kept[axis]
-        and all(threads[axis] == 1 for _, threads in kernel.recorded)
-        for axis in range(3)
-    ]
-    return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
+def _may_have_several_threads(kernel: MeasuredKernel, axis: int) -> bool:
+    is_told = kernel.guards[axis] is not None or kernel.variable_extents[axis]
+    return is_told or any(threads[axis] != 1 for _, threads in kernel.recorded)
 
 
-def define_warps_on_sm(features: Features, one_wave: Expression) -> Parameter:
+def define_warps_on_sm(features: Features, one_wave: Expression) -> Reference:
     """Defines `warps_on_sm`: warps with work on the SM that has most of them.
 
-    Args:
-        one_wave: do all blocks of the launch run at once?
+    In one dimension all warps work but those behind the end. In several, idle warps count less, by
+    share / (offset + slope * share) that works. `one_wave`: do all blocks run at once?
     """
-    lines = features.lines
-    share = lines.define("blocks_per_sm", Parameter("blocks") / features.device.sm_count)
+    lines, warps = features.lines, Reference("warps")
+    share = lines.define("blocks_per_sm", Reference("blocks") / features.device.sm_count)
     blocks = choice(one_wave, ceiling(share), share + LAST_BLOCK)
-    in_line = features.model.one_dimensional
-    warps = _in_line(blocks) if in_line else _in_dimensions(features, blocks)
-    return lines.define("warps_on_sm", warps)
-
-
-def _in_line(blocks: Expression) -> Expression:
-    """One dimension: all warps work but those behind the end."""
-    return maximum(1, minimum(blocks * Parameter("warps"), Parameter("active_warps")))
-
-
-def _in_dimensions(features: Features, blocks: Expression) -> Expression:
-    """Several dimensions: idle warps count less, by share / (offset + slope * share) that works."""
-    lines, warps = features.lines, Parameter("warps")
-    launched = lines.define("launched_warps", Parameter("blocks") * warps)
-    working = lines.define("working_warps", minimum(Parameter("active_warps"), launched))
-    filled = FILL_OFFSET * launched + FILL_SLOPE * working
-    return blocks * warps * working / filled
+    if features.model.one_dimensional:
+        on_sm = maximum(1, minimum(blocks * warps, Reference("active_warps")))
+    else:
+        launched = lines.define("launched_warps", Reference("blocks") * warps)
+        working = lines.define("working_warps", minimum(Reference("active_warps"), launched))
+        filled = FILL_OFFSET * launched + FILL_SLOPE * working
+        on_sm = blocks * warps * working / filled
+    return lines.define("warps_on_sm", on_sm)

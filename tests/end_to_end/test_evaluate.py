@@ -14,7 +14,7 @@ from cutune.fit.measurement.sweep import read_sweep, swept_line
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models.published import mwp_cwp
+from cutune.models.published.mwp_cwp import compose_mwp_cwp
 from tests.end_to_end.tuning import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc
@@ -60,7 +60,7 @@ def test_emulated_sectors_are_those_of_the_hardware(workspace: Path) -> None:
     for kernel in ("mvt_kernel1", "mvt_kernel2"):
         model = models[kernel]
         at = point(dict.fromkeys(model.kernel.parameters, 512), (512, 1, 1))
-        values = evaluate(mwp_cwp.compose(model, H200), at)
+        values = evaluate(compose_mwp_cwp(model, H200), at)
         per_warp = dict(zip(model.blocks, values["sectors"], strict=True))
         for found in (one for one in counted if one.kernel == kernel):
             sectors = found.values["load_sectors"] + found.values["store_sectors"]

@@ -27,7 +27,7 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
 )
 from cutune.fit.rational.program import Definition, RationalProgram
 from cutune.fit.rational.values import evaluate
@@ -58,15 +58,15 @@ def random_expression(rng: random.Random, names: list[str], depth: int) -> Expre
     if depth == 0 or rng.random() < 0.15:
         if rng.random() < 0.3:
             return Constant(Fraction(rng.randint(-40, 400), rng.choice([1, 2, 3, 7, 1000])))
-        return Parameter(rng.choice(names))
+        return Reference(rng.choice(names))
     if CANDIDATE in names and rng.random() < 0.1:
         row = Operation(
-            Operator.REMAINDER, (Parameter(rng.choice(SIZES)), Constant(Fraction(ROWS)))
+            Operator.REMAINDER, (Reference(rng.choice(SIZES)), Constant(Fraction(ROWS)))
         )
         table = rng.choice(["rows", "equal_rows"])
-        return rng.choice([Cell(table, row), Lookup("one_row", Parameter(CANDIDATE))])
+        return rng.choice([Cell(table, row), Lookup("one_row", Reference(CANDIDATE))])
     if rng.random() < 0.1:
-        index = Operation(Operator.REMAINDER, (Parameter(rng.choice(SIZES)), Constant(Fraction(8))))
+        index = Operation(Operator.REMAINDER, (Reference(rng.choice(SIZES)), Constant(Fraction(8))))
         return Lookup("table", index)
     operator = rng.choice(list(Operator))
     width = {Operator.FLOOR: 1, Operator.CEILING: 1, Operator.CHOICE: 3}.get(operator, 2)
@@ -210,10 +210,10 @@ def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
 def test_more_shapes_than_a_byte_counts(tmp_path: Path) -> None:
     count, shapes = 601, 300
     rows = [[float((7 * c) % shapes + row) for c in range(count)] for row in (0, 5, 0)]
-    row = Operation(Operator.REMAINDER, (Parameter("NI"), Constant(Fraction(3))))
+    row = Operation(Operator.REMAINDER, (Reference("NI"), Constant(Fraction(3))))
     definitions = (
         Definition(TIME, Cell("rows", row)),
-        Definition(TIME_WITH_FLOOR, Parameter(TIME) + Parameter("NJ")),
+        Definition(TIME_WITH_FLOOR, Reference(TIME) + Reference("NJ")),
     )
     table = tuple(value for one in rows for value in one)
     program = RationalProgram(SIZES, {}, {"rows": table}, definitions, count)
@@ -306,7 +306,7 @@ class EmittedFunction:
                 return table == f"{value.table}_" and self.is_same(row, value.place)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
                 is_table = read_from(tree) == f"{value.table}_"
-                return is_table and value.place == Parameter(CANDIDATE)
+                return is_table and value.place == Reference(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_look" | "cutune_at")), Lookup():
@@ -316,7 +316,7 @@ class EmittedFunction:
                 return float(tree.value) == float(value.value)
             case c_ast.UnaryOp(op="-"), Constant():
                 return -float(tree.expr.value) == float(value.value)
-            case c_ast.ID(), Parameter():
+            case c_ast.ID(), Reference():
                 return bool(tree.name == f"{value.name}_")
             case c_ast.BinaryOp(), Operation():
                 children = [tree.left, tree.right]

@@ -15,9 +15,9 @@ from cutune.device.profile import DeviceProfile, shipped_profiles
 from cutune.device.thread_block import Block
 from cutune.emit.emitter import c_text, c_variable
 from cutune.emit.selection import emit_selection
-from cutune.fit.fitted_model import Range
+from cutune.fit.fitted_model import SizeRange
 from cutune.fit.measurement.compiled_kernel import LeastWork
-from cutune.fit.rational.nodes import Lookup, Parameter
+from cutune.fit.rational.nodes import Lookup, Reference
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.support import supported
@@ -65,7 +65,7 @@ def test_nor_where_a_kernel_has_variants(
 
 
 def test_an_index_of_a_table_may_come_from_another_one() -> None:
-    node = Lookup("a", Lookup("b", Parameter("n")))
+    node = Lookup("a", Lookup("b", Reference("n")))
     assert c_text(node, str.upper) == f"cutune_at(A, cutune_at(B, {c_variable('n')}))"
 
 
@@ -85,9 +85,9 @@ def test_each_model_decides_on_several_devices(model: str) -> None:
 def test_of_threads_that_no_size_bounds_only_so_many_are_known() -> None:
     (model,) = MODELS
     facts = replace(model.kernel, guards=(None, None, None), variable_extents=(False, True, False))
-    ranges = (*(Range(1, 1 << 40) for _ in facts.parameters), Range(400, 500))
+    ranges = (*(SizeRange(1, 1 << 40) for _ in facts.parameters), SizeRange(400, 500))
     narrow = replace(model, kernel=facts, reached=ranges, is_exact=False, variants=())
-    assert supported(narrow)["extent_y"] == Range(100, 2000)
+    assert supported(narrow)["extent_y"] == SizeRange(100, 2000)
     text = emit_selection([narrow], (H200,)).text
     assert "asked_->extent[1] < 100 || asked_->extent[1] > 2000" in " ".join(text.split())
 
@@ -132,7 +132,7 @@ def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) ->
 
 def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: Path) -> None:
     (model,) = MODELS
-    ranges = (Range(400, 500), Range(64, 700))
+    ranges = (SizeRange(400, 500), SizeRange(64, 700))
     narrow = replace(model, reached=ranges, is_exact=False, variants=())
     sizes = [(n, m) for n in (99, 100, 777, 2000, 2001, 1 << 20) for m in (15, 16, 640, 2800, 2801)]
     binary = build(emitted(models=[narrow]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")

@@ -33,7 +33,7 @@ from cutune.device.thread_block import Block
 from cutune.emulator.counters import site_counters
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite
 from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 from tests.replayed import POINTERS, recorded, subject
 
@@ -209,7 +209,7 @@ def test_where_small_launches_are_unlike_larger_ones_these_decide(logs: Logs) ->
     alone, both = (fit_model(GATHER.kernel, one) for one in (large, [*small, *large]))
     assert isinstance(alone, FittedModel) and isinstance(both, FittedModel)
     assert both.instructions == alone.instructions
-    assert both.reached == (Range(400, 4000, 1),)
+    assert both.reached == (SizeRange(400, 4000, 1),)
 
 
 def test_otherwise_larger_sizes_are_proposed(logs: Logs) -> None:

@@ -21,7 +21,7 @@ from cutune.fit.count_functions import (
     bounded_elsewhere,
 )
 from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.fit.held_out import deviation, held_out
 from cutune.fit.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
 from cutune.fit.rational.exact_fit import fit
@@ -55,7 +55,7 @@ def test_exact_functions_meet_larger_launches_that_took_no_part(name: str) -> No
     assert {m.purpose for m in held} == {CHECK, FAR}
     (reached,) = checked.ranges(found.subject.kernel)
     largest = max(size for m in held for _, size in m.sizes)
-    assert reached == Range(LEVELS[0], largest, largest // LEVELS[-1])
+    assert reached == SizeRange(LEVELS[0], largest, largest // LEVELS[-1])
     assert reached.largest > 8 * LEVELS[-1]
 
 
@@ -165,23 +165,23 @@ def test_what_is_held_out_takes_no_part() -> None:
 
 
 def test_exact_models_reach_further_than_others_and_those_on_data() -> None:
-    model = replace(COLUMNS, reached=(Range(32, 2000),))
-    assert supported(model) == {"n": Range(1, 2000 * REACH_EXACT)}
+    model = replace(COLUMNS, reached=(SizeRange(32, 2000),))
+    assert supported(model) == {"n": SizeRange(1, 2000 * REACH_EXACT)}
     numerical = replace(model, is_exact=False)
-    assert supported(numerical) == {"n": Range(32 // REACH_NUMERICAL, 2000 * REACH_NUMERICAL)}
-    further = replace(numerical, reached=(Range(32, 2000, factor=50),))
+    assert supported(numerical) == {"n": SizeRange(32 // REACH_NUMERICAL, 2000 * REACH_NUMERICAL)}
+    further = replace(numerical, reached=(SizeRange(32, 2000, factor=50),))
     assert supported(further)["n"].largest == 2000 * 50
     on_data = replace(model.kernel, on_data=True)
-    ran = replace(model, kernel=on_data, reached=(Range(300, 2000),))
-    assert supported(ran) == {"n": Range(2, 2000 * REACH_ON_DATA)}
-    once = replace(ran, reached=(Range(300, 300),))
-    assert supported(once) == {"n": Range(300, 300)}
-    far = replace(model, reached=(Range(32, 1 << 24),))
+    ran = replace(model, kernel=on_data, reached=(SizeRange(300, 2000),))
+    assert supported(ran) == {"n": SizeRange(2, 2000 * REACH_ON_DATA)}
+    once = replace(ran, reached=(SizeRange(300, 300),))
+    assert supported(once) == {"n": SizeRange(300, 300)}
+    far = replace(model, reached=(SizeRange(32, 1 << 24),))
     assert supported(far)["n"].largest == LARGEST_SIZE
 
 
 def test_beyond_its_range_the_program_s_own_block_stays_and_says_so() -> None:
-    model = replace(COLUMNS, is_exact=False, reached=(Range(64, 2000),))
+    model = replace(COLUMNS, is_exact=False, reached=(SizeRange(64, 2000),))
     chooser = Chooser(model, H200)
     for n, is_known in ((15, False), (16, True), (8000, True), (8001, False)):
         choice = chooser.choose({"n": n})
@@ -202,7 +202,7 @@ def test_a_value_that_never_varied_is_the_only_one_that_is_known() -> None:
     chooser = Chooser(replace(COLUMNS, kernel=kernel), H200)
     assert chooser.choose({"n": 1000}) == chooser.choose({"n": 1000, "r": 3})
     other = chooser.choose({"n": 1000, "r": 4})
-    assert other.block == kernel.original and other.extrapolated == {"r": Range(3, 3)}
+    assert other.block == kernel.original and other.extrapolated == {"r": SizeRange(3, 3)}
     assert "r = 3 only" in other.reason
 
 

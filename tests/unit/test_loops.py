@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 import pytest
 
 from cutune.emit.loops import cut_into_loops
-from cutune.fit.rational.nodes import Expression, Operation, Operator, Parameter
+from cutune.fit.rational.nodes import Expression, Operation, Operator, Reference
 from cutune.fit.rational.program import Definition
 
 
@@ -19,7 +19,7 @@ def chain_of(length: int) -> list[Definition]:
     """Each waits for the one before."""
     names = ["width", *(f"step_{number}" for number in range(length))]
     return [
-        Definition(name, norm(Parameter(before), Parameter("width")))
+        Definition(name, norm(Reference(before), Reference("width")))
         for before, name in pairwise(names)
     ]
 
@@ -48,16 +48,16 @@ def test_cuts_stand_where_few_values_cross() -> None:
         for number in range(6)
         for definition in (
             Definition(
-                f"a{number}", norm(Parameter(f"a{number - 1}" if number else "w"), Parameter("w"))
+                f"a{number}", norm(Reference(f"a{number - 1}" if number else "w"), Reference("w"))
             ),
             Definition(
-                f"b{number}", Parameter(f"b{number - 1}" if number else "w") + Parameter("w")
+                f"b{number}", Reference(f"b{number - 1}" if number else "w") + Reference("w")
             ),
         )
     ]
-    join = Definition("j", Parameter("a5") + Parameter("b5"))
+    join = Definition("j", Reference("a5") + Reference("b5"))
     second = [
-        Definition(f"c{n}", norm(Parameter(f"c{n - 1}" if n else "j"), Parameter("w")))
+        Definition(f"c{n}", norm(Reference(f"c{n - 1}" if n else "j"), Reference("w")))
         for n in range(6)
     ]
     found = cut_into_loops([*first, join, *second], 26)

@@ -14,7 +14,7 @@ from cutune.collect.gpu.instrumented import (
     join_counters,
     sweep_on_gpu,
 )
-from cutune.collect.gpu.ncu import Counters, explanation, ncu_options, parse, profile
+from cutune.collect.gpu.ncu import ProfiledLaunch, explanation, ncu_options, parse, profile
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -74,7 +74,7 @@ def test_thousands_separators_and_missing_metrics() -> None:
     head = '"ID","Kernel Name","Block Size","Grid Size","smsp__inst_executed.sum"\n'
     text = head + '"","","","","inst"\n"0","k(int)","(32, 4, 1)","(7, 1, 1)","1,234,567"\n'
     assert parse("text of the program\n" + text) == [
-        Counters("k", (7, 1, 1), (32, 4, 1), {"instructions": 1234567.0})
+        ProfiledLaunch("k", (7, 1, 1), (32, 4, 1), {"instructions": 1234567.0})
     ]
     assert parse("no CSV at all") == []
 
@@ -128,8 +128,8 @@ def test_ncu_gets_the_command_and_the_hooks(
 
 
 def test_counters_meet_the_lines_of_the_probe() -> None:
-    def counters(kernel: str, block: int) -> Counters:
-        return Counters(kernel, (4, 1, 1), (block, 1, 1), {})
+    def counters(kernel: str, block: int) -> ProfiledLaunch:
+        return ProfiledLaunch(kernel, (4, 1, 1), (block, 1, 1), {})
 
     def entry(kernel: str, block: int, **more: str) -> dict[str, object]:
         return {"kernel": kernel, "grid": [4, 1, 1], "block": [block, 1, 1], **more}

@@ -19,8 +19,9 @@ from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models.constants import PUBLISHED_BAND
 from cutune.models.definitions import Lines
-from cutune.models.published import latency, mwp_cwp
 from cutune.models.published.inputs import LaunchShape, WarpCounts
+from cutune.models.published.latency import LatencyHardware, latency_cycles
+from cutune.models.published.mwp_cwp import MwpCwpHardware, compose_mwp_cwp, mwp_cwp_cycles
 from cutune.models.selection.choose import published_rule
 from cutune.models.selection.registry import MODELS
 
@@ -52,14 +53,14 @@ def values(lines: Lines) -> dict[str, float]:
     return {name: float(value) for name, value in evaluate(program, {}).items() if value.ndim == 0}
 
 
-def mwp(warp: WarpCounts, shape: LaunchShape, machine: mwp_cwp.MwpCwpHardware) -> dict[str, float]:
+def mwp(warp: WarpCounts, shape: LaunchShape, machine: MwpCwpHardware) -> dict[str, float]:
     lines = Lines()
-    mwp_cwp.define_cycles(lines, warp, shape, machine)
+    mwp_cwp_cycles(lines, warp, shape, machine)
     return values(lines)
 
 
 #: Section 3.5 of Hong and Kim: FX5600, matrix product in tiles.
-FX5600 = mwp_cwp.MwpCwpHardware(
+FX5600 = MwpCwpHardware(
     clock_ghz=Fraction(1),
     bandwidth_gbs=Fraction(80),
     issue_cycles=Fraction(4),
@@ -105,25 +106,25 @@ def test_memory_parallelism_exceeds_computation() -> None:
 
 
 def test_at_least_one_warp_reads_memory() -> None:
-    narrow = mwp_cwp.MwpCwpHardware(
+    narrow = MwpCwpHardware(
         Fraction(1), Fraction(1), Fraction(4), Fraction(420), Fraction(4), Fraction(10)
     )
     assert mwp(counts(27, 0, 6, 32), launch(80, 4, 5, 16), narrow)["mwp_mwp"] == 1
 
 
 def test_departure_delays_of_a_profile() -> None:
-    machine = mwp_cwp.MwpCwpHardware.of(DeviceProfile.named("h200"))
+    machine = MwpCwpHardware.of(DeviceProfile.named("h200"))
     assert float(machine.departure_uncoalesced) == pytest.approx(1.74, rel=0.01)
     assert machine.departure_coalesced == 4 * machine.departure_uncoalesced
 
 
 #: Issue, sectors and bytes per cycle, latency of memory and of arithmetic.
-GPU = latency.LatencyHardware(Fraction(4), Fraction(2), Fraction(1280), Fraction(400), Fraction(4))
+GPU = LatencyHardware(Fraction(4), Fraction(2), Fraction(1280), Fraction(400), Fraction(4))
 
 
 def test_bounds_of_a_launch() -> None:
     lines = Lines()
-    cycles = latency.define_cycles(
+    cycles = latency_cycles(
         lines, counts(6, 2, 0, 1), launch(300, 8, 2, 100), expression(12800), GPU
     )
     found = values(lines)
@@ -154,7 +155,7 @@ def test_fitted_counters_may_depend_on_the_block() -> None:
     function = RationalFunction(Polynomial(names, terms), one.numerator, False, 0.0)
     model = replace(ADD, published=PublishedCounts(*[function] * 6))
     found = evaluate(
-        mwp_cwp.compose(model, DeviceProfile.named("h200")), point({"n": 64, "m": 64}, (64, 64, 1))
+        compose_mwp_cwp(model, DeviceProfile.named("h200")), point({"n": 64, "m": 64}, (64, 64, 1))
     )
     assert found["memory"].tolist() == [64 + 2 * x for x, _, _ in ADD.blocks]
     assert all(found["time_us"] > 0)

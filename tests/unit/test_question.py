@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
-from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.models.selection.question import (
     Chooser,
     ask,
@@ -152,7 +152,7 @@ def test_threads_are_the_size_of_a_kernel_that_has_no_other() -> None:
 def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:
     """Counted on its data at one size, which is none that a GPU is used for."""
     kernel = replace(COPY.kernel, on_data=True, recorded=(((3000,), (3072, 1, 1)),))
-    model = replace(COPY, kernel=kernel, reached=(Range(3000, 3000),), variants=())
+    model = replace(COPY, kernel=kernel, reached=(SizeRange(3000, 3000),), variants=())
     shown = choice_table([model], H200)
     assert [row[1] for row in shown.rows] == ["n = 3000"] and not shown.questions
     assert shown.rows[0][4] != "-" and "at the sizes shown" in shown.kept[kernel.entry]

@@ -28,7 +28,7 @@ from cutune.fit.measurement.sweep import (
     write_sweep,
 )
 from cutune.fit.models_file import read_models
-from cutune.fit.rational.nodes import Parameter, choice, floor, less, norm
+from cutune.fit.rational.nodes import Reference, choice, floor, less, norm
 from cutune.fit.rational.program import Definition, RationalProgram
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
@@ -440,7 +440,7 @@ def test_variants_are_told_in_words() -> None:
 
 # ---- the flow chart
 
-X, Y = Parameter("x"), Parameter("y")
+X, Y = Reference("x"), Reference("y")
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ X, Y = Parameter("x"), Parameter("y")
         (norm(3, floor(X), Y % 32), "‖⌊x⌋, y mod 32‖₃"),
     ],
 )
-def test_formulas(value: Parameter, text: str) -> None:
+def test_formulas(value: Reference, text: str) -> None:
     assert formula(value) == text
 
 
@@ -463,8 +463,8 @@ def test_a_choice_is_a_question() -> None:
         Definition("a", X * 2, "twice"),
         Definition("unused", X * 3),
         Definition("b", choice(less(X, 5), X, Y) * 2),
-        Definition(TIME, choice(less(Parameter("a"), Parameter("block_x")), 1, Parameter("b"))),
-        Definition(TIME_WITH_FLOOR, Parameter(TIME) + 4),
+        Definition(TIME, choice(less(Reference("a"), Reference("block_x")), 1, Reference("b"))),
+        Definition(TIME_WITH_FLOOR, Reference(TIME) + 4),
     )
     made = RationalProgram(("x", "y"), {"block_x": (1, 2)}, {}, definitions, 2)
     chart = flow_chart(made, published_rule([(1, 1, 1), (2, 1, 1)]), ["x", "y"], False)

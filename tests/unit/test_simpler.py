@@ -14,12 +14,12 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
 )
 from cutune.fit.rational.program import Definition, RationalProgram
 
 #: A size and a column of numbers that are not negative; another one; tables of either kind.
-N, WIDTH, ANY = Parameter("n"), Parameter("width"), Parameter("any")
+N, WIDTH, ANY = Reference("n"), Reference("width"), Reference("any")
 GOOD, MIXED, MINUS_ZERO = (Lookup(name, N) for name in ("good", "mixed", "minus_zero"))
 ZERO, ONE = Constant(Fraction(0)), Constant(Fraction(1))
 
@@ -94,7 +94,7 @@ def test_a_zero_goes_where_all_operands_are_above(operator: Operator) -> None:
         add(of(Operator.SUBTRACT, N, N), ZERO),
         add(of(Operator.REMAINDER, N, N), ZERO),
         add(of(Operator.CEILING, N), ZERO),
-        add(Parameter("elsewhere"), ZERO),
+        add(Reference("elsewhere"), ZERO),
         # Not equal to the last bit, or of another kind.
         of(Operator.MULTIPLY, N, ZERO),
         of(Operator.MULTIPLY, N, number(2)),
@@ -138,7 +138,7 @@ def test_constants_are_folded_as_the_machine_does(value: Expression, expected: E
 
 def test_a_definition_that_is_constant_stands_where_it_is_used() -> None:
     first = Definition("first", add(ONE, ONE))
-    second = Definition("second", add(N, Parameter("first")))
+    second = Definition("second", add(N, Reference("first")))
     found = simpler(program(first, second), ("second",))
     assert found.definitions == (Definition("second", add(N, number(2))),)
     # One that is asked for stays.
@@ -152,9 +152,9 @@ def test_definitions_are_known_to_be_above() -> None:
     definitions = (
         Definition("above", add(N, WIDTH)),
         Definition("perhaps", of(Operator.SUBTRACT, N, WIDTH)),
-        Definition("first", add(Parameter("above"), ZERO)),
-        Definition("second", add(Parameter("perhaps"), ZERO)),
+        Definition("first", add(Reference("above"), ZERO)),
+        Definition("second", add(Reference("perhaps"), ZERO)),
     )
     found = {d.name: d.value for d in simpler(program(*definitions), ()).definitions}
-    assert found["first"] == Parameter("above")
-    assert found["second"] == add(Parameter("perhaps"), ZERO)
+    assert found["first"] == Reference("above")
+    assert found["second"] == add(Reference("perhaps"), ZERO)

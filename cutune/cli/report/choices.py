@@ -19,7 +19,7 @@ from cutune.fit.measurement.size_relations import usually_held
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
-from cutune.models.selection.choose import Prediction
+from cutune.models.selection.choose import PredictedBlock
 from cutune.models.selection.expected import expected_regret, kind_of
 from cutune.models.selection.question import threads_alone
 from cutune.models.selection.registry import DEFAULT
@@ -151,7 +151,7 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
         )
 
 
-def _terms(shown: Sequence[tuple[str, Prediction]]) -> list[str]:
+def _terms(shown: Sequence[tuple[str, PredictedBlock]]) -> list[str]:
     """The terms that are 1 % of one of the predictions, the largest first."""
     largest = {
         term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
@@ -160,7 +160,7 @@ def _terms(shown: Sequence[tuple[str, Prediction]]) -> list[str]:
     return sorted((t for t, share in largest.items() if share >= 0.01), key=lambda t: -largest[t])
 
 
-def _mark(variant: str, prediction: Prediction, configuration: ConfigurationChoice) -> str:
+def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
     """What a candidate is, besides one of many."""
     chosen = (configuration.variant, configuration.chosen.block)
     own = ("", configuration.plain.original)

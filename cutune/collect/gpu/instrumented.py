@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutune.collect.gpu.ncu import Counters, profile
+from cutune.collect.gpu.ncu import ProfiledLaunch, profile
 from cutune.collect.run import Run, run_program
 from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
@@ -151,7 +151,7 @@ def _in_sequence(
 
 def counters_on_gpu(
     build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
-) -> Iterator[tuple[Mapping[str, Any], Counters]]:
+) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
     """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
 
     Raises:
@@ -179,8 +179,8 @@ def _with_files(
 
 
 def join_counters(
-    entries: Sequence[Mapping[str, Any]], counted: Sequence[Counters]
-) -> Iterator[tuple[Mapping[str, Any], Counters]]:
+    entries: Sequence[Mapping[str, Any]], counted: Sequence[ProfiledLaunch]
+) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
     """Join lines of the probe with launches of ncu, both in order.
 
     Other launches of the program, and the original that follows each profile, are skipped.

@@ -50,7 +50,7 @@ PROBLEMS = {
 
 
 @dataclass(frozen=True)
-class Counters:
+class ProfiledLaunch:
     """One launch: the kernel as ncu names it, its configuration, and counts by name."""
 
     kernel: str
@@ -59,7 +59,7 @@ class Counters:
     values: Mapping[str, float]
 
 
-def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Counters]:
+def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[ProfiledLaunch]:
     """Run a command under ncu; its launches in order.
 
     Raises:
@@ -95,7 +95,7 @@ def explanation(said: str) -> str | None:
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 
-def parse(text: str) -> list[Counters]:
+def parse(text: str) -> list[ProfiledLaunch]:
     """The launches in ncu's output, among what the program printed; columns are found by name.
 
     Raises:
@@ -122,7 +122,7 @@ def _checked(header: list[str]) -> list[str]:
     return header
 
 
-def _counters(row: Mapping[str, str]) -> Counters:
+def _counters(row: Mapping[str, str]) -> ProfiledLaunch:
     values = {}
     for name, metric in METRICS.items():
         text = row.get(metric, "").replace(",", "")
@@ -133,7 +133,7 @@ def _counters(row: Mapping[str, str]) -> Counters:
         if isfinite(number):
             values[name] = number
     name, grid, block = (row[column] for column in _COLUMNS)
-    return Counters(name.partition("(")[0], _triple(grid), _triple(block), values)
+    return ProfiledLaunch(name.partition("(")[0], _triple(grid), _triple(block), values)
 
 
 def _triple(text: str) -> Block:

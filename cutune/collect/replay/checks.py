@@ -1,4 +1,4 @@
-"""Which launches are held out. Takes a kernel and its counts, gives launches that took no part.
+"""Held-out launches. Takes a kernel and its counts, gives launches that took no part.
 
 The largest launch that is quickly counted in full, and corners: one size large beside small ones,
 and small beside large ones. Of still larger launches of these forms some blocks are counted. Small

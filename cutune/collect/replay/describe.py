@@ -1,4 +1,8 @@
-"""What measurements keep of a kernel and of its launches: code and counters in, their types out."""
+"""Code and counters as measurements keep them. Takes a kernel's code, gives a `CompiledKernel`.
+
+The least that a thread does needs no function of the sizes: whatever they are, a thread that
+accesses memory went a way from the entry to an access, and on to an end.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
-    """What measurements say of a kernel's code, with the compiler's static counters."""
+    """A kernel's code as measurements hold it, with the compiler's static counters."""
     uncertain = code.obliviousness.uncertain
     blocks, memory = _code_blocks(code), _memory_instructions(code)
     return CompiledKernel(static, blocks, memory, uncertain, least_work(code))

@@ -1,4 +1,4 @@
-"""Which launch sites launched which kernel. Takes a `Program` and launch records."""
+"""Launch sites and the kernels that they launched. Takes a `Program` and launch records."""
 
 from __future__ import annotations
 
@@ -26,15 +26,12 @@ class Launched:
 
     def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
         """Is this one of its launches?"""
-        own = {numbers.number(site) for site in self.sites}
-        return record.site in own and record.kernel == self.entry
+        site_numbers = {numbers.number(site) for site in self.sites}
+        return record.site in site_numbers and record.kernel == self.entry
 
 
 def launched_sites(
-    program: Program,
-    recorded: Sequence[Sequence[LaunchRecord]],
-    numbers: SiteNumbers,
-    warn: Warn,
+    program: Program, recorded: Sequence[Sequence[LaunchRecord]], numbers: SiteNumbers, warn: Warn
 ) -> Iterator[Launched]:
     """Instances of kernels, each with the sites that launched it.
 

@@ -15,20 +15,13 @@ from math import prod
 from typing import Protocol, TypeVar
 
 from cutune.collect.replay.arguments import integer_argument
-from cutune.collect.replay.plan import count_block
+from cutune.collect.replay.plan import count_block, fits_launches
 from cutune.collect.replay.replay import Replayer, recorded_extents
 from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.fit.measurement.measurement import (
-    COUNTS,
-    FEATURES,
-    RUN,
-    SMALLER,
-    MeasuredKernel,
-    Measurement,
-)
+from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 
 #: Launches that are looked at, of as many sizes or arguments.
 MOST_LAUNCHES = 8
@@ -59,7 +52,7 @@ class _Launch:
     work: int
 
     def with_block(self, purpose: str, block: Block) -> Measurement:
-        """The same with another block, its addresses traced; what is counted stands for all."""
+        """The launch with another block, its addresses traced; what is counted stands for all."""
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
             found = self.replayer.run(purpose, sizes, block, trace_every=1)
@@ -81,10 +74,11 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
         return None
     smaller, most = smaller_and_largest(made)
     kernel = subject.kernel
+    covered = [recorded_extents(one.record, kernel.grid_kept) for one in (smaller, most)]
     by_block = {
         block: (below, above)
-        for block in kernel.candidates()
-        if block not in kernel.rejected and _fits(kernel, block, (smaller, most))
+        for block in kernel.remaining()
+        if fits_launches(kernel, block, covered)
         for below, above in _pairs(smaller, most, block)
     }
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
@@ -93,9 +87,9 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     rejected = {*kernel.rejected, *kernel.candidates()} - by_block.keys()
     kernel = replace(kernel, rejected=tuple(sorted(rejected)))
     totals = (replace(one, purpose=COUNTS) for one in by_block[counted])
-    found = [*totals, *(one for pair in by_block.values() for one in pair)]
+    launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
     # As if the program had been run for them.
-    described = [replace(one, setting=kernel.setting, source=RUN) for one in found]
+    described = [replace(one, setting=kernel.setting, source=RUN) for one in launches_of_all]
     return OwnSizes(
         replace(subject, kernel=kernel),
         list({one.key: one for one in described}.values()),
@@ -135,16 +129,6 @@ def _pairs(
     """Both launches with a block; nothing where one of them fails."""
     with suppress(CutuneError):
         yield smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
-
-
-def _fits(kernel: MeasuredKernel, block: Block, launches: Sequence[_Launch]) -> bool:
-    """May both be launched with it? Where no guard is known, the number of threads stays."""
-    return all(
-        not (kernel.free[axis] and kernel.variable_extents[axis] and not kernel.grid_kept[axis])
-        or (one.record.grid[axis] * one.record.block[axis]) % block[axis] == 0
-        for one in launches
-        for axis in range(3)
-    )
 
 
 def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:

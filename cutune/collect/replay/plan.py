@@ -1,4 +1,10 @@
-"""Which launches of a kernel are replayed: sizes, blocks, and how much of each is looked at."""
+"""The launches of a kernel that are replayed: sizes, blocks, and how much of each is looked at.
+
+Held-out launches take no part in fitting. They are the largest that is quickly counted in full, and
+corners: one size large beside small ones, and small beside large ones. Of still larger launches of
+these forms some blocks are counted. Small values that the program itself has, a radius for
+instance, are tried beside sizes of the usual kind.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.device.thread_block import WARP, Block, threads_of
-from cutune.fit.count_functions import (
-    LEVELS,
-    CountFunctions,
-    count_points,
-    is_looped,
-    levels_of,
-)
+from cutune.device.thread_block import WARP, Block, Extents, as_block, threads_of
+from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped, levels_of
 from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
 from cutune.fit.measurement.measurement import (
     COUNTS,
@@ -58,19 +58,18 @@ WINDOWS = 4
 
 @dataclass(frozen=True)
 class Replay:
-    """One launch to be replayed.
+    """One launch to be replayed, with a value for each variable of the kernel.
 
     Attributes:
         purpose: see `Measurement`.
-        sizes: a value for each variable of the kernel.
         trace_every: one window of 8 executions out of so many is traced.
+        is_spread: blocks all over the grid, where the work of a thread depends on its place.
     """
 
     purpose: str
     sizes: Mapping[str, int]
     block: Block
     trace_every: int
-    #: Blocks all over the grid, where the work of a thread depends on its place.
     is_spread: bool = False
 
 
@@ -91,8 +90,22 @@ def count_block(kernel: MeasuredKernel) -> Block:
     block = [1 if free else own for free, own in zip(kernel.free, kernel.original, strict=True)]
     first = kernel.free.index(True)
     block[first] = WARP // kernel.coarsen[first]
-    x, y, z = block
-    return (x, y, z)
+    return as_block(block)
+
+
+def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
+    """May launches be made with this block? Where no guard is known, it divides the threads.
+
+    `covered`: the extents of each launch.
+    """
+    axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
+    divided = [free and varies and not kept for free, varies, kept in axes]
+    return all(
+        extents[axis] % block[axis] == 0
+        for extents in covered
+        for axis in range(3)
+        if divided[axis]
+    )
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
@@ -200,7 +213,7 @@ def _roundest(least: int, most: int) -> int:
 
 
 def _threads_per_size(kernel: MeasuredKernel, axis: int) -> int:
-    """How many times as many threads as its greatest size the recorded launches had."""
+    """The largest ratio of threads to the greatest size in the recorded launches."""
     pairs = ((extents[axis], max(sizes)) for sizes, extents in kernel.recorded)
     return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
 
@@ -246,8 +259,8 @@ def stride_launches(
 ) -> Iterator[Replay]:
     """Two launches that differ in one size: this small value, and a large one of its residue."""
     base, every = base_size(kernel, counts), _trace_every(kernel, counts)
-    for own in (value, base + value):
-        sizes = {**sizes_at(kernel, counts, base), name: own}
+    for size in (value, base + value):
+        sizes = {**sizes_at(kernel, counts, base), name: size}
         yield Replay(PROBE, sizes, probe_blocks(kernel)[0], every)
 
 
@@ -283,7 +296,7 @@ def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
-    """What the published method trains with: powers of two as sizes, every block that fits."""
+    """Training launches of the published method: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
@@ -299,9 +312,7 @@ def _tried(
     kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
     """The candidates whose results were right when they were tried; the kernel's own block is."""
-    found = kernel.candidates(which, max_threads)
-    right = tuple(block for block in found if block not in kernel.rejected)
-    return right or (kernel.original,)
+    return kernel.remaining(which, max_threads) or (kernel.original,)
 
 
 def _trace_every(

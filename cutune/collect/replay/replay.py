@@ -16,7 +16,7 @@ from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_
 from cutune.collect.replay.describe import site_counters
 from cutune.collect.replay.plan import Replay
 from cutune.core.diagnostics import CutuneError
-from cutune.device.thread_block import Block, grid_of, warps_of
+from cutune.device.thread_block import Block, as_block, grid_of, warps_of
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LaunchCounters, LoadedModule
@@ -33,7 +33,7 @@ from cutune.fit.measurement.measurement import (
     Measurement,
     SiteCounters,
 )
-from cutune.fit.measurement.size_relations import complete, extents_at, with_only
+from cutune.fit.measurement.size_relations import complete, extents_at, with_held
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
 GHOST_BASE = 1 << 56
@@ -58,33 +58,19 @@ ALIGNMENTS = 32
 
 def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
     """Threads per dimension of a recorded launch; blocks where their number is kept."""
-    x, y, z = (
-        blocks if is_kept else blocks * size
-        for blocks, size, is_kept in zip(record.grid, record.block, kept, strict=True)
-    )
-    return (x, y, z)
+    axes = zip(record.grid, record.block, kept, strict=True)
+    return as_block([blocks if is_kept else blocks * size for blocks, size, is_kept in axes])
 
 
 def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
     """The kernel with those sizes held at their recorded values that replays have no room for."""
     least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
-    wide, held, kept = [], [], []
-    for index, (name, position) in enumerate(zip(kernel.parameters, kernel.positions, strict=True)):
+    held = {}
+    for name, position in zip(kernel.parameters, kernel.positions, strict=True):
         place = integer_place(record, code, position)
-        if place is not None and place.bytes >= least:
-            wide.append(index)
-            continue
-        value = integer_argument(record, code, position)
-        held.append((position, value))
-        kept.append((name, value))
-    if not held:
-        return kernel
-    return replace(
-        with_only(kernel, wide),
-        fixed_arguments=(*kernel.fixed_arguments, *kept),
-        required_arguments=(*kernel.required_arguments, *held),
-        required_names=(*kernel.required_names, *(name for name, _ in kept)),
-    )
+        if place is None or place.bytes < least:
+            held[name] = integer_argument(record, code, position)
+    return with_held(kernel, held)
 
 
 class Replayer:
@@ -103,14 +89,13 @@ class Replayer:
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
         """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
-        x, y, z = (max(1, extent) for extent in extents_at(self._kernel, sizes))
-        return (x, y, z)
+        return as_block([max(1, extent) for extent in extents_at(self._kernel, sizes)])
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
         return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
-        """One planned launch, unless its counters are known."""
+        """Count one planned launch, unless its counters are known."""
         sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
         kernel = self._kernel
         key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
@@ -160,22 +145,17 @@ class Replayer:
         chosen = None if blocks is None else tuple(blocks)
         every = -1 if is_sampled else trace_every
         launch = (self._code.digest, grid, block, parameters, shared, chosen, every)
+        entry, setting = self._kernel.entry, self._kernel.setting
         if launch in self._made:
             # Another kernel of the module has the same code.
-            same = self._made[launch]
-            own = self._kernel
-            return replace(same, entry=own.entry, setting=own.setting, purpose=purpose, sizes=names)
+            made = self._made[launch]
+            return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
         try:
-            if is_sampled:
-                counters = self._sampled(grid, block, parameters)
-            elif blocks is None:
-                counters = self._run_all(grid, block, parameters, trace_every)
-            else:
-                counters = self._run_some(grid, block, parameters, blocks, trace_every)
+            counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
         except CutuneError as error:
             raise _with_sizes(error, complete(self._kernel, sizes)) from error
         self._made[launch] = Measurement(
-            entry=self._kernel.entry,
+            entry=entry,
             code=self._kernel.code,
             purpose=purpose,
             source=REPLAYED,
@@ -187,60 +167,48 @@ class Replayer:
             lanes=tuple(int(n) for n in counters.block_lanes),
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
-            setting=self._kernel.setting,
+            setting=setting,
         )
         return self._made[launch]
 
-    def _run_some(
+    def _counters(
         self,
         grid: Block,
         block: Block,
         parameters: bytes,
         blocks: Sequence[int] | None,
         trace_every: int,
+        is_sampled: bool,
     ) -> LaunchCounters:
-        return self._module.run(
-            self._code.name,
-            grid,
-            block,
-            parameters,
-            shared_bytes=self._kernel.shared_bytes(block),
-            blocks=blocks,
-            trace=trace_every > 0,
-            trace_every=max(1, trace_every),
-            ghosts=GHOSTS,
-            instruction_limit=INSTRUCTION_LIMIT,
-        )
+        launch = (self._code.name, grid, block, parameters)
+        shared_bytes = self._kernel.shared_bytes(block)
 
-    def _run_all(
-        self, grid: Block, block: Block, parameters: bytes, trace_every: int
-    ) -> LaunchCounters:
-        """All blocks; or some, where sizes that the kernel does not take from its parameters make
-        the smallest launch too long."""
-        if prod(grid) * warps_of(block) > MANY_WARPS:
-            middle = [prod(grid) // 2]
-            one = self._run_some(grid, block, parameters, middle, 0)
-            if one.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS:
-                return self._sampled(grid, block, parameters)
-        return self._run_some(grid, block, parameters, None, trace_every)
+        def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
+            return self._module.run(
+                *launch,
+                shared_bytes=shared_bytes,
+                blocks=blocks,
+                trace=trace_every > 0,
+                trace_every=max(1, trace_every),
+                ghosts=GHOSTS,
+                instruction_limit=INSTRUCTION_LIMIT,
+            )
 
-    def _sampled(self, grid: Block, block: Block, parameters: bytes) -> LaunchCounters:
-        return run_sampled(
-            self._module,
-            self._code.name,
-            grid,
-            block,
-            parameters,
-            ghosts=GHOSTS,
-            shared_bytes=self._kernel.shared_bytes(block),
-        ).rounded()
+        if blocks is None and not is_sampled and prod(grid) * warps_of(block) > MANY_WARPS:
+            # Sizes that do not come from parameters may make even the smallest launch too long.
+            middle = counted([prod(grid) // 2], 0)
+            is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
+        if is_sampled:
+            sampled = run_sampled(self._module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
+            return sampled.rounded()
+        return counted(blocks, trace_every)
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)
         values = complete(self._kernel, sizes)
-        named = list(zip(self._kernel.parameters, self._kernel.positions, strict=True))
-        tied = [(name, position) for name, position, _ in self._kernel.tied]
-        for name, position in named + tied:
+        named = dict(zip(self._kernel.parameters, self._kernel.positions, strict=True))
+        named |= {name: position for name, position, _ in self._kernel.tied}
+        for name, position in named.items():
             place = integer_place(self._record, self._code, position)
             assert place is not None, NOT_SEEN
             value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
@@ -265,7 +233,7 @@ class Replayer:
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
-    """The same error; in place of addresses that nobody knows it names what was tried."""
+    """The error with the sizes that were tried, in place of addresses that nobody knows."""
     tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
     what = error.diagnostic.message.partition(":")[0]
     message = f"{what} with {tried}, which the program may never have"

@@ -57,13 +57,14 @@ NO_FUNCTION = "no function of its sizes was found that gives its work"
 
 @dataclass(frozen=True)
 class CountedKernel:
-    """A kernel that was counted: its new measurements, and its counts as functions of the sizes."""
+    """A kernel that was counted: its new measurements, and its counts as functions of the sizes.
+
+    `problem`: why no model can be made of this; empty if one can. Else `functions` may be None.
+    """
 
     subject: Subject
     new: tuple[Measurement, ...]
-    #: None only where there is a problem.
     functions: CountFunctions | None
-    #: Why no model can be made of this; empty if one can.
     problem: str
 
 
@@ -87,21 +88,22 @@ def counted_kernel(
         subject = replace(subject, kernel=simpler)
         found = _counted(subject, known, progress)
         checked = _checked(subject, found)
-    holds = checked is not None and checked.holds
-    other = None if holds else _otherwise(subject, known, progress)
-    if other is not None:
-        subject, found, checked = other
-    kernel = subject.kernel
-    repeated = _own(kernel, known)
-    if checked is None:
-        new = tuple(m for m in found.values() if m.key not in repeated)
-        return CountedKernel(subject, new, None, NO_FUNCTION)
-    if checked.holds and (strides := small_strides(subject, checked.functions)):
-        return counted_kernel(replace(subject, kernel=with_held(kernel, strides)), known, progress)
-    functions = replace(checked.functions, strides=_strides(subject))
-    looked = _looked(subject, functions, repeated)
-    new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
-    problem = _problem(kernel, checked, functions, _counts(found)[-1], looked)
+    if checked is None or not checked.holds:
+        subject, found, checked = _otherwise(subject, known, progress) or (subject, found, checked)
+    kernel, repeated = subject.kernel, _own(subject.kernel, known)
+    functions: CountFunctions | None = None
+    larger: list[Measurement] = []
+    problem = NO_FUNCTION
+    if checked is not None:
+        if checked.holds and (strides := small_strides(subject, checked.functions)):
+            held = with_held(kernel, strides)
+            return counted_kernel(replace(subject, kernel=held), known, progress)
+        functions = replace(checked.functions, strides=_strides(subject))
+        if functions.holds and not kernel.asserted:
+            # A launch larger than those that were counted.
+            larger = [subject.replayer().replay(first_look(kernel, functions), repeated)]
+        problem = _problem(kernel, checked, functions, _counts(found)[-1], larger)
+    new = tuple(m for m in (*found.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
 
 
@@ -174,9 +176,10 @@ def _problem(
     checked: HeldOut,
     functions: CountFunctions,
     largest: Measurement,
-    looked: Sequence[Measurement],
+    larger: Sequence[Measurement],
 ) -> str:
-    if functions.holds and (reason := bounded_elsewhere(kernel, functions, looked)):
+    """Why no model can be made; empty if one can. `largest`: of the launches counted in full."""
+    if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
         off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
@@ -187,24 +190,13 @@ def _problem(
 def _strides(subject: Subject) -> tuple[str, ...]:
     """The extents in blocks that do not change the work: a loop strides by the grid."""
     replayer, block = subject.replayer(), count_block(subject.kernel)
-    found = []
+    names = []
     for name, launches in striding_launches(subject.kernel):
-        try:
+        with suppress(CutuneError):  # too much work for a loop over one size
             one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
-        except CutuneError:  # too much work for a loop over one size
-            continue
-        if more < GRID_STRIDE_WORK_RATIO * one:
-            found.append(name)
-    return tuple(found)
-
-
-def _looked(
-    subject: Subject, functions: CountFunctions, done: Mapping[tuple[object, ...], Measurement]
-) -> list[Measurement]:
-    """A launch larger than those that were counted; none if no functions were found."""
-    if not functions.holds or subject.kernel.asserted:
-        return []
-    return [subject.replayer().replay(first_look(subject.kernel, functions), done)]
+            if more < GRID_STRIDE_WORK_RATIO * one:
+                names.append(name)
+    return tuple(names)
 
 
 def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
@@ -221,10 +213,7 @@ def _counted(
 
 
 def collect_kernel(
-    counted: CountedKernel,
-    known: Sequence[Measurement],
-    progress: Progress,
-    training: bool = False,
+    counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
     """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
 
@@ -250,8 +239,7 @@ def collect_kernel(
         yield from measured("checking classes", list(checked))
         if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
             rows = sorted(few)
-    tracing = feature_launches(kernel, counts, classes, rows)
-    yield from measured("tracing", list(tracing))
+    yield from measured("tracing", list(feature_launches(kernel, counts, classes, rows)))
     if training:
         yield from measured("training", list(training_launches(kernel, counts)))
 

@@ -1,9 +1,4 @@
-"""Small sizes that are strides. Takes a subject and its counts, gives what to hold.
-
-Alignment classes say that a size matters by its residue: what 4 and 772 have in common. For a
-small stride between neighbours that is not so: with 4 channels of a pixel a warp reads 512 bytes in
-a row, with 772 each thread has a sector of its own.
-"""
+"""Small sizes that are strides. Takes a subject and its counts, gives sizes to hold."""
 
 from __future__ import annotations
 
@@ -16,7 +11,12 @@ from cutune.fit.measurement.size_relations import small_factors
 
 
 def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
-    """Small sizes that no launch has varied, where requests cost otherwise than at large ones."""
+    """Small sizes that no launch has varied, where requests cost otherwise than at large ones.
+
+    Alignment classes say that a size matters by its residue: what 4 and 772 have in common. For a
+    small stride between neighbours that is not so: with 4 channels of a pixel a warp reads 512
+    bytes in a row, with 772 each thread has a sector of its own.
+    """
     factors = small_factors(subject.kernel).items()
     return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cutune.collect.replay.arguments import integer_argument, unseen_member
 from cutune.collect.replay.describe import compiled_kernel
-from cutune.collect.replay.launched import launched_sites
+from cutune.collect.replay.launched import Launched, launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
@@ -47,7 +47,7 @@ class Subject:
 
     @property
     def site_numbers(self) -> tuple[int, ...]:
-        """What logs of the instrumented program call its launch sites."""
+        """The numbers of its launch sites in logs of the instrumented program."""
         return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def is_launch(self, record: LaunchRecord) -> bool:
@@ -106,16 +106,8 @@ def subjects(
             its_code = assembled.kernels[one.kernel]
             static = static_counters.get(one.kernel, StaticCounters(FEW_REGISTERS))
             described = _describe(
-                kernel, sites, one, records, its_code, content, origin, static, candidate_set
+                launched, variant, one, records, its_code, content, origin, static, candidate_set
             )
-            described = replace(described, signatures=launched.signatures)
-            if variant is not None:
-                described = replace(
-                    described,
-                    variant=variant.name,
-                    asked_pointers=len(_asked_pointers(kernel, variant)),
-                    coarsen=variant.coarsen,
-                )
             bounds = _bounded(program, sites[0], described, static_counters)
             described = replace(described, bounded=tuple(bounds))
             if its_code.oblivious:
@@ -179,8 +171,8 @@ def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
 
 
 def _describe(
-    kernel: Kernel,
-    sites: Sequence[LaunchSite],
+    launched: Launched,
+    variant: KernelVariant | None,
     record: LaunchRecord,
     records: Sequence[LaunchRecord],
     code: KernelCode,
@@ -189,20 +181,27 @@ def _describe(
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
+    kernel, sites = launched.kernel, launched.sites
     order = kernel.argument_names
-    sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
+    sizes = tuple(p.name for p in kernel.data_parameters if p.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     positions = tuple(order.index(name) for name in sizes)
     guards = [dimension.guard for dimension in kernel.dimensions]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
     unguarded = _unguarded(guards, records, kept)
-    required = [name for name in others if name in _unvaried(kernel, records, code)]
-    covers = [
-        _cover(records, code, positions, sizes, axis)
-        if unguarded[axis] and not kept[axis] and not kernel.asserted
-        else None
-        for axis in range(3)
+    unvaried = _unvaried(kernel, records, code)
+    required = [name for name in others if name in unvaried]
+    integers = [
+        tuple(integer_argument(r, code, position) for position in positions) for r in records
     ]
+
+    def covered(axis: int) -> str | None:
+        if not unguarded[axis] or kept[axis] or kernel.asserted:
+            return None
+        pairs = zip(integers, records, strict=True)
+        return cover(sizes, [Covered(own, r.grid[axis], r.block[axis]) for own, r in pairs])
+
+    covers = [covered(axis) for axis in range(3)]
     variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
     return MeasuredKernel(
         name=kernel.name,
@@ -230,7 +229,9 @@ def _describe(
         needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
-        recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),
+        recorded=tuple(
+            (own, recorded_extents(r, kept)) for own, r in zip(integers, records, strict=True)
+        ),
         compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
@@ -240,6 +241,10 @@ def _describe(
             for name in required
         ),
         required_names=tuple(required),
+        signatures=launched.signatures,
+        variant=variant.name if variant is not None else "",
+        asked_pointers=len(_asked_pointers(kernel, variant)) if variant is not None else 0,
+        coarsen=variant.coarsen if variant is not None else (1, 1, 1),
     )
 
 
@@ -251,7 +256,7 @@ def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode)
         for p in kernel.data_parameters
         if p.role is not Role.OFFSET
     }
-    return tuple(name for name, found in values.items() if len(found) == 1)
+    return tuple(name for name, its in values.items() if len(its) == 1)
 
 
 def _unguarded(
@@ -263,20 +268,3 @@ def _unguarded(
         guard is None and any(extent[axis] > 1 for extent in extents)
         for axis, guard in enumerate(guards)
     ]
-
-
-def _integers(record: LaunchRecord, code: KernelCode, positions: Sequence[int]) -> tuple[int, ...]:
-    return tuple(integer_argument(record, code, position) for position in positions)
-
-
-def _cover(
-    records: Sequence[LaunchRecord],
-    code: KernelCode,
-    positions: Sequence[int],
-    names: Sequence[str],
-    axis: int,
-) -> str | None:
-    launches = [
-        Covered(_integers(r, code, positions), r.grid[axis], r.block[axis]) for r in records
-    ]
-    return cover(names, launches)

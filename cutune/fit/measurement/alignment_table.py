@@ -37,7 +37,7 @@ def all_misaligned(classes: Classes) -> Row:
 
 @dataclass(frozen=True)
 class Cells:
-    """What is known of each (row, block).
+    """The measured and composed launches of each (row, block).
 
     Attributes:
         measured: the launches that were made.
@@ -65,14 +65,14 @@ class Cells:
         if composed is None:
             return False
         # Remainders of loops are executed at misaligned sizes only, and cost next to nothing.
-        aligned = self.measured[_aligned(row), block]
+        aligned = self.measured[(0,) * len(row), block]
         usual = [index for index, site in enumerate(aligned.sites) if site.traced]
         each = distance(features_of([composed], usual), features_of([made], usual))
         together = distance(_weighted(composed), _weighted(made))
         return max(each, together) <= TOLERANCE
 
     def _composed(self, row: Row, block: Block) -> Measurement | None:
-        aligned = self.measured.get((_aligned(row), block))
+        aligned = self.measured.get(((0,) * len(row), block))
         parts = [self.measured.get((reduced_row(row, to), block)) for to in self.sensitive_to]
         if aligned is None or None in parts:
             return None
@@ -89,10 +89,6 @@ def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measu
         row = tuple(c[sizes[name] % len(c)] for name, c in residues)
         measured[row, measurement.block] = measurement
     return Cells(measured, alignment_sensitivities(kernel, measurements))
-
-
-def _aligned(row: Row) -> Row:
-    return (0,) * len(row)
 
 
 def _weighted(measurement: Measurement) -> tuple[float, ...]:

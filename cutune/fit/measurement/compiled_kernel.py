@@ -1,4 +1,4 @@
-"""What the compiler made of a kernel, as measurements hold it: its blocks, accesses, registers."""
+"""A compiled kernel as measurements hold it: its basic blocks, memory accesses, registers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MemoryInstruction:
 
 @dataclass(frozen=True)
 class LeastWork:
-    """What the shortest ways through the code execute; 0 where it is not known.
+    """The work of the shortest ways through the code; 0 where it is not known.
 
     Attributes:
         instructions: issue slots of any thread.
@@ -72,7 +72,7 @@ class LeastWork:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """What the compiler made of a kernel: registers, basic blocks, memory instructions."""
+    """A kernel as compiled: registers, basic blocks, memory instructions."""
 
     static: StaticCounters
     code_blocks: tuple[CodeBlock, ...] = ()

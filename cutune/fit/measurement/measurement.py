@@ -182,6 +182,11 @@ class MeasuredKernel:
             if shape == self.original or 0 <= self.shared_bytes(shape) <= most
         )
 
+    def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
+        """The `candidates` that were not rejected."""
+        shapes = self.candidates(which, max_threads)
+        return tuple(block for block in shapes if block not in self.rejected)
+
     def shared_bytes(self, block: Block) -> int:
         """Dynamic shared memory of a launch with that block."""
         if self.shared is None or block == self.original:
@@ -190,12 +195,10 @@ class MeasuredKernel:
 
     @property
     def code_blocks(self) -> tuple[CodeBlock, ...]:
-        """Its basic blocks."""
         return self.compiled.code_blocks
 
     @property
     def memory(self) -> tuple[MemoryInstruction, ...]:
-        """Its memory instructions."""
         return self.compiled.memory
 
     @property
@@ -211,7 +214,7 @@ class MeasuredKernel:
 
     @property
     def extent_words(self) -> dict[str, str]:
-        """How users name the unguarded extents: `T.x` for threads, `G.x` for blocks."""
+        """The names that users have for unguarded extents: `T.x` for threads, `G.x` for blocks."""
         return {
             f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
             for d, variable, is_kept in zip(
@@ -227,7 +230,7 @@ class MeasuredKernel:
 
     @property
     def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:
-        """What it has in common with its variants: where it is launched, and as which instance."""
+        """Its source, launch sites and template instance: its variants have the same."""
         return self.origin.path, self.sites, self.signatures
 
     @property
@@ -325,7 +328,6 @@ class Measurement:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of the sizes."""
         return tuple(name for name, _ in self.sizes)
 
     @property

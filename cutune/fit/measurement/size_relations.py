@@ -10,12 +10,12 @@ A replayed launch gives every size an independent value. The program itself may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from cutune.device.thread_block import WARP, Block
+from cutune.device.thread_block import WARP, Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.c_names import names_in
@@ -32,13 +32,7 @@ SELECTORS = 8
 
 @dataclass(frozen=True)
 class Covered:
-    """One dimension of a recorded launch.
-
-    Attributes:
-        sizes: the values of the data parameters.
-        blocks: of the grid in this dimension.
-        width: threads of a block in it.
-    """
+    """One dimension of a recorded launch: data parameters, blocks of its grid, width of a block."""
 
     sizes: tuple[int, ...]
     blocks: int
@@ -88,21 +82,36 @@ def with_constants_fixed(
 
 def with_held(kernel: MeasuredKernel, held: Mapping[str, int]) -> MeasuredKernel:
     """The kernel without some of its data parameters, of which it is known at these values only."""
-    places = [place for place, name in enumerate(kernel.parameters) if name in held]
-    left = [place for place in range(len(kernel.parameters)) if place not in places]
-    fixed = [(kernel.parameters[place], held[kernel.parameters[place]]) for place in places]
-    required = [(kernel.positions[p], v) for p, (_, v) in zip(places, fixed, strict=True)]
+    ordered = {name: held[name] for name in kernel.parameters if name in held}
+    return _with_fixed(kernel, ordered, [*ordered], ())
+
+
+def _with_fixed(
+    kernel: MeasuredKernel, fixed: Mapping[str, int], required: Sequence[str], tied: Collection[str]
+) -> MeasuredKernel:
+    """The kernel with parameters at fixed values, and without those that follow from others.
+
+    `required`: fixed parameters of which the model holds for this value only.
+    """
+    places = dict(zip(kernel.parameters, range(len(kernel.parameters)), strict=True))
+    left = [place for name, place in places.items() if name not in (*fixed, *tied)]
+    needed = ((kernel.positions[places[name]], fixed[name]) for name in required)
     return replace(
-        with_only(kernel, left),
-        fixed_arguments=(*kernel.fixed_arguments, *fixed),
-        required_arguments=(*kernel.required_arguments, *required),
-        required_names=(*kernel.required_names, *(name for name, _ in fixed)),
+        kernel,
+        parameters=tuple(kernel.parameters[place] for place in left),
+        positions=tuple(kernel.positions[place] for place in left),
+        recorded=tuple(
+            (tuple(sizes[place] for place in left), extents) for sizes, extents in kernel.recorded
+        ),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed.items()),
+        required_arguments=(*kernel.required_arguments, *needed),
+        required_names=(*kernel.required_names, *required),
     )
 
 
 def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
     """Small data parameters that all recorded launches have alike, while others vary."""
-    columns = dict(zip(kernel.parameters, _columns(kernel), strict=False))
+    columns = _columns(kernel)
     still = {name: values[0] for name, values in columns.items() if len(set(values)) == 1}
     if len(still) == len(columns):
         return {}
@@ -110,8 +119,8 @@ def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
 
 
 def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
-    """Those of the small constants that are no extent of the threads: strides, for example."""
-    extents = set(names_in(" ".join(text for text in (*kernel.guards, *kernel.covers) if text)))
+    """The small constants that are no extent of the threads: strides, for example."""
+    extents = _names_of(*kernel.guards, *kernel.covers)
     constants = small_constants(kernel).items()
     return {name: value for name, value in constants if name not in extents}
 
@@ -130,10 +139,10 @@ def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
 
     With the largest value that a recorded launch had.
     """
-    guards = set(names_in(" ".join(text for text in kernel.guards if text)))
+    guards = _names_of(*kernel.guards)
     return {
         name: max(values)
-        for name, values in zip(kernel.parameters, _columns(kernel), strict=False)
+        for name, values in _columns(kernel).items()
         if name in kernel.bounds and 0 < max(values) < WARP and name not in guards
     }
 
@@ -164,32 +173,24 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """
     if kernel.asserted or not kernel.recorded:
         return None
-    columns = _columns(kernel)
-    places = range(len(kernel.parameters))
-    bounds = set(names_in(" ".join(text for text in kernel.guards if text)))
-    small = [
-        place
-        for place in places
-        if len(set(columns[place])) > 1
-        and min(columns[place]) >= 0
-        and max(columns[place]) < SELECTORS
-        and kernel.parameters[place] not in bounds
-    ]
-    left = [place for place in places if place not in small]
-    tied = _ties(kernel.parameters, columns, left)
-    left = [place for place in left if place not in tied]
-    if not left or not (small or tied):
+    columns, guards = _columns(kernel), _names_of(*kernel.guards)
+    small = {
+        name: values
+        for name, values in columns.items()
+        if len(set(values)) > 1
+        and min(values) >= 0
+        and max(values) < SELECTORS
+        and name not in guards
+    }
+    tied = _ties({name: values for name, values in columns.items() if name not in small})
+    if len(small) + len(tied) in (0, len(columns)):
         return None
-    bounding = [place for place in small if kernel.parameters[place] in kernel.bounds]
-    values = {p: max(columns[p]) if p in bounding else columns[p][0] for p in small}
-    fixed = [(kernel.parameters[place], value) for place, value in values.items()]
-    required = [(kernel.positions[place], values[place]) for place in bounding]
+    bounding = [name for name in small if name in kernel.bounds]
+    fixed = {n: max(values) if n in bounding else values[0] for n, values in small.items()}
+    positions = dict(zip(kernel.parameters, kernel.positions, strict=True))
     return replace(
-        with_only(kernel, left),
-        fixed_arguments=(*kernel.fixed_arguments, *fixed),
-        required_arguments=(*kernel.required_arguments, *required),
-        required_names=(*kernel.required_names, *(kernel.parameters[p] for p in bounding)),
-        tied=tuple((kernel.parameters[p], kernel.positions[p], text) for p, text in tied.items()),
+        _with_fixed(kernel, fixed, bounding, tied),
+        tied=tuple((name, positions[name], text) for name, text in tied.items()),
     )
 
 
@@ -202,15 +203,15 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """
     if kernel.asserted or kernel.keeps_grid:
         return None
-    covers, left = list(kernel.covers), list(zip(kernel.parameters, _columns(kernel), strict=True))
-    for axis in range(3):
+    covers, columns = list(kernel.covers), _columns(kernel)
+    for axis, width in enumerate(kernel.original):
         if not kernel.variable_extents[axis]:
             continue
         extents = [covered[axis] for _, covered in kernel.recorded]
-        fitting = (one for one in left if _are_covered(one[1], kernel.original[axis], extents))
-        if (found := next(fitting, None)) is not None:
-            covers[axis] = found[0]
-            left.remove(found)
+        fitting = (name for name, sizes in columns.items() if _are_covered(sizes, width, extents))
+        if (name := next(fitting, None)) is not None:
+            covers[axis] = name
+            del columns[name]
     x, y, z = covers
     if (x, y, z) == kernel.covers:
         return None
@@ -238,36 +239,27 @@ def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
         yield replace(kernel, strided_to=name)
 
 
-def _columns(kernel: MeasuredKernel) -> list[tuple[int, ...]]:
-    """The values of each parameter in the recorded launches."""
-    return list(zip(*(sizes for sizes, _ in kernel.recorded), strict=True))
+def _columns(kernel: MeasuredKernel) -> dict[str, tuple[int, ...]]:
+    """The values of each parameter in the recorded launches; nothing where there is none."""
+    columns = zip(*(sizes for sizes, _ in kernel.recorded), strict=True)
+    return dict(zip(kernel.parameters, columns, strict=False))
 
 
-def with_only(kernel: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
-    """The kernel with the parameters at these places."""
-    return replace(
-        kernel,
-        parameters=tuple(kernel.parameters[place] for place in places),
-        positions=tuple(kernel.positions[place] for place in places),
-        recorded=tuple(
-            (tuple(sizes[place] for place in places), extents) for sizes, extents in kernel.recorded
-        ),
-    )
+def _names_of(*texts: str | None) -> set[str]:
+    return {*names_in(" ".join(text for text in texts if text))}
 
 
-def _ties(
-    names: Sequence[str], columns: Sequence[Sequence[int]], places: Sequence[int]
-) -> dict[int, str]:
-    """Per place of a size that follows from another: C text. That other size is tied to none."""
-    tied: dict[int, str] = {}
-    roots: set[int] = set()
-    for place in places[::-1]:
-        if place in roots:
+def _ties(columns: dict[str, tuple[int, ...]]) -> dict[str, str]:
+    """Per size that follows from another: C text. That other size is tied to none."""
+    tied: dict[str, str] = {}
+    roots: set[str] = set()
+    for name in reversed(columns):
+        if name in roots:
             continue
-        for other in places:
-            text = _relation(names[other], columns[other], columns[place])
-            if other != place and other not in tied and text is not None:
-                tied[place] = text
+        for other, values in columns.items():
+            text = _relation(other, values, columns[name])
+            if other not in (name, *tied) and text is not None:
+                tied[name] = text
                 roots.add(other)
                 break
     return tied
@@ -315,5 +307,4 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
             extents.append(-(-ids // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])
-    x, y, z = extents
-    return (x, y, z)
+    return as_block(extents)

@@ -8,8 +8,8 @@ made on a GPU can be looked at, and replayed, where there is none.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -81,7 +81,7 @@ class SweptLaunch:
     @property
     def best(self) -> Block:
         """The fastest block of the kernel itself."""
-        return min(self.microseconds, key=lambda block: self.microseconds[block])
+        return min(self.microseconds, key=self.microseconds.__getitem__)
 
     @cached_property
     def times(self) -> Mapping[SweptConfiguration, float]:
@@ -95,11 +95,10 @@ class SweptLaunch:
 
     @property
     def fastest(self) -> SweptConfiguration:
-        """The fastest configuration."""
         return min(self.times, key=self.times.__getitem__)
 
     def regret(self, chosen: SweptConfiguration) -> float:
-        """How much slower than the fastest, as a fraction; infinite for one that was not valid."""
+        """The loss against the fastest, as a fraction; infinite for one that was not valid."""
         return self.times.get(chosen, float("inf")) / self.times[self.fastest] - 1
 
     @property
@@ -113,20 +112,18 @@ class SweptLaunch:
         return (self.times[chosen] - best) / (worst - best) if worst > best else 0.0
 
     def only(self, variants: Collection[str]) -> SweptLaunch:
-        """The same without other variants, and those of which no block was valid."""
-        swept = self.variants.items()
-        kept = {name: times for name, times in swept if name in variants and times}
-        return replace(self, variants=kept)
+        """The launch without other variants, and those of which no block was valid."""
+        kept = [name for name, times in self.variants.items() if name in variants and times]
+        return replace(self, variants={name: self.variants[name] for name in kept})
 
 
 @dataclass(frozen=True)
 class RecordedSweep:
-    """The launches of a sweep.
+    """The launches of a sweep, in their order.
 
     Attributes:
         device, driver: name of the GPU, and version of its driver.
         method: how blocks were timed, as text.
-        launches: in the order in which they were swept.
         cache: what lay in the caches when a launch began, one of `CACHES`.
     """
 
@@ -143,11 +140,9 @@ def read_sweep(path: Path) -> RecordedSweep:
     Raises:
         CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
     """
-    document = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
-    launches = tuple(launch.read() for launch in document.launches)
-    return RecordedSweep(
-        document.device, document.driver, document.method, launches, document.cache
-    )
+    read = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
+    launches = tuple(launch.read() for launch in read.launches)
+    return RecordedSweep(read.device, read.driver, read.method, launches, read.cache)
 
 
 _Row = tuple[Width, Width, Depth, Time]
@@ -169,19 +164,9 @@ class _LaunchEntry:
     variants: dict[Name, tuple[_Row, ...]] = field(default_factory=dict)
 
     def read(self) -> SweptLaunch:
-        """The launch."""
-        return SweptLaunch(
-            self.program,
-            self.kernel,
-            self.size,
-            self.sizes,
-            self.extents,
-            self.own,
-            _times(self.microseconds),
-            self.registers,
-            self.shared_bytes,
-            {name: _times(rows) for name, rows in self.variants.items()},
-        )
+        variants = {name: _times(rows) for name, rows in self.variants.items()}
+        times = {"microseconds": _times(self.microseconds), "variants": variants}
+        return SweptLaunch(**{f.name: getattr(self, f.name) for f in fields(self)} | times)
 
 
 @dataclass(frozen=True)
@@ -288,7 +273,7 @@ def swept_launches(
         times: dict[str, dict[Block, float]] = {"": {}}
         for entry in valid:
             of_variant = times.setdefault(entry.get("variant", ""), {})
-            block, time = as_block(entry["block"]), _microseconds(entry["milliseconds"])
+            block, time = as_block(entry["block"]), round(min(entry["milliseconds"]) * 1e3, 3)
             of_variant[block] = min(time, of_variant.get(block, time))
         own = next((as_block(e["block"]) for e in valid if e["original"]), None)
         if own is None:
@@ -317,10 +302,6 @@ def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
         return False
     difference = entry["difference"]
     return bool(entry["identical"]) or (difference is not None and difference <= tolerance)
-
-
-def _microseconds(milliseconds: Sequence[float]) -> float:
-    return round(min(milliseconds) * 1e3, 3)
 
 
 def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:

@@ -41,12 +41,9 @@ SPARE = 2
 def fit(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
-    """The simplest rational function through the samples.
+    """The simplest rational function of the data parameters `variables` through the samples.
 
-    Args:
-        variables: names of the data parameters.
-        points: one integer per variable and sample.
-        values: the counted total of each sample.
+    `points`: an integer per variable, for each sample; `values`: its counted total.
     """
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
@@ -58,10 +55,9 @@ def fit(
 def _fitted(
     variables: tuple[str, ...], points: tuple[tuple[int, ...], ...], values: tuple[int, ...]
 ) -> RationalFunction:
-    exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
-    exact = exact or _fit_larger(variables, points, values)
-    if exact is not None:
-        return exact
+    for fit_exactly in (fit_polynomial, fit_quotient, _fit_larger):
+        if (exact := fit_exactly(variables, points, values)) is not None:
+            return exact
     # Takes half a second to import, and most counts are exact.
     from cutune.fit.rational.numerical_fit import fit_numerical  # noqa: PLC0415
 
@@ -90,12 +86,11 @@ def fit_polynomial(
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
             if solution is None:
                 continue
-            found = Polynomial(variables, _terms(exponents, solution))
-            samples = zip(points, values, strict=True)
-            if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
-                one = constant_function(variables, 1).numerator
-                width = len(exponents)
-                return RationalFunction(found, one, True, 0.0, 0.0, width, width)
+            numerator = Polynomial(variables, _terms(exponents, solution))
+            one, width = constant_function(variables, 1).numerator, len(exponents)
+            polynomial = RationalFunction(numerator, one, True, 0.0, 0.0, width, width)
+            if _meets(polynomial, points, values):
+                return polynomial
     return None
 
 
@@ -113,9 +108,9 @@ def _fit_larger(
     for dropped in range(1, len(order) - SPARE):
         kept = order[dropped:]
         larger = [points[place] for place in kept]
-        found = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
-        if found is not None:
-            return found
+        polynomial = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
+        if polynomial is not None:
+            return polynomial
     return None
 
 
@@ -147,18 +142,20 @@ def fit_quotient(
         numerator = Polynomial(variables, _terms(upper, solution[: len(upper)]))
         one = ((0,) * len(variables), Fraction(1))
         denominator = Polynomial(variables, (one, *_terms(lower, solution[len(upper) :])))
-        found = RationalFunction(numerator, denominator, True, 0.0, 0.0, width, width)
-        if _meets(found, points, values):
-            return found
+        quotient = RationalFunction(numerator, denominator, True, 0.0, 0.0, width, width)
+        if _meets(quotient, points, values):
+            return quotient
     return None
 
 
-def _meets(found: RationalFunction, points: Sequence[Sequence[int]], values: Sequence[int]) -> bool:
+def _meets(
+    function: RationalFunction, points: Sequence[Sequence[int]], values: Sequence[int]
+) -> bool:
     """Does a function have no pole, and is it exact, at every sample?"""
     for point, value in zip(points, values, strict=True):
-        named = dict(zip(found.numerator.variables, point, strict=True))
-        bottom = found.denominator(named)
-        if bottom <= 0 or found.numerator(named) != value * bottom:
+        named = dict(zip(function.numerator.variables, point, strict=True))
+        bottom = function.denominator(named)
+        if bottom <= 0 or function.numerator(named) != value * bottom:
             return False
     return True
 

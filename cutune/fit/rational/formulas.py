@@ -1,4 +1,4 @@
-"""Formulas of integers in files: what they may be, and their values. Takes C text and sizes."""
+"""Formulas of integers in files, such as guard bounds. Takes C text and sizes, gives values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def whole_value(text: str, values: Mapping[str, int]) -> int | None:
 
 @dataclass(frozen=True)
 class Tie:
-    """How a size follows from another: (factor * source + added) / divisor, truncated."""
+    """The way a size follows from another: (factor * source + added) / divisor, truncated."""
 
     source: str
     factor: int
@@ -47,7 +47,7 @@ class Tie:
 
 
 def tie_of(text: str, names: Collection[str]) -> Tie | None:
-    """What the C text of a tied size says: `(n + 1) / 2`, `n * 4`, `n - 1`; None: something else.
+    """The tie that C text states: `(n + 1) / 2`, `n * 4`, `n - 1`; None: it states something else.
 
     Numbers are so small that no size below 2^32 makes more than 64 bits of it.
     """

@@ -1,7 +1,4 @@
-"""Polynomials and their quotients over data parameters, which counted totals are fitted by.
-
-`cutune.fit.rational.exact_fit` finds them.
-"""
+"""Polynomials and their quotients over data parameters. `exact_fit` fits them to counted totals."""
 
 from __future__ import annotations
 
@@ -14,8 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.fit.rational.nodes import Expression, expression
-from cutune.fit.rational.nodes import Parameter as Name
+from cutune.fit.rational.nodes import Expression, Reference, expression
 from cutune.fit.rational.program import size_name
 
 Exponents = tuple[int, ...]
@@ -43,16 +39,14 @@ class Polynomial:
         for (one, a), (two, b) in product(self.terms, other.terms):
             powers = tuple(map(sum, zip(one, two, strict=True)))
             terms[powers] = terms.get(powers, Fraction(0)) + a * b
-        found = ((powers, value) for powers, value in sorted(terms.items()) if value)
-        return Polynomial(self.variables, tuple(found))
+        return Polynomial(self.variables, tuple(term for term in sorted(terms.items()) if term[1]))
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """The same polynomial as a node of a rational program, in nested (Horner) form.
+        """A node of a rational program with the same value, in nested (Horner) form.
 
         `names`: of the variables there; by default all are sizes.
         """
-        own = map(size_name, self.variables) if names is None else names
-        return _horner(tuple(own), self.terms)
+        return _horner(tuple(names or map(size_name, self.variables)), self.terms)
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,6 @@ class RationalFunction:
 
     @property
     def is_zero(self) -> bool:
-        """Is it 0 everywhere?"""
         return not any(coefficient for _, coefficient in self.numerator.terms)
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
@@ -88,7 +81,7 @@ class RationalFunction:
         return self.numerator(values) / self.denominator(values)
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
-        """The same function as a node of a rational program; `names` as in `Polynomial`."""
+        """A node of a rational program with the same value; `names` as in `Polynomial`."""
         if all(not any(e) for e, _ in self.denominator.terms):
             return self.numerator.expression(names)
         return self.numerator.expression(names) / self.denominator.expression(names)
@@ -96,11 +89,9 @@ class RationalFunction:
 
 def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
     """The function that is `value` everywhere."""
-    one = Polynomial(variables, (((0,) * len(variables), Fraction(1)),))
-    if value == 0:
-        return RationalFunction(Polynomial(variables, ()), one, True, 0.0)
-    top = Polynomial(variables, (((0,) * len(variables), Fraction(value)),))
-    return RationalFunction(top, one, True, 0.0)
+    powers = (0,) * len(variables)
+    top = Polynomial(variables, ((powers, Fraction(value)),) if value else ())
+    return RationalFunction(top, Polynomial(variables, ((powers, Fraction(1)),)), True, 0.0)
 
 
 def exponents_up_to(
@@ -114,7 +105,6 @@ def exponents_up_to(
 
 
 def monomial(point: Sequence[int], exponents: Exponents) -> int:
-    """A product of powers."""
     return prod(base**exponent for base, exponent in zip(point, exponents, strict=True))
 
 
@@ -132,7 +122,7 @@ def _horner(names: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]])
     by_power: dict[int, list[tuple[Exponents, Fraction]]] = {}
     for exponents, coefficient in terms:
         by_power.setdefault(exponents[0], []).append((exponents[1:], coefficient))
-    variable = Name(names[0])
+    variable = Reference(names[0])
     powers = sorted(by_power, reverse=True)
     result = _horner(names[1:], by_power[powers[0]])
     for power in range(powers[0] - 1, -1, -1):

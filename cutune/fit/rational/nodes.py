@@ -83,7 +83,7 @@ class Constant(Expression):
 
 
 @dataclass(frozen=True)
-class Parameter(Expression):
+class Reference(Expression):
     """A data parameter, a property of the candidate, or an earlier definition, by name."""
 
     name: str
@@ -91,8 +91,6 @@ class Parameter(Expression):
 
 @dataclass(frozen=True)
 class Operation(Expression):
-    """An operator applied to operands."""
-
     operator: Operator
     operands: tuple[Expression, ...]
 
@@ -119,32 +117,26 @@ class Cell(TableEntry):
 
 
 def expression(value: Number) -> Expression:
-    """A number or expression as an expression."""
     return value if isinstance(value, Expression) else Constant(Fraction(value))
 
 
 def operation(operator: Operator, *operands: Number) -> Expression:
-    """An operator applied to numbers or expressions."""
     return Operation(operator, tuple(map(expression, operands)))
 
 
 def minimum(first: Number, second: Number) -> Expression:
-    """The smaller of two."""
     return operation(Operator.MINIMUM, first, second)
 
 
 def maximum(first: Number, second: Number) -> Expression:
-    """The larger of two."""
     return operation(Operator.MAXIMUM, first, second)
 
 
 def floor(value: Number) -> Expression:
-    """The largest integer not above."""
     return operation(Operator.FLOOR, value)
 
 
 def ceiling(value: Number) -> Expression:
-    """The smallest integer not below."""
     return operation(Operator.CEILING, value)
 
 
@@ -187,7 +179,7 @@ def parts(value: Expression) -> Iterator[Expression]:
 def parameters(value: Expression) -> Iterator[str]:
     """Names that an expression reads, with repetitions."""
     for part in parts(value):
-        if isinstance(part, Parameter):
+        if isinstance(part, Reference):
             yield part.name
         elif isinstance(part, Cell):
             yield CANDIDATE

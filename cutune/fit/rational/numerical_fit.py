@@ -84,18 +84,19 @@ def _fit_degrees(
     scaled = sizes / scale
     numerator, denominator = monomials(scaled, upper), monomials(scaled, lower)
     weights = 1.0 / np.maximum(np.abs(targets), 1.0)
-    found = _homogeneous(numerator[used], denominator[used], targets[used], weights[used])
-    if found is None:
+    samples = (numerator[used], denominator[used], targets[used], weights[used])
+    linear = _homogeneous(*samples)
+    if linear is None:
         return None
-    solution, rank = found
-    solution = _refined(solution, numerator[used], denominator[used], targets[used], weights[used])
+    solution, rank = _refined(linear[0], *samples), linear[1]
     tops, bottoms = numerator @ solution[: len(upper)], denominator @ solution[len(upper) :]
     if bottoms.min() * bottoms.max() <= 0:  # a pole inside the samples
         return None
     predicted = tops / bottoms
-    if targets.min() >= 0 and predicted.min() < -1e-6 * targets.max():  # a count below 0
-        return None
-    if targets.min() >= 0 and not _makes_sense_far(upper, lower, solution):
+    if targets.min() >= 0 and (
+        predicted.min() < -1e-6 * targets.max()  # a count below 0
+        or not _makes_sense_far(upper, lower, solution)
+    ):
         return None
     errors = np.abs(predicted - targets) * weights
     unit = solution[len(upper)] or 1.0
@@ -152,7 +153,7 @@ def _homogeneous(
 def _refined(
     solution: Floats, numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
 ) -> Floats:
-    """The same coefficients after a descent on the true relative residuals P/Q - y."""
+    """The coefficients after a descent on the true relative residuals P/Q - y."""
     width = numerator.shape[1]
     scale = float(np.abs(solution).max())
 
@@ -175,8 +176,6 @@ def _refined(
 def _polynomial(
     variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats, scale: Floats
 ) -> Polynomial:
-    terms = []
-    for exponent, coefficient in zip(exponents, coefficients, strict=True):
-        value = Fraction(float(coefficient / np.prod(scale ** np.array(exponent))))
-        terms.append((exponent, value))
-    return Polynomial(variables, tuple(terms))
+    units = [np.prod(scale ** np.array(exponent)) for exponent in exponents]
+    values = [Fraction(float(c / unit)) for c, unit in zip(coefficients, units, strict=True)]
+    return Polynomial(variables, tuple(zip(exponents, values, strict=True)))

@@ -1,7 +1,9 @@
-"""Rational programs: what every performance model is, in the language of `nodes`.
+"""Rational programs, as which every performance model is written.
 
 A program takes integer data parameters (sizes) and the integers that describe one candidate, and
 evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2).
+Expressions are made of integers and rationals, + - * /, floor, ceil and comparison; a choice is a
+branch node of the flow chart. Constant tables, too, because a candidate has entries in them.
 Three readers: `evaluate` (numpy, all candidates at once), `emit` (C), and reports.
 
 Numbers are IEEE doubles in both readers, with the same operations in the same order, so that

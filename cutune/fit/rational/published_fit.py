@@ -51,9 +51,9 @@ def fit_paper(
             break
         columns = np.stack([np.prod(sizes ** np.array(e), axis=1) for e in exponents], axis=1)
         for index in range(len(exponents)):
-            found = _solved(variables, exponents, columns, targets, index)
-            if found is not None and (best is None or found.residual < best.residual):
-                best = found
+            quotient = _solved(variables, exponents, columns, targets, index)
+            if quotient is not None and (best is None or quotient.residual < best.residual):
+                best = quotient
         if best is not None and best.residual < PERFECT:
             break
     if best is not None and best.residual <= ACCEPTED:

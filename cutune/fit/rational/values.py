@@ -5,7 +5,8 @@ Takes a `RationalProgram` and sizes, gives an array per definition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from cutune.fit.rational.nodes import (
     Lookup,
     Operation,
     Operator,
-    Parameter,
+    Reference,
 )
 from cutune.fit.rational.program import RationalProgram
 
@@ -53,9 +54,9 @@ def evaluate_each(
     count = len(next(iter(sizes.values())))
     columns = {name: np.array(each, dtype=np.float64)[:, None] for name, each in sizes.items()}
     shape = (count, program.candidate_count)
-    found = {name: np.broadcast_to(v, shape) for name, v in evaluate(program, columns).items()}
+    tables = {name: np.broadcast_to(v, shape) for name, v in evaluate(program, columns).items()}
     for row in range(count):
-        yield {name: values[row] for name, values in found.items()}
+        yield {name: table[row] for name, table in tables.items()}
 
 
 def value_of(node: Expression, values: Mapping[str, int]) -> float:
@@ -70,7 +71,7 @@ def _value(
 ) -> Values:
     if isinstance(node, Constant):
         return np.asarray(float(node.value))
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return values[node.name]
     if isinstance(node, Lookup):
         index = _value(node.place, values, tables)
@@ -82,43 +83,8 @@ def _value(
         cells: Values = tables[node.table].reshape(-1, len(candidate))[row, candidate]
         return cells
     assert isinstance(node, Operation)
-    return _apply(node.operator, [_value(operand, values, tables) for operand in node.operands])
-
-
-def _apply(operator: Operator, operands: list[Values]) -> Values:
-    result: Values
-    match operator, operands:
-        case Operator.ADD, [a, b]:
-            result = a + b
-        case Operator.SUBTRACT, [a, b]:
-            result = a - b
-        case Operator.MULTIPLY, [a, b]:
-            result = a * b
-        case Operator.DIVIDE, [a, b]:
-            result = a / b
-        # As C's `a < b ? a : b`, also where an operand is not a number.
-        case Operator.MINIMUM, [a, b]:
-            result = np.where(a < b, a, b)
-        case Operator.MAXIMUM, [a, b]:
-            result = np.where(a > b, a, b)
-        case Operator.REMAINDER, [a, b]:
-            result = a - b * np.floor(a / b)
-        case Operator.FLOOR, [a]:
-            result = np.floor(a)
-        case Operator.CEILING, [a]:
-            result = np.ceil(a)
-        case Operator.LESS, [a, b]:
-            result = np.where(a < b, 1.0, 0.0)
-        case Operator.LESS_EQUAL, [a, b]:
-            result = np.where(a <= b, 1.0, 0.0)
-        case Operator.EQUAL, [a, b]:
-            result = np.where(a == b, 1.0, 0.0)
-        case Operator.CHOICE, [condition, a, b]:
-            result = np.where(condition != 0, a, b)
-        case ((Operator.NORM_2 | Operator.NORM_3 | Operator.NORM_8), [a, b]):
-            result = _norm(operator, a, b)
-        case _:
-            raise ValueError(f"{operator} with {len(operands)} operands")
+    operands = (_value(operand, values, tables) for operand in node.operands)
+    result: Values = _FUNCTIONS[node.operator](*operands)
     return result
 
 
@@ -139,3 +105,22 @@ def _raised(base: Values, power: int) -> Values:
         return square * base
     fourth: Values = square * square
     return fourth * fourth
+
+
+_FUNCTIONS: Mapping[Operator, Callable[..., Any]] = {
+    Operator.ADD: np.add,
+    Operator.SUBTRACT: np.subtract,
+    Operator.MULTIPLY: np.multiply,
+    Operator.DIVIDE: np.divide,
+    # As C's `a < b ? a : b`, also where an operand is not a number.
+    Operator.MINIMUM: lambda a, b: np.where(a < b, a, b),
+    Operator.MAXIMUM: lambda a, b: np.where(a > b, a, b),
+    Operator.REMAINDER: lambda a, b: a - b * np.floor(a / b),
+    Operator.FLOOR: np.floor,
+    Operator.CEILING: np.ceil,
+    Operator.LESS: lambda a, b: np.where(a < b, 1.0, 0.0),
+    Operator.LESS_EQUAL: lambda a, b: np.where(a <= b, 1.0, 0.0),
+    Operator.EQUAL: lambda a, b: np.where(a == b, 1.0, 0.0),
+    Operator.CHOICE: lambda condition, a, b: np.where(condition != 0, a, b),
+    **{norm: partial(_norm, norm) for norm in NORMS},
+}

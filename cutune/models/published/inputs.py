@@ -1,8 +1,7 @@
-"""Inputs of the published models: counts per warp and the launch, as definitions of a program.
+"""The models of the literature, for comparison: MWP-CWP, and bounds by latency and throughput.
 
-Takes a `FittedModel` and a `DeviceProfile`, adds to the `Lines` of a rational program. The counts
-are totals over threads divided by the working threads: the counts of a full working warp. Nothing
-is fitted per warp.
+Takes a `FittedModel` and a `DeviceProfile`, gives a `RationalProgram`. Counts are totals over
+threads divided by the working threads: those of a full working warp. Nothing is fitted per warp.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.nodes import (
     Cell,
     Expression,
-    Parameter,
+    Reference,
     ceiling,
     expression,
     maximum,
@@ -51,7 +50,6 @@ class WarpCounts:
 
     @property
     def memory(self) -> Expression:
-        """All memory accesses."""
         return self.coalesced + self.uncoalesced
 
 
@@ -93,19 +91,18 @@ def _working(model: FittedModel) -> Expression:
         return model.working.expression()
     threads = expression(1)
     for name, is_kept in zip("xyz", model.kernel.grid_kept, strict=True):
-        threads = threads * Parameter(f"extent_{name}")
-        threads = threads * Parameter(f"block_{name}") if is_kept else threads
+        threads = threads * Reference(f"extent_{name}")
+        threads = threads * Reference(f"block_{name}") if is_kept else threads
     return threads
 
 
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     """Counters as fitted by the published method: functions of size and block, no tables."""
-
     # The first variable is a size; the others are properties of the candidate.
     size, *axes = counts.issued.numerator.variables
     names = (size_name(size), *axes)
 
-    def define(name: str, function: RationalFunction) -> Parameter:
+    def define(name: str, function: RationalFunction) -> Reference:
         return lines.define(name, maximum(0, function.expression(names)))
 
     memory = define("memory", counts.memory)
@@ -125,9 +122,8 @@ def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
         if column.kind == kind:
             table = f"{kind}_{column.group}"
             lines.tables[table] = column.values
-            total = total + Parameter(f"trips_{column.group}") * Cell(
-                table, Parameter(ALIGNMENT_CLASS)
-            )
+            cell = Cell(table, Reference(ALIGNMENT_CLASS))
+            total = total + Reference(f"trips_{column.group}") * cell
     return total
 
 
@@ -136,15 +132,15 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
     blocks = expression(1)
     for axis, name in enumerate("xyz"):
         lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
-        extent, is_kept = Parameter(f"extent_{name}"), model.kernel.grid_kept[axis]
-        blocks = blocks * (extent if is_kept else ceiling(extent / Parameter(f"block_{name}")))
+        extent, is_kept = Reference(f"extent_{name}"), model.kernel.grid_kept[axis]
+        blocks = blocks * (extent if is_kept else ceiling(extent / Reference(f"block_{name}")))
     lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
     lines.properties["resident"] = tuple(
         max(1, resident_blocks(resources_of(model, block), device.limits)) for block in model.blocks
     )
     blocks = lines.define("blocks", blocks)
     sms = lines.define("sms", minimum(device.sm_count, blocks))
-    return LaunchShape(blocks, Parameter("warps"), Parameter("resident"), sms)
+    return LaunchShape(blocks, Reference("warps"), Reference("resident"), sms)
 
 
 def finished(
@@ -154,6 +150,6 @@ def finished(
     total = lines.define("cycles", cycles)
     time = lines.define(TIME, total / (device.clock_ghz * 1000))
     lines.define(TIME_WITH_FLOOR, time)
-    warps = Parameter("blocks") * Parameter("warps")
-    lines.define(CYCLES_PER_WARP, total * Parameter("sms") / warps)
+    warps = Reference("blocks") * Reference("warps")
+    lines.define(CYCLES_PER_WARP, total * Reference("sms") / warps)
     return lines.program(model)

@@ -1,9 +1,4 @@
-"""Latency and throughput bounds after Volkov and Little's law, cycles of one launch.
-
-V. Volkov, "Understanding Latency Hiding on GPUs" (2016): the throughput of an SM is bounded by
-issue, by the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a
-launch are added: with their maximum alone, shapes would tie and coalescing would not show.
-"""
+"""Latency and throughput bounds after Volkov and Little's law, cycles of one launch."""
 
 from __future__ import annotations
 
@@ -51,7 +46,7 @@ class LatencyHardware:
         )
 
 
-def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+def compose_latency(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     """The model of one kernel on one device as a rational program."""
     lines = Lines()
     counts = define_counts(lines, model)
@@ -59,13 +54,12 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     touched = expression(0)
     for array in model.arrays:
         touched = touched + maximum(0, array.extent_bytes.expression())
-    cycles = define_cycles(
-        lines, counts, shape, lines.define("bytes", touched), LatencyHardware.of(device)
-    )
+    dram_bytes = lines.define("bytes", touched)
+    cycles = latency_cycles(lines, counts, shape, dram_bytes, LatencyHardware.of(device))
     return finished(lines, model, device, cycles)
 
 
-def define_cycles(
+def latency_cycles(
     lines: Lines,
     warp: WarpCounts,
     launch: LaunchShape,
@@ -74,8 +68,11 @@ def define_cycles(
 ) -> Expression:
     """Cycles of a launch: the sum of its four bounds, each a definition.
 
-    Args:
-        dram_bytes: bytes that the launch moves to and from device memory.
+    V. Volkov, "Understanding Latency Hiding on GPUs" (2016): the throughput of an SM is bounded by
+    issue, by the load/store unit, by bandwidth, and by warps in flight over latency. The bounds are
+    added: with their maximum alone, shapes would tie and coalescing would not show.
+
+    `dram_bytes`: bytes that the launch moves to and from device memory.
     """
     warps = lines.define("warps_per_sm", ceiling(launch.blocks / launch.sms) * launch.warps)
     issue = lines.define(

@@ -1,10 +1,4 @@
-"""MWP-CWP: memory and computation warp parallelism, cycles of one launch.
-
-S. Hong, H. Kim, "An Analytical Model for a GPU Architecture with Memory-level and Thread-level
-Parallelism Awareness", ISCA 2009, equations 1 to 23; the model of the technique that cutune
-follows. The number of transactions is per instruction, residency follows the allocation rules of
-today's hardware, and MWP is at least 1; repetitions stay a fraction.
-"""
+"""MWP-CWP: memory and computation warp parallelism, cycles of one launch."""
 
 from __future__ import annotations
 
@@ -71,19 +65,25 @@ class MwpCwpHardware:
         )
 
 
-def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+def compose_mwp_cwp(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     """The model of one kernel on one device as a rational program."""
     lines = Lines()
     counts = define_counts(lines, model)
     shape = define_launch(lines, model, device)
-    cycles = define_cycles(lines, counts, shape, MwpCwpHardware.of(device))
+    cycles = mwp_cwp_cycles(lines, counts, shape, MwpCwpHardware.of(device))
     return finished(lines, model, device, cycles)
 
 
-def define_cycles(
+def mwp_cwp_cycles(
     lines: Lines, warp: WarpCounts, launch: LaunchShape, hardware: MwpCwpHardware
 ) -> Expression:
-    """Execution cycles of a launch; intermediate results are definitions `mwp_*`."""
+    """Execution cycles of a launch by MWP-CWP; intermediate results are definitions `mwp_*`.
+
+    S. Hong, H. Kim, "An Analytical Model for a GPU Architecture with Memory-level and Thread-level
+    Parallelism Awareness", ISCA 2009, equations 1 to 23; the model of the technique that cutune
+    follows. The number of transactions is per instruction, residency follows the allocation rules
+    of today's hardware, and MWP is at least 1; repetitions stay a fraction.
+    """
 
     def define(name: str, value: Number) -> Expression:
         return lines.define(f"mwp_{name}", value)

@@ -1,1 +1,1 @@
-"""Which thread block is chosen from what a model predicts."""
+"""The choice of a thread block from predicted times."""

@@ -1,8 +1,11 @@
-"""From predicted times to one block. Takes what a model predicts, gives a `Selection`.
+"""From predicted times to one block. Takes the predictions of a model, gives a `Selection`.
 
 The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
 model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
 these, a static rank table decides, then the predicted time.
+
+The regret that is expected of a choice was read off timings of unseen kernels: the launches of the
+judge sets (`benchmarks.expected_regret`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
-from cutune.fit.fitted_model import Range
+from cutune.fit.fitted_model import SizeRange
 from cutune.fit.rational.program import TERM
 from cutune.models.constants import (
     BAND,
@@ -57,7 +60,7 @@ class SelectionRule:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictedBlock:
     """One candidate at given sizes.
 
     `terms_us`: microseconds of each resource if it were alone; the prediction joins them.
@@ -76,14 +79,14 @@ class Selection:
 
     block: Block
     grid: Block
-    ranked: tuple[Prediction, ...]
+    ranked: tuple[PredictedBlock, ...]
     launch_bound: bool
     kept_original: bool
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
     #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
-    extrapolated: Mapping[str, Range] = field(default_factory=dict)
+    extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
 
@@ -123,7 +126,7 @@ class Selection:
 
     @property
     def within_band(self) -> int:
-        """How many candidates are predicted within 2 % of the best."""
+        """The number of candidates that are predicted within 2 % of the best."""
         limit = self.ranked[0].predicted_ms * REPORTED_BAND if self.ranked else 0.0
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 
@@ -132,7 +135,7 @@ class Selection:
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
 
 
-def _known_at(ranges: Mapping[str, Range]) -> str:
+def _known_at(ranges: Mapping[str, SizeRange]) -> str:
     """Where the counts of a kernel are known to hold, as part of a sentence."""
     known = (
         f"{name} = {held.least}"
@@ -141,11 +144,6 @@ def _known_at(ranges: Mapping[str, Range]) -> str:
         for name, held in ranges.items()
     )
     return f"its counts are known for {' and '.join(known)} only"
-
-
-def unanswered(original: Block, grid: Block, ranges: Mapping[str, Range]) -> Selection:
-    """The program's own block, where the model may not be asked."""
-    return Selection(original, grid, (), False, True, original, 1.0, ranges)
 
 
 def selection_rule(
@@ -190,29 +188,34 @@ def select(
     """Choose a block.
 
     Args:
-        values: what the model's program defines, per candidate.
+        values: the definitions of the model's program, per candidate.
         extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
             Blocks where the grid is kept.
         guarded: per dimension, may the last block be partial?
         original: the program's own block.
-        free: per dimension, may the block change?
-        grid_kept: per dimension, does the number of blocks stay?
+        free, grid_kept: per dimension, may the block change, and does the number of blocks stay?
     """
     floored = values[TIME_WITH_FLOOR]
     grids, fit = _grids(rule, extents, guarded, original, free, grid_kept)
     valid = fit & np.isfinite(floored)
-    is_impossible = bool(fit.any()) and not valid.any()
     chosen = choose(rule, values[TIME], floored, valid, original)
     own_grid = grid_of(original, extents, grid_kept)
     ranked = _ranked(rule, grids, valid, values)
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
-    if chosen is None:
-        own = (original, own_grid, ranked, bound, True, original, band)
-        return Selection(*own, is_impossible=is_impossible)
-    block = rule.blocks[chosen]
-    return Selection(block, grids[chosen], ranked, bound, block == original, original, band)
+    block = original if chosen is None else rule.blocks[chosen]
+    grid = own_grid if chosen is None else grids[chosen]
+    return Selection(
+        block,
+        grid,
+        ranked,
+        bound,
+        block == original,
+        original,
+        band,
+        is_impossible=bool(fit.any()) and not valid.any(),
+    )
 
 
 def _ranked(
@@ -220,7 +223,7 @@ def _ranked(
     grids: Sequence[Block],
     valid: NDArray[np.bool_],
     values: Mapping[str, NDArray[np.float64]],
-) -> tuple[Prediction, ...]:
+) -> tuple[PredictedBlock, ...]:
     """The valid candidates, the fastest first."""
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
     terms = {
@@ -228,17 +231,13 @@ def _ranked(
         for name, value in values.items()
         if name.startswith(TERM)
     }
-    predictions = (
-        Prediction(
-            rule.blocks[c],
-            grids[c],
-            floored[c] / 1e3,
-            cycles[c],
-            {name: term[c] for name, term in terms.items()},
-        )
-        for c in np.flatnonzero(valid).tolist()
-    )
-    return tuple(sorted(predictions, key=lambda p: p.predicted_ms))
+
+    def predicted(c: int) -> PredictedBlock:
+        terms_us = {name: term[c] for name, term in terms.items()}
+        return PredictedBlock(rule.blocks[c], grids[c], floored[c] / 1e3, cycles[c], terms_us)
+
+    candidates = np.flatnonzero(valid).tolist()
+    return tuple(sorted(map(predicted, candidates), key=lambda p: p.predicted_ms))
 
 
 def choose(

@@ -1,4 +1,4 @@
-"""What a choice is expected to lose. Takes a model and its choice, gives regret by kind of kernel.
+"""The expected regret of a choice. Takes a model and its choice, gives regret by kind of kernel.
 
 Timings of unseen kernels tell: the launches of the judge sets (`benchmarks.expected_regret`).
 """

@@ -9,7 +9,7 @@ A model that chooses well there is confirmed: small predicted gains then count t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -68,13 +68,11 @@ def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
     """The launch whose times are used: long enough for the launch overhead not to dominate."""
-    ordered = sorted(launches, key=lambda one: one.size or 0)
-    least = [one.microseconds[one.best] for one in ordered]
-    preferred = [
-        one for one, time in zip(ordered, least, strict=True) if time >= PREFERRED_TIME * floor
-    ]
-    enough = [one for one, time in zip(ordered, least, strict=True) if time > MINIMUM_TIME * floor]
-    return preferred[0] if preferred else enough[-1] if enough else None
+    ordered = sorted(launches, key=lambda launch: launch.size or 0)
+    times = [(launch, launch.microseconds[launch.best]) for launch in ordered]
+    preferred = (launch for launch, time in times if time >= PREFERRED_TIME * floor)
+    enough = (launch for launch, time in reversed(times) if time > MINIMUM_TIME * floor)
+    return next(preferred, None) or next(enough, None)
 
 
 def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -> float | None:
@@ -91,12 +89,9 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
     measured = [time for _, time in pairs]
     if len(pairs) < FEWEST_BLOCKS or max(measured) < LEAST_SPREAD * min(measured):
         return None
-    return _correlation([time for time, _ in pairs], measured)
-
-
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
     # Takes a second to import, and most commands have no timings.
     from scipy.stats import spearmanr  # noqa: PLC0415
 
-    found = float(spearmanr(np.array(first), np.array(second)).statistic)
-    return 0.0 if math.isnan(found) else found
+    predicted = [time for time, _ in pairs]
+    correlation = float(spearmanr(np.array(predicted), np.array(measured)).statistic)
+    return 0.0 if math.isnan(correlation) else correlation

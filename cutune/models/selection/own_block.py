@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,7 +28,6 @@ class OwnBand:
 
     @staticmethod
     def of(band: Fraction) -> OwnBand:
-        """The same for both."""
         return OwnBand(band, band)
 
 
@@ -37,38 +35,15 @@ class OwnBand:
 NO_OWN_BAND = OwnBand.of(Fraction(0))
 
 
-@dataclass(frozen=True)
-class KindOfKernel:
-    """A kind of kernels that the model predicts with the same certainty."""
-
-    name: str
-    holds: Callable[[FittedModel, DeviceProfile], bool]
-    band: OwnBand
-
-
-def own_band(model: FittedModel, device: DeviceProfile) -> OwnBand:
-    """The band of the first kind that the kernel is of."""
-    return next(kind.band for kind in KINDS if kind.holds(model, device))
-
-
-def _is_contended(model: FittedModel, _: DeviceProfile) -> bool:
-    return any(memory.shared and memory.kind == "atomic" for memory in model.kernel.memory)
-
-
-def _is_confirmed(model: FittedModel, device: DeviceProfile) -> bool:
-    return model.confirmed_on == device.name
-
-
-#: In order of precedence.
-KINDS = (
-    KindOfKernel("atomics in shared memory", _is_contended, OwnBand.of(OWN_BAND_CONTENDED)),
-    KindOfKernel("confirmed by timings", _is_confirmed, NO_OWN_BAND),
-    KindOfKernel("annotated", lambda m, _: m.kernel.asserted, OwnBand.of(OWN_BAND_ASSERTED)),
-    KindOfKernel(
-        "data-dependent",
-        lambda m, _: m.kernel.on_data,
-        OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER),
-    ),
-    KindOfKernel("with a loop", lambda m, _: m.looped, OwnBand.of(OWN_BAND_LOOPED)),
-    KindOfKernel("without a loop", lambda m, _: True, OwnBand.of(OWN_BAND_STRAIGHT)),
-)
+def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
+    """The band of a kernel: the less certain its predictions are, the wider."""
+    kernel = model.kernel
+    if any(memory.shared and memory.kind == "atomic" for memory in kernel.memory):
+        return OwnBand.of(OWN_BAND_CONTENDED)
+    if model.confirmed_on == device.name:
+        return NO_OWN_BAND
+    if kernel.asserted:
+        return OwnBand.of(OWN_BAND_ASSERTED)
+    if kernel.on_data:
+        return OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER)
+    return OwnBand.of(OWN_BAND_LOOPED if model.looped else OWN_BAND_STRAIGHT)

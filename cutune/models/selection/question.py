@@ -1,9 +1,14 @@
-"""Questions of `cutune select`. Takes `NAME=VALUE` words and a model, gives the chosen block."""
+"""The block of a launch at given sizes. Takes `NAME=VALUE` words and a model, gives a `Selection`.
+
+`MODELS` has the performance models by name. Beyond the sizes for which its counts hold, a model is
+not asked and the program's own block and kernel stay: `cutune select` says so, and the selection
+routine of a tuned program does the same.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,10 +21,10 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at, only_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.fit.rational.program import point
-from cutune.fit.rational.values import Values, evaluate_each
+from cutune.fit.rational.values import evaluate_each
 from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US
-from cutune.models.selection.choose import Selection, select, unanswered
+from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.models.selection.support import LARGEST_SIZE, outside, supported
 
@@ -27,7 +32,7 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Question:
+class LaunchSizes:
     """Sizes by parameter name, and threads per dimension that the launch must cover.
 
     Where the grid is kept, extents are blocks.
@@ -69,7 +74,7 @@ def parse_size(text: str, example: str) -> int:
     return value
 
 
-def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Question:
+def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> LaunchSizes:
     """Complete the sizes of a question.
 
     Args:
@@ -97,16 +102,11 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     missing = [word for word, variable in asked.items() if variable not in sizes]
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
+        meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
         raise CutuneError(
-            Diagnostic.at(
-                Code.MISSING_SIZE,
-                None,
-                kernel=kernel.name,
-                example=example,
-                meaning="".join(map(_meaning, missing)),
-            )
+            Diagnostic.at(code, None, kernel=kernel.name, example=example, meaning=meaning)
         )
-    return Question(sizes, _extents(kernel, sizes))
+    return LaunchSizes(sizes, _extents(kernel, sizes))
 
 
 def threads_alone(kernel: MeasuredKernel) -> str:
@@ -125,11 +125,11 @@ def _whole_blocks(kernel: MeasuredKernel, axis: int, ids: int) -> int:
 
 
 def _meaning(word: str) -> str:
-    """What a size is that is no argument of the kernel; nothing for others."""
+    """The meaning of a size that is no argument of the kernel; empty for others."""
     meanings = {"T": "threads of all blocks together", "G": "blocks of the grid"}
     letter, dot, axis = word.partition(".")
-    known = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
-    return f"; {word}: {known} in {axis}" if known else ""
+    meaning = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
+    return f"; {word}: {meaning} in {axis}" if meaning else ""
 
 
 class Chooser:
@@ -167,23 +167,27 @@ class Chooser:
     def choose_each(
         self, asked: Sequence[tuple[Mapping[str, int], int | None]]
     ) -> list[Selection | CutuneError]:
-        """The same for many sizes at once, which takes little longer than for one."""
-        questions = [self._question(sizes, every) for sizes, every in asked]
-        proper = [one for one in questions if isinstance(one, Question)]
-        answers = iter(self._answers(proper))
-        return [next(answers) if isinstance(one, Question) else one for one in questions]
+        """As `choose`, for many sizes at once, which takes little longer than for one."""
+        prepared = [self._prepared(sizes, every) for sizes, every in asked]
+        launches = [launch for launch in prepared if isinstance(launch, LaunchSizes)]
+        selected = iter(self._selected(launches))
+        choices = (next(selected) if isinstance(one, LaunchSizes) else one for one in prepared)
+        return [self._launchable(one) if isinstance(one, Selection) else one for one in choices]
 
-    def _question(self, sizes: Mapping[str, int], every: int | None) -> Question | CutuneError:
+    def _prepared(
+        self, sizes: Mapping[str, int], every: int | None
+    ) -> LaunchSizes | Selection | CutuneError:
+        """Sizes of a launch, or the program's own block where the model may not be asked there."""
         try:
-            return ask(self._model, sizes, every)
+            launch = ask(self._model, sizes, every)
         except CutuneError as error:
             return error
-
-    def _answers(self, questions: Sequence[Question]) -> list[Selection | CutuneError]:
-        kept = [self._unanswered(question) for question in questions]
-        asked = [one for one, own in zip(questions, kept, strict=True) if own is None]
-        selected = iter(self._selected(asked))
-        return [self._launchable(own or next(selected)) for own in kept]
+        kernel, far = self._model.kernel, outside(self._supported, launch.sizes)
+        if not far:
+            return launch
+        grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
+        far = kernel.as_asked(far.items())
+        return Selection(kernel.original, grid, (), False, True, kernel.original, 1.0, far)
 
     def _launchable(self, choice: Selection) -> Selection | CutuneError:
         for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
@@ -192,36 +196,15 @@ class Chooser:
                 return _impossible(self._model.kernel, reason)
         return choice
 
-    def _unanswered(self, question: Question) -> Selection | None:
-        """The program's own block, where the model may not be asked."""
-        far = outside(self._supported, question.sizes)
-        if not far:
-            return None
+    def _selected(self, launches: Sequence[LaunchSizes]) -> Iterator[Selection]:
         kernel = self._model.kernel
-        far = kernel.as_asked(far.items())
-        own = grid_of(kernel.original, question.extents, kernel.grid_kept)
-        return unanswered(kernel.original, own, far)
-
-    def _selected(self, questions: Sequence[Question]) -> list[Selection]:
-        kernel = self._model.kernel
-        return [
-            select(
-                values,
-                self._rule,
-                question.extents,
-                tuple(guard is not None for guard in kernel.guards),
-                kernel.original,
-                kernel.free,
-                kernel.grid_kept,
-            )
-            for question, values in zip(questions, self._values(questions), strict=True)
-        ]
-
-    def _values(self, questions: Sequence[Question]) -> Iterable[Mapping[str, Values]]:
-        names = self._model.kernel.parameters
-        sizes = {name: [question.sizes[name] for question in questions] for name in names}
-        extents = [[question.extents[axis] for question in questions] for axis in range(3)]
-        return evaluate_each(self._program, point(sizes, extents))
+        sizes = {name: [launch.sizes[name] for launch in launches] for name in kernel.parameters}
+        extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
+        each = evaluate_each(self._program, point(sizes, extents))
+        guarded = tuple(guard is not None for guard in kernel.guards)
+        launched = (kernel.original, kernel.free, kernel.grid_kept)
+        for launch, values in zip(launches, each, strict=True):
+            yield select(values, self._rule, launch.extents, guarded, *launched)
 
 
 def choose_block(
@@ -267,12 +250,9 @@ def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]
 
 
 def _one_per_id(
-    kernel: MeasuredKernel,
-    axis: int,
-    seen: Mapping[tuple[int, ...], int],
-    sizes: Mapping[str, int],
+    kernel: MeasuredKernel, axis: int, seen: Mapping[tuple[int, ...], int], sizes: Mapping[str, int]
 ) -> int | None:
-    """The same, where one of the sizes counts the ids, and the blocks are its own: so in all."""
+    """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
     if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
         return None
     found = {

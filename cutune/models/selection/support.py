@@ -1,4 +1,4 @@
-"""How far a model may be asked. Takes a model, gives the sizes that its counts hold for.
+"""The sizes for which the counts of a model hold. Takes a model, gives a range per variable.
 
 Beyond them the program's own block and kernel stay: `cutune select` says so, and the selection
 routine of a tuned program does the same.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.fit.measurement.size_relations import only_at
 from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 
@@ -16,17 +16,15 @@ from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 LARGEST_SIZE = 1 << 31
 
 
-def supported(model: FittedModel) -> dict[str, Range]:
+def supported(model: FittedModel) -> dict[str, SizeRange]:
     """The least and the largest value of each variable of a kernel's counts.
 
     Arguments that had one value when the kernel was measured have that value only.
     """
     kernel = model.kernel
-    ranges = {
-        name: _widened(reached, _factor(model, reached), kernel.on_data)
-        for name, reached in zip(kernel.variables, model.reached, strict=True)
-    }
-    return ranges | {name: Range(value, value) for name, value in only_at(kernel)}
+    pairs = zip(kernel.variables, model.reached, strict=True)
+    ranges = {name: _widened(model, reached) for name, reached in pairs}
+    return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
 
 
 def measured_only_at(model: FittedModel) -> dict[str, int]:
@@ -35,7 +33,7 @@ def measured_only_at(model: FittedModel) -> dict[str, int]:
     return model.kernel.as_asked((name, r.least) for name, r in ranges if r.least == r.largest)
 
 
-def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, Range]:
+def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[str, SizeRange]:
     """The variables whose value lies where the counts are not known to hold, with their range."""
     return {
         name: held
@@ -44,16 +42,11 @@ def outside(ranges: Mapping[str, Range], sizes: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _factor(model: FittedModel, reached: Range) -> int:
-    if model.kernel.on_data:
-        return REACH_ON_DATA
+def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
+    if model.kernel.on_data and reached.least == reached.largest:
+        return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    return REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
-
-
-def _widened(reached: Range, factor: int, is_on_data: bool) -> Range:
-    # What never varied tells nothing of other values.
-    if is_on_data and reached.least == reached.largest:
-        return reached
+    factor = REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
+    factor = REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
-    return Range(max(1, least), min(LARGEST_SIZE, largest))
+    return SizeRange(max(1, least), min(LARGEST_SIZE, largest))

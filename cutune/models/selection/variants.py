@@ -19,7 +19,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
 from cutune.models.constants import NEAR_BEST, VARIANT_SHARE
-from cutune.models.selection.choose import Prediction, Selection
+from cutune.models.selection.choose import PredictedBlock, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 
@@ -62,16 +62,14 @@ class ConfigurationChoice:
         return own / chosen if own and chosen else None
 
     @property
-    def ranked(self) -> list[tuple[str, Prediction]]:
+    def ranked(self) -> list[tuple[str, PredictedBlock]]:
         """All candidates, the fastest first, each with its variant's name."""
-        found = [("", one) for one in self.plain.ranked]
-        for name, choice in self.of_variants.items():
-            found += [(name, one) for one in choice.ranked]
-        return sorted(found, key=lambda pair: pair[1].predicted_ms)
+        choices = {"": self.plain, **self.of_variants}
+        ranked = [(name, one) for name, choice in choices.items() for one in choice.ranked]
+        return sorted(ranked, key=lambda pair: pair[1].predicted_ms)
 
     @property
     def reason(self) -> str:
-        """Why this is chosen."""
         if not self.variant:
             return self.plain.reason
         plain = self.plain.predicted_ms(self.plain.block) or 0.0
@@ -121,7 +119,7 @@ class VariantChooser:
     def choose_each(
         self, asked: Sequence[tuple[Mapping[str, int], int | None]]
     ) -> list[ConfigurationChoice | CutuneError]:
-        """The same for many sizes at once, which takes little longer than for one."""
+        """As `choose`, for many sizes at once, which takes little longer than for one."""
         choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
         each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
         return [self._preferred(choices) for choices in each]
@@ -169,19 +167,18 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
     choosers = {name: Chooser(one, device) for name, one in fitting.items() if one.blocks}
     rows = list(_rows(Chooser(model, device), choosers))
     names = _faster_somewhere(rows, list(choosers))
-    found = []
-    for name in choosers:
-        blocks = _near_best(name, names, rows) if name in names else set()
-        if blocks:
-            own = [row for row in rows if name in row.of_variants]
-            found.append(Worthwhile(fitting[name].restricted(blocks), _sure_from(name, own)))
-    return tuple(found)
+    near_best = {name: _near_best(name, names, rows) for name in choosers if name in names}
+    return tuple(
+        Worthwhile(fitting[name].restricted(blocks), _sure_from(name, rows))
+        for name, blocks in near_best.items()
+        if blocks
+    )
 
 
 def worthwhile_on(
     model: FittedModel, devices: Sequence[DeviceProfile]
 ) -> list[tuple[Worthwhile, ...]]:
-    """The same per device, with the candidates that are near the best on any of them.
+    """As `worthwhile`, per device, with the candidates that are near the best on any of them.
 
     Devices with the same candidates share code where a program is emitted for several.
     """
@@ -203,7 +200,7 @@ def worthwhile_on(
 
 @dataclass(frozen=True)
 class _Row:
-    """What is chosen at some sizes. `us`: predictions for variants, with the asking, by name."""
+    """The choices at some sizes. `us`: predictions for variants, with the asking, by name."""
 
     plain: Selection
     of_variants: Mapping[str, Selection]
@@ -211,7 +208,6 @@ class _Row:
 
     @property
     def plain_us(self) -> float:
-        """The prediction for the kernel itself."""
         return _chosen_us(self.plain)
 
     def is_faster(self, name: str) -> bool:
@@ -236,7 +232,7 @@ def _faster_somewhere(rows: Sequence[_Row], names: Sequence[str]) -> list[str]:
 
 
 def _gain(rows: Sequence[_Row], chosen: Sequence[str], name: str) -> float:
-    """What one more variant gains, as a sum of logarithms; 0 if it is no better anywhere."""
+    """The gain by one more variant, as a sum of logarithms; 0 if it is no better anywhere."""
     ratios = [row.best_us([*chosen, name]) / row.best_us(chosen) for row in rows]
     is_better = any(ratio < float(VARIANT_SHARE) for ratio in ratios)
     return -sum(map(math.log, ratios)) if is_better else 0.0
@@ -258,7 +254,7 @@ def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Blo
 
 def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
     """Predictions of the variant from which on it is faster in all samples."""
-    slower = [row.us[name] for row in rows if not row.is_faster(name)]
+    slower = [row.us[name] for row in rows if name in row.us and not row.is_faster(name)]
     # As much again: sizes between the samples may be slower for longer.
     return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)
 
@@ -270,14 +266,10 @@ def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
     for number, plain in enumerate(own.choose_each(asked)):
         if isinstance(plain, CutuneError) or not plain.ranked:
             continue  # too large for a grid
-        choices = {name: each[number] for name, each in chosen.items()}
-        found = {
-            name: choice
-            for name, choice in choices.items()
-            if not isinstance(choice, CutuneError) and choice.ranked
-        }
-        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
-        yield _Row(plain, found, us)
+        choices = ((name, each[number]) for name, each in chosen.items())
+        valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.ranked}
+        us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in valid.items()}
+        yield _Row(plain, valid, us)
 
 
 def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
@@ -287,5 +279,5 @@ def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
 
 
 def _chosen_us(choice: Selection) -> float:
-    """What is predicted for the chosen block, in microseconds; 0 where nothing is."""
+    """The prediction for the chosen block, in microseconds; 0 where there is none."""
     return 1e3 * (choice.predicted_ms(choice.block) or 0.0)

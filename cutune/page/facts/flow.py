@@ -19,7 +19,7 @@ from cutune.fit.rational.nodes import (
     Expression,
     Operation,
     Operator,
-    Parameter,
+    Reference,
     TableEntry,
 )
 from cutune.fit.rational.program import Definition, RationalProgram
@@ -87,7 +87,7 @@ def _parted(definition: Definition) -> tuple[list[Step], Expression | None]:
         if _is_choice(node):
             name = f"{definition.name}{'′' * (len(questions) + 1)}"
             questions.append(_question(node, name, f"a part of {definition.name}"))
-            return Parameter(name)
+            return Reference(name)
         if isinstance(node, Operation):
             return replace(node, operands=tuple(map(without, node.operands)))
         if isinstance(node, TableEntry):
@@ -117,7 +117,7 @@ def _text(node: Expression) -> tuple[str, int]:
     """The text, and how strongly it holds together."""
     if isinstance(node, Constant):
         return _number(node.value)
-    if isinstance(node, Parameter):
+    if isinstance(node, Reference):
         return node.name, _ATOM
     if isinstance(node, TableEntry):
         place = formula(node.place)

@@ -17,7 +17,7 @@ from cutune.fit.measurement.size_relations import usually_held
 from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.models.candidates import launchable
 from cutune.models.constants import REPORTED_BAND
-from cutune.models.selection.choose import Prediction
+from cutune.models.selection.choose import PredictedBlock
 from cutune.models.selection.question import Chooser, threads_alone
 from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.models.selection.usual_sizes import is_stream, sizes_as_run, usual_sizes
@@ -212,7 +212,7 @@ class _Choosers:
                 )
 
 
-def _ranked(chooser: Chooser, asked: Asked) -> Sequence[Prediction]:
+def _ranked(chooser: Chooser, asked: Asked) -> Sequence[PredictedBlock]:
     try:
         return chooser.choose(asked.sizes, asked.every).ranked
     except CutuneError:
@@ -220,7 +220,7 @@ def _ranked(chooser: Chooser, asked: Asked) -> Sequence[Prediction]:
 
 
 def _candidates(
-    predicted: Mapping[SweptConfiguration, Prediction],
+    predicted: Mapping[SweptConfiguration, PredictedBlock],
     measured: Mapping[SweptConfiguration, float],
 ) -> Iterator[Candidate]:
     for one in dict.fromkeys((*predicted, *measured)):
