@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread, local
 from typing import Any, TypeVar
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import NoWorkerError, StoppedError, Worker, WorkerLostError, Workers
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
@@ -82,7 +82,7 @@ class Crew:
                 self._changed.notify_all()
         return job.future
 
-    def perform(self, task: Task) -> Outcome:
+    def perform(self, task: Task) -> TaskOutcome:
         """Run a task on the worker of the job that asks for it.
 
         Raises:

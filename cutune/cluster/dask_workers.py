@@ -19,7 +19,7 @@ from typing import Any
 import distributed
 
 from cutune.cluster.local import LocalWorker, one_gpu
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import NoWorkerError, StoppedError, WorkerLostError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -86,9 +86,9 @@ class DaskWorker:
         """See `Worker`."""
         return not self._is_closed and self.address in self.workers.present()
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """See `Worker`."""
-        return Outcome.from_json(self.asked(performed, task.to_json()))
+        return TaskOutcome.from_json(self.asked(performed, task.to_json()))
 
     def close(self) -> None:
         """See `Worker`."""

@@ -14,7 +14,7 @@ from signal import SIGKILL
 from threading import Lock, Timer
 
 from cutune.cluster.gpus import VISIBLE
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import StoppedError, WorkerLostError
 
 #: A worker begins, or says that a program's time is over, within so many seconds, or it is lost.
@@ -54,7 +54,7 @@ class LocalWorker:
         """Does the process run?"""
         return not self._is_closed and self.process.poll() is None
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """See `Worker`."""
         assert self.process.stdin is not None
         try:
@@ -62,7 +62,7 @@ class LocalWorker:
             self.process.stdin.flush()
         except (OSError, ValueError):  # it has ended; its input was closed
             self._lose()
-        return Outcome.from_json(self._answer(task.seconds + ANSWER_SECONDS))
+        return TaskOutcome.from_json(self._answer(task.seconds + ANSWER_SECONDS))
 
     def close(self) -> None:
         """See `Worker`."""

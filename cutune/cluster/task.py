@@ -1,4 +1,4 @@
-"""One run of a program, for a worker. Takes a `Task`, gives its `Outcome`; both travel as JSON."""
+"""One run of a program, for a worker: a `Task` gives a `TaskOutcome`; both travel as JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """How it ended.
 
     Attributes:
@@ -64,23 +64,23 @@ class Outcome:
         return json.dumps({"ended": ended, "log": self.log, "seconds": self.seconds})
 
     @staticmethod
-    def from_json(line: str | bytes) -> Outcome:
+    def from_json(line: str | bytes) -> TaskOutcome:
         """As `to_json` has written it."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
-        return Outcome(Ended(**{**entry["ended"], **streams}), entry["log"], entry["seconds"])
+        return TaskOutcome(Ended(**{**entry["ended"], **streams}), entry["log"], entry["seconds"])
 
 
-def perform(task: Task) -> Outcome:
+def perform(task: Task) -> TaskOutcome:
     """Run it in a process of its own, until it ends or its time is over."""
     try:
         os.chdir(task.folder)
     except OSError as error:
-        return Outcome(Ended(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
+        return TaskOutcome(Ended(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
     with temporary_folder() as folder:
         log = Path(folder) / "regions.jsonl"
         began = time.monotonic()
         environment = {**os.environ, **task.environment, OUTPUT: str(log)}
         ended = run_to_end(task.command, environment, task.seconds)
         took = time.monotonic() - began
-        return Outcome(ended, log.read_text() if log.exists() else "", took)
+        return TaskOutcome(ended, log.read_text() if log.exists() else "", took)

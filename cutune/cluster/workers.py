@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 
 
 class WorkerLostError(Exception):
@@ -35,7 +35,7 @@ class Worker(Protocol):
     def is_alive(self) -> bool:
         """May it be given a task?"""
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Run it to its end.
 
         Raises:

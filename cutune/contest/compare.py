@@ -15,7 +15,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique
-from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
+from cutune.search.techniques.replay import KnownTime, TechniqueScore, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
 from cutune.space.space import Space
@@ -37,8 +37,8 @@ class Comparison:
     where: str
     size: int
     chance: float
-    scores: Sequence[Score]
-    known: Mapping[int, Known]
+    scores: Sequence[TechniqueScore]
+    known: Mapping[int, KnownTime]
 
 
 def compare(
@@ -81,7 +81,7 @@ def compare(
 def compared(
     where: str,
     space: Space,
-    known: Mapping[int, Known],
+    known: Mapping[int, KnownTime],
     techniques: Sequence[Technique],
     progress: Progress,
 ) -> Comparison:
@@ -111,7 +111,7 @@ class _Table:
 
     where: str
     space: Space
-    known: Mapping[int, Known]
+    known: Mapping[int, KnownTime]
 
     @property
     def is_useful(self) -> bool:
@@ -133,7 +133,7 @@ class _Table:
                 configuration = {n: v for n, v in own.items() if v is not None}
                 number = space.number(configuration)
                 if number is not None:
-                    known[number] = Known(
+                    known[number] = KnownTime(
                         one.ended.milliseconds(program.tunables), one.ended.seconds
                     )
         where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"

@@ -15,7 +15,7 @@ from cutune.collect.run import Run
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import read_launches
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import Failure, HostMeasurement, Ran, Settings, measure
+from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, Settings, measure
 
 #: In the name of the device, wherever such numbers stand in the place of milliseconds.
 UNIT = "warp instructions"
@@ -28,12 +28,12 @@ _LOG = "CUTUNE_LAUNCH_LOG"
 
 def counted(
     run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
-) -> Ran | Failure:
+) -> MeasuredRun | FailedRun:
     """As `measure`, on the emulated device of this machine."""
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         found = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
-        if isinstance(found, Failure):
+        if isinstance(found, FailedRun):
             return found
         total = float(sum(launch.warp_instructions for launch in read_launches(log)))
     return replace(found, measured=tuple(_with(found.measured, total)))

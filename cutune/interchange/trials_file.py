@@ -16,7 +16,7 @@ from cutune.interchange.json_text import JsonText, member
 from cutune.interchange.results import OfTrial, Result, Results, Setting, read_back, written
 from cutune.search.regions import HostMeasurement
 from cutune.search.regions import Settings as Measured
-from cutune.search.trials import SCHEMA, Ended, Status, Trial
+from cutune.search.trials import SCHEMA, EndedTrial, Status, Trial
 
 KIND = "file of trials"
 #: How results of other tuners are told from trials of a program, before the name of the device.
@@ -143,7 +143,7 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
     measured = own.measured
     if one.of_trial is None and one.status is Status.OK:
         measured = (_measured(origin, one, values),)
-    ended = Ended(
+    ended = EndedTrial(
         one.status,
         one.reason,
         measured,

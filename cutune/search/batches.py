@@ -20,20 +20,20 @@ from cutune.cluster.workers import StoppedError, WorkerLostError
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.search.builds import Built
-from cutune.search.own_results import OwnResult
+from cutune.search.own_results import ReferenceOutput
 from cutune.search.program_space import COMPILED, Setting
 from cutune.search.regions import (
-    FailedInTurn,
-    Failure,
-    RanInTurn,
+    FailedRun,
+    FailedSettings,
+    MeasuredSettings,
     Settings,
-    measure_in_turn,
+    measure_several,
     merged,
     setting_text,
 )
-from cutune.search.techniques.tries import Company
+from cutune.search.techniques.tries import SharedProcess
 from cutune.search.trial_runs import GPU, TrialRuns
-from cutune.search.trials import Ended, Status, Trial, plain
+from cutune.search.trials import EndedTrial, Status, Trial, plain
 from cutune.space.space import Configuration
 
 #: Of one process: settings, and bytes of the variable that holds them with all repetitions. Linux
@@ -63,7 +63,7 @@ class _Member:
 
     configuration: Configuration
     trial: Trial
-    ended: Future[Ended]
+    ended: Future[EndedTrial]
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Batches:
                 self._submit(_Batch(run, members, is_search, trials.forgotten))
         trials.expect(run, some, is_search)
 
-    def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, Ended]:
+    def again(self, run: Run, some: Sequence[Configuration]) -> Mapping[str, EndedTrial]:
         """Times of configurations in one process, by trial; none where they cannot share it.
 
         Called on a worker, of configurations that have run alone.
@@ -117,18 +117,18 @@ class Batches:
         if not is_shared or not self._is_of_use(run):
             return {}
         own, built = self.trials.own_result(run), self.trials.builds.of(some[0])
-        if isinstance(own.ran, Failure) or own.ran.error:
+        if isinstance(own.ran, FailedRun) or own.ran.error:
             return {}
         members = [_Member(one, self.trials.trial(run, one), Future()) for one in some]
         return {one.trial.id: ended for one, ended in self._measured(run, members, built, own)}
 
-    def company(self, run: Run) -> Company | None:
+    def company(self, run: Run) -> SharedProcess | None:
         """Which configurations share a process, and how many as cheaply as one; None: none do."""
         if not self._is_of_use(run):
             return None
         once = self._rounds * _seconds_in_regions(self.trials.own_result(run))
         most = max(1, min(MOST_SETTINGS, int(START_SECONDS / max(once, 1e-9))))
-        return Company(most, self.trials.crew.workers.size, self._process)
+        return SharedProcess(most, self.trials.crew.workers.size, self._process)
 
     def _process(self, configuration: Configuration) -> Hashable:
         """What a process cannot change once it has started."""
@@ -170,10 +170,10 @@ class Batches:
     # ---- jobs
 
     def _submit(self, batch: _Batch) -> None:
-        found = self.trials.crew.submit(partial(self._tried, batch), dict[str, Ended])
+        found = self.trials.crew.submit(partial(self._tried, batch), dict[str, EndedTrial])
         found.add_done_callback(partial(self._settle, batch))
 
-    def _settle(self, batch: _Batch, found: Future[Mapping[str, Ended]]) -> None:
+    def _settle(self, batch: _Batch, found: Future[Mapping[str, EndedTrial]]) -> None:
         """Tell who waits; what is not known is tried alone, unless nobody asks for it any more."""
         error, left = found.exception(), list[_Member]()
         for one in batch.members:
@@ -197,14 +197,14 @@ class Batches:
         known = (self.trials.trials.company(one.trial) for one in left)
         return min((most for most in known if most), default=1)
 
-    def _tried(self, batch: _Batch) -> dict[str, Ended]:
+    def _tried(self, batch: _Batch) -> dict[str, EndedTrial]:
         """What is known of the members of a batch, on the worker of this thread."""
         trials, run = self.trials, batch.run
         batch.is_lost, batch.is_begun = batch.is_begun, True
         if batch.is_lost or self._is_useless(run):
             return {}
         own, built = trials.own_result(run), trials.builds.of(batch.members[0].configuration)
-        if built.failure or isinstance(own.ran, Failure) or own.ran.error:
+        if built.failure or isinstance(own.ran, FailedRun) or own.ran.error:
             return {}
         with ExitStack() as held:
             most = len(batch.members)
@@ -212,7 +212,7 @@ class Batches:
             if len(free) < 2:
                 return {}
             shared = trials.trials.share([one.trial for one in free])
-            found: dict[str, Ended] = {}
+            found: dict[str, EndedTrial] = {}
             try:
                 for one, ended in self._measured(run, free, built, own):
                     trials.trials.begin(one.trial)
@@ -246,8 +246,8 @@ class Batches:
     # ---- processes
 
     def _measured(
-        self, run: Run, free: Sequence[_Member], built: Built, own: OwnResult
-    ) -> Iterator[tuple[_Member, Ended]]:
+        self, run: Run, free: Sequence[_Member], built: Built, own: ReferenceOutput
+    ) -> Iterator[tuple[_Member, EndedTrial]]:
         """How trials ended that share processes. One that makes its process fail is left out, and
         the others begin anew."""
         left, failures = list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
@@ -255,7 +255,7 @@ class Batches:
         while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
             some, began = left[:most], time.monotonic()
             found = self._in_turn(run, some, built, own)
-            if isinstance(found, FailedInTurn):
+            if isinstance(found, FailedSettings):
                 failures -= 1
                 del left[found.turn % len(some)]
                 continue
@@ -278,8 +278,8 @@ class Batches:
             self.in_vain[id(run)] = 0 if known else MOST_IN_VAIN
 
     def _in_turn(
-        self, run: Run, some: Sequence[_Member], built: Built, own: OwnResult
-    ) -> RanInTurn | FailedInTurn:
+        self, run: Run, some: Sequence[_Member], built: Built, own: ReferenceOutput
+    ) -> MeasuredSettings | FailedSettings:
         """All settings in each round, and the first once more: its results are the last ones."""
         trials = self.trials
         settings = [self._host(one.configuration) for one in some]
@@ -288,13 +288,13 @@ class Batches:
         started = trials.started(run, some[0].configuration, built)
         how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
-            return measure_in_turn(started, turns, trials.trials.origin, *how)
+            return measure_several(started, turns, trials.trials.origin, *how)
         except CutuneError:  # Where a region cannot be timed, it is said of a trial.
-            return FailedInTurn(0)
+            return FailedSettings(0)
 
     def _ended(
-        self, run: Run, one: _Member, found: RanInTurn, place: int, count: int, built: Built
-    ) -> Ended | None:
+        self, run: Run, one: _Member, found: MeasuredSettings, place: int, count: int, built: Built
+    ) -> EndedTrial | None:
         """How a trial ended; None unless each of its repetitions counts."""
         repeated = found.measured[place + count : count * self._rounds : count]
         measured = [
@@ -306,10 +306,10 @@ class Batches:
             return None
         times = tuple(sum(own.milliseconds or 0.0 for own in same) for same in measured)
         median = tuple(merged(measured))
-        return Ended(Status.OK, "", median, times, built.code, is_compared=False)
+        return EndedTrial(Status.OK, "", median, times, built.code, is_compared=False)
 
 
-def _hand_on(waiting: Future[Ended], found: Future[Ended]) -> None:
+def _hand_on(waiting: Future[EndedTrial], found: Future[EndedTrial]) -> None:
     error = found.exception()
     if error is not None:
         waiting.set_exception(error)
@@ -328,7 +328,7 @@ def _upwards(count: int, size: int) -> int:
     return -(-count // size)
 
 
-def _seconds_in_regions(own: OwnResult) -> float:
+def _seconds_in_regions(own: ReferenceOutput) -> float:
     """How long the regions of the program take in its own configuration."""
-    measured = () if isinstance(own.ran, Failure) else own.ran.measured
+    measured = () if isinstance(own.ran, FailedRun) else own.ran.measured
     return sum(one.milliseconds or 0.0 for one in measured) / 1000

@@ -34,14 +34,14 @@ from cutune.search.batches import Batches
 from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
-from cutune.search.made import made_builds
+from cutune.search.made import make_builds
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
     device_values,
     program_space,
 )
-from cutune.search.regions import Failure, HostMeasurement
+from cutune.search.regions import FailedRun, HostMeasurement
 from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
@@ -183,7 +183,7 @@ def prepared(
     path = sweep.kept or (workspace.trials if on == GPU else None)
     pool = ThreadPoolExecutor(sweep.jobs)
     built = session, program, space, workspace.folder, target, pool
-    builds = made_builds(*built, template) if is_made else Builds(*built)
+    builds = make_builds(*built, template) if is_made else Builds(*built)
     if is_made and target is None:
         environment |= searched_libraries(session.nvcc)
     crew = Crew(sweep.workers, session.warn).start()
@@ -434,7 +434,7 @@ def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:
         ended = (f"{n} {one.value}" for one, n in statuses.items() if one is not Status.WRONG)
         how, reason = ", ".join(ended), _why(others[0])
         warn(Diagnostic.at(code, None, count=count, how=how, reason=reason))
-    own = [one.ran for one in trials.own_results if isinstance(one.ran, Failure)]
+    own = [one.ran for one in trials.own_results if isinstance(one.ran, FailedRun)]
     if own:
         warn(Diagnostic.at(Code.OWN_FAILS, None, count=len(own), reason=own[0].reason))
 

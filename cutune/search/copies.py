@@ -40,7 +40,7 @@ _BUILD_FILES = frozenset({"makefile", "gnumakefile", "cmakelists.txt", "build.ni
 
 
 @dataclass(frozen=True)
-class Project:
+class ProjectFolder:
     """The folder that is copied.
 
     Attributes:
@@ -52,7 +52,7 @@ class Project:
     aside: Path
 
     @staticmethod
-    def here(workspace: Path) -> Project:
+    def here(workspace: Path) -> ProjectFolder:
         """The current folder, but for a workspace.
 
         Raises:
@@ -61,7 +61,7 @@ class Project:
         root, own = Path.cwd().resolve(), workspace.resolve()
         # A workspace may hold the project: then only what is written for builds is left out.
         is_within = own != root and own.is_relative_to(root)
-        found = Project(root, own if is_within else own / BUILDS)
+        found = ProjectFolder(root, own if is_within else own / BUILDS)
         size = 0
         for count, path in enumerate(found._paths()):
             size += path.lstat().st_size

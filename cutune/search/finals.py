@@ -17,7 +17,7 @@ from cutune.collect.run import Run
 from cutune.search.batches import Batches
 from cutune.search.regions import merged
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
-from cutune.search.trials import Ended, Status
+from cutune.search.trials import EndedTrial, Status
 from cutune.space.space import Configuration
 
 #: So many of the fastest are timed again.
@@ -47,7 +47,9 @@ def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
     while left:
         asked = [(one, one.next()) for one in left]
         again = [
-            trials.crew.submit(partial(_in_turn, batches, one.run, own), dict[str, list[Ended]])
+            trials.crew.submit(
+                partial(_in_turn, batches, one.run, own), dict[str, list[EndedTrial]]
+            )
             for one, own in asked
         ]
         left = [
@@ -61,10 +63,10 @@ def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
     return Finalists(list(different.values()), ties)
 
 
-def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
+def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, list[EndedTrial]]:
     """Measure finalists in turn, on one worker, unless that was done before."""
     trials, open_ones = batches.trials, [one for one in fastest if not one.ended.is_final]
-    again: dict[str, list[Ended]] = {one.trial.id: [] for one in open_ones}
+    again: dict[str, list[EndedTrial]] = {one.trial.id: [] for one in open_ones}
     for turn in range(trials.how.repetitions):
         for one in open_ones:
             own = again[one.trial.id]
@@ -76,8 +78,8 @@ def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, 
 
 
 def _together(
-    batches: Batches, run: Run, tried: Sequence[Tried], alone: Mapping[str, Sequence[Ended]]
-) -> dict[str, list[Ended]]:
+    batches: Batches, run: Run, tried: Sequence[Tried], alone: Mapping[str, Sequence[EndedTrial]]
+) -> dict[str, list[EndedTrial]]:
     """Times in one process of all that ended well alone; none unless all of them have one."""
     right = [
         one for one in tried if all(ended.status is Status.OK for ended in alone[one.trial.id])
@@ -96,7 +98,7 @@ class _Finals:
 
     trials: TrialRuns
     run: Run
-    passed: list[tuple[Tried, Ended]] = field(default_factory=list)
+    passed: list[tuple[Tried, EndedTrial]] = field(default_factory=list)
 
     def next(self) -> Sequence[Tried]:
         """The fastest for the places that are left; none where there is nothing to compare."""
@@ -117,7 +119,7 @@ class _Finals:
         code = one.ended.code or one.trial.id
         return self.trials.what_ran(self.run, one.configuration, code)
 
-    def settle(self, fastest: Sequence[Tried], again: Mapping[str, Sequence[Ended]]) -> bool:
+    def settle(self, fastest: Sequence[Tried], again: Mapping[str, Sequence[EndedTrial]]) -> bool:
         """Keep what finalists took in turn; are there places to be taken by others?"""
         is_open = False
         for one in fastest:
@@ -158,7 +160,7 @@ class _Finals:
         return f"{sizes}: {text}" if sizes else text
 
 
-def _counts_against(one: Tried, ended: Ended) -> bool:
+def _counts_against(one: Tried, ended: EndedTrial) -> bool:
     """Is its result wrong; or does it fail alone, which has only run with others?"""
     is_wrong = ended.status is Status.WRONG
     return is_wrong or (not one.ended.is_compared and ended.status is not Status.OK)

@@ -32,7 +32,7 @@ from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import c_path
 from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
-from cutune.search.copies import BUILDS, STATE, Project
+from cutune.search.copies import BUILDS, STATE, ProjectFolder
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.search.regions import Settings
 from cutune.space.condition import Value
@@ -53,7 +53,7 @@ LOG = "build.log"
 
 
 @dataclass
-class MadeBuilds(Builds):
+class MakeBuilds(Builds):
     """Programs that a command builds, each in a folder where nothing else is built.
 
     Attributes:
@@ -62,7 +62,7 @@ class MadeBuilds(Builds):
         is_over: nobody waits for a build any more.
     """
 
-    project: Project = field(kw_only=True)
+    project: ProjectFolder = field(kw_only=True)
     state: str = field(kw_only=True)
     nvcc: Path = field(kw_only=True)
     is_over: Event = field(default_factory=Event)
@@ -128,7 +128,7 @@ class MadeBuilds(Builds):
         return found
 
 
-def made_builds(
+def make_builds(
     session: Session,
     program: Program,
     space: ProgramSpace,
@@ -136,7 +136,7 @@ def made_builds(
     target: Sequence[str] | None,
     pool: ThreadPoolExecutor,
     run: str,
-) -> MadeBuilds:
+) -> MakeBuilds:
     """The builds of the project in the current folder.
 
     Args:
@@ -146,17 +146,17 @@ def made_builds(
         CutuneError: CT847 for too large a project, CT848 where it does not hold what is rewritten,
             CT410 where what is run is not a copy's; CT002.
     """
-    project = Project.here(workspace)
+    project = ProjectFolder.here(workspace)
     _check_run(project, run)
     for source in (program.source, *program.tunable_headers):
         _placed(project, source)
     folder = workspace.absolute()
     nvcc = stand_in(folder, session.nvcc.path)
     asked = session, program, space, folder, target, pool
-    return MadeBuilds(*asked, project=project, state=project.state, nvcc=nvcc)
+    return MakeBuilds(*asked, project=project, state=project.state, nvcc=nvcc)
 
 
-def _check_run(project: Project, run: str) -> None:
+def _check_run(project: ProjectFolder, run: str) -> None:
     """What is run is what a copy holds.
 
     Raises:
@@ -172,7 +172,7 @@ def _check_run(project: Project, run: str) -> None:
             raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=run, reason=reason))
 
 
-def _placed(project: Project, source: Source) -> Path:
+def _placed(project: ProjectFolder, source: Source) -> Path:
     """Where a file stands in a copy.
 
     Raises:
@@ -193,7 +193,7 @@ def tuned_copy(
     Raises:
         CutuneError: CT001, CT002, CT847.
     """
-    project, asked = Project.here(workspace), session.asked
+    project, asked = ProjectFolder.here(workspace), session.asked
     copy = workspace.absolute() / BUILDS / "tuned" / project.root.name
     own = [file.path for file in (program.source, *program.headers)]
     places = [project.place(path) for path in own]

@@ -18,7 +18,7 @@ from cutune.collect.agreement import (
     Varying,
     times,
 )
-from cutune.search.regions import Failure, Ran
+from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 
@@ -42,7 +42,7 @@ def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agre
 
 
 @dataclass
-class OwnResult:
+class ReferenceOutput:
     """What the program writes in its own configuration at one size.
 
     Attributes:
@@ -51,8 +51,8 @@ class OwnResult:
         host: the program's own values of host integers.
     """
 
-    ran: Ran | Failure
-    again: Callable[[], Ran | Failure]
+    ran: MeasuredRun | FailedRun
+    again: Callable[[], MeasuredRun | FailedRun]
     own: Mapping[str, Value]
     rules: Agreement
     _varying: Varying = NOTHING
@@ -64,21 +64,21 @@ class OwnResult:
     @property
     def values(self) -> dict[str, Value]:
         """The program's own values, as far as they are known."""
-        host = self.ran.own if isinstance(self.ran, Ran) else {}
+        host = self.ran.own if isinstance(self.ran, MeasuredRun) else {}
         return {**self.own, **host}
 
     def is_failure(self, error: str) -> bool:
         """Is an error of CUDA within the region none of the program's own configuration?"""
-        return bool(error) and not (isinstance(self.ran, Ran) and self.ran.error == error)
+        return bool(error) and not (isinstance(self.ran, MeasuredRun) and self.ran.error == error)
 
     def difference(self, output: bytes, values: Mapping[str, Value]) -> str:
         """The first difference of an output in another configuration; empty if there is none."""
-        if isinstance(self.ran, Failure):
+        if isinstance(self.ran, FailedRun):
             return ""
         with self._lock:
             return self._confirmed(self.ran, output, values)
 
-    def _confirmed(self, ran: Ran, output: bytes, values: Mapping[str, Value]) -> str:
+    def _confirmed(self, ran: MeasuredRun, output: bytes, values: Mapping[str, Value]) -> str:
         found = self._difference(ran.output, output, values)
         while found is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
             self._run_again(ran.output)
@@ -101,7 +101,7 @@ class OwnResult:
         self._runs += 1
         again = self.again()
         try:
-            if isinstance(again, Ran):
+            if isinstance(again, MeasuredRun):
                 self._varying |= self.rules.varying(own, again.output)
         except OtherLength:
             self._is_compared = False

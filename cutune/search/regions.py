@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.cluster.task import Outcome, Task, perform
+from cutune.cluster.task import Task, TaskOutcome, perform
 from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -61,7 +61,7 @@ class HostMeasurement:
 
 
 @dataclass(frozen=True)
-class Ran:
+class MeasuredRun:
     """A run that ended well.
 
     Attributes:
@@ -79,7 +79,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class RanInTurn:
+class MeasuredSettings:
     """A run with several settings that ended well.
 
     Attributes:
@@ -92,7 +92,7 @@ class RanInTurn:
 
 
 @dataclass(frozen=True)
-class FailedInTurn:
+class FailedSettings:
     """A run with several settings that failed.
 
     Attributes:
@@ -103,7 +103,7 @@ class FailedInTurn:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """Why a run gave no times.
 
     Attributes:
@@ -135,9 +135,9 @@ def measure(
     origin: Origin,
     environment: Mapping[str, str],
     seconds: float = RUN_SECONDS,
-    performed: Callable[[Task], Outcome] = perform,
+    performed: Callable[[Task], TaskOutcome] = perform,
     folder: Path | None = None,
-) -> Ran | Failure:
+) -> MeasuredRun | FailedRun:
     """Run the program once with some values of its host integers, or say why it fails.
 
     Args:
@@ -155,7 +155,7 @@ def measure(
     error = next((line["error"] for line in lines if "error" in line), "")
     own = {n: one["original"] for line in lines for n, one in line["tunables"].items()}
     measured = tuple(_measurements(origin, lines))
-    return Ran(measured, outcome.ended.output, own, outcome.seconds, error)
+    return MeasuredRun(measured, outcome.ended.output, own, outcome.seconds, error)
 
 
 def setting_text(values: Settings) -> str:
@@ -163,15 +163,15 @@ def setting_text(values: Settings) -> str:
     return ",".join(f"{name}={value}" for name, value in values.items())
 
 
-def measure_in_turn(
+def measure_several(
     run: Run,
     turns: Sequence[Settings],
     origin: Origin,
     environment: Mapping[str, str],
     seconds: float,
-    performed: Callable[[Task], Outcome],
+    performed: Callable[[Task], TaskOutcome],
     folder: Path | None = None,
-) -> RanInTurn | FailedInTurn:
+) -> MeasuredSettings | FailedSettings:
     """Run the program once, and its regions once per setting.
 
     Raises:
@@ -183,10 +183,10 @@ def measure_in_turn(
     lines = list(_whole_lines(outcome.log))
     broken = next((line["turn"] for line in lines if "error" in line), None)
     if broken is not None:
-        return FailedInTurn(broken)
+        return FailedSettings(broken)
     if _failure(run, outcome.ended, seconds) is not None:
         # Behind the last setting comes the first, with which the program goes on.
-        return FailedInTurn((lines[-1]["turn"] + 1) % len(turns) if lines else 0)
+        return FailedSettings((lines[-1]["turn"] + 1) % len(turns) if lines else 0)
     by_turn: dict[int, list[Mapping[str, Any]]] = {}
     for line in lines:
         by_turn.setdefault(line["turn"], []).append(line)
@@ -198,7 +198,7 @@ def measure_in_turn(
         is_whole = [line["region"] for line in own] == passed and bool(passed)
         counts = is_whole and all(_is_as_asked(line, asked) for line in own)
         measured.append(tuple(_measurements(origin, own)) if counts else None)
-    return RanInTurn(measured, outcome.ended.output)
+    return MeasuredSettings(measured, outcome.ended.output)
 
 
 def _whole_lines(log: str) -> Iterator[dict[str, Any]]:
@@ -227,17 +227,17 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
     return found
 
 
-def _failure(run: Run, ended: Ended, seconds: float) -> Failure | None:
+def _failure(run: Run, ended: Ended, seconds: float) -> FailedRun | None:
     if ended.timed_out:
-        return Failure(f"longer than {seconds:.3g} seconds", timed_out=True)
+        return FailedRun(f"longer than {seconds:.3g} seconds", timed_out=True)
     if ended.not_started:
-        return Failure(ended.not_started)
+        return FailedRun(ended.not_started)
     if run.statuses is None or ended.status in run.statuses:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
     killed = (-signal.SIGKILL, *([_KILLED_IN_SHELL] if run.shell else []))
     reason = f"status {ended.status}" + (f": {said[-1]}" if said else "")
-    return Failure(reason, was_killed=ended.status in killed)
+    return FailedRun(reason, was_killed=ended.status in killed)
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:

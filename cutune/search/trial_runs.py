@@ -23,10 +23,17 @@ from cutune.collect.run import RUN_SECONDS, Run
 from cutune.frontend.program import Program
 from cutune.search.builds import Builds, Built
 from cutune.search.limits import LaunchLimits, says_limits
-from cutune.search.own_results import OwnResult, rules_of
+from cutune.search.own_results import ReferenceOutput, rules_of
 from cutune.search.program_space import COMPILED, Setting
-from cutune.search.regions import Failure, HostMeasurement, Ran, is_allowed_by_all, measure, merged
-from cutune.search.trials import Ended, Status, Trial, Trials, plain
+from cutune.search.regions import (
+    FailedRun,
+    HostMeasurement,
+    MeasuredRun,
+    is_allowed_by_all,
+    measure,
+    merged,
+)
+from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
@@ -59,7 +66,7 @@ class Measuring:
     repetitions: int
     seconds: float | None = None
     rules: Agreement = field(default_factory=rules_of)
-    once: Callable[..., Ran | Failure] | None = None
+    once: Callable[..., MeasuredRun | FailedRun] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Tried:
     run: Run
     configuration: Configuration
     trial: Trial
-    ended: Ended
+    ended: EndedTrial
 
 
 @dataclass
@@ -98,19 +105,19 @@ class TrialRuns:
     gpus: tuple[str, ...] = ()
     progress: Callable[[], None] = lambda: None
     tried: list[Tried] = field(default_factory=list)
-    same: dict[tuple[object, ...], Ended] = field(default_factory=dict)
-    _own: dict[int, OwnResult] = field(default_factory=dict)
+    same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
+    _own: dict[int, ReferenceOutput] = field(default_factory=dict)
     #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
     #: What was asked for ahead of its turn, by trial.
-    _ahead: dict[str, Future[Ended]] = field(default_factory=dict)
+    _ahead: dict[str, Future[EndedTrial]] = field(default_factory=dict)
     #: How often everything ahead was forgotten.
     forgotten: int = 0
     #: What is done once, by what it is: others wait for it.
     _locks: dict[object, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> Ended:
+    def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
         """How a configuration ended at a size; it is run unless that is known.
 
         Args:
@@ -152,19 +159,19 @@ class TrialRuns:
         is_open = trial.id not in self._ahead or _is_dropped(self._ahead[trial.id])
         return is_open and self.known(trial) is None and self._refused(configuration) is None
 
-    def foresee(self, trial: Trial) -> Future[Ended]:
+    def foresee(self, trial: Trial) -> Future[EndedTrial]:
         """Take how a trial ends from elsewhere: whoever calls this gives it."""
         self._ahead[trial.id] = Future()
         return self._ahead[trial.id]
 
     def try_alone(
         self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> Future[Ended]:
+    ) -> Future[EndedTrial]:
         """Have a worker try it, in processes of its own."""
         tried = partial(self._tried, run, configuration, trial, is_search)
         return self.crew.submit(tried, partial(self._lost, trial))
 
-    def correct(self, one: Tried, ended: Ended) -> None:
+    def correct(self, one: Tried, ended: EndedTrial) -> None:
         """Keep how a trial ended when it was measured again."""
         self.trials.end(one.trial, ended)
         same = one.trial.id, id(one.run)
@@ -183,7 +190,7 @@ class TrialRuns:
         """The program's own values at a size, as far as they are known."""
         return self.crew.submit(lambda: self.own_result(run), self._lost_own).result().values
 
-    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[Ended]:
+    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
         trial = self.trial(run, configuration)
         if trial.id not in self._ahead or _is_dropped(self._ahead[trial.id]):
             known = self.known(trial)
@@ -197,7 +204,7 @@ class TrialRuns:
 
     def _tried(
         self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> Ended:
+    ) -> EndedTrial:
         """Try it, on a worker. Where that is lost, the trial has a beginning and no end."""
         known = self.known(trial)
         if known is not None:
@@ -220,7 +227,7 @@ class TrialRuns:
         self.trials.end(trial, ended)
         return ended
 
-    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> Ended:
+    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> EndedTrial:
         """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
@@ -235,7 +242,7 @@ class TrialRuns:
         with self._lock:
             return self._locks.setdefault(what, Lock())
 
-    def note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
+    def note(self, run: Run, configuration: Configuration, ended: EndedTrial) -> None:
         """Remember what ran, and the least time."""
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
         found = ended.milliseconds(self.program.tunables)
@@ -243,13 +250,15 @@ class TrialRuns:
             with self._lock:
                 self._least[id(run)] = min(self._least.get(id(run), found), found)
 
-    def _lost(self, trial: Trial) -> Ended:
+    def _lost(self, trial: Trial) -> EndedTrial:
         """Of a trial that has cost two workers."""
-        return self.trials.known(trial) or Ended(Status.QUARANTINE, "its worker was lost, twice")
+        return self.trials.known(trial) or EndedTrial(
+            Status.QUARANTINE, "its worker was lost, twice"
+        )
 
     def measured(
         self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
-    ) -> Ended:
+    ) -> EndedTrial:
         """Build and run it, on the worker of this thread."""
         space, built = self.builds.space, self.builds.of(configuration)
         failure = self.not_run(configuration, built)
@@ -261,23 +270,23 @@ class TrialRuns:
         times: list[float] = []
         for _ in range(repetitions if self.how.on == GPU else 1):
             found = self._ran(run, configuration, built, host, seconds)
-            if isinstance(found, Failure):
+            if isinstance(found, FailedRun):
                 return _failed(found, built.code)
             if own.is_failure(found.error):
-                return _failed(Failure(f"a launch fails: {found.error}"), built.code)
+                return _failed(FailedRun(f"a launch fails: {found.error}"), built.code)
             completed = [self.completed(one, run, configuration) for one in found.measured]
             if all(map(self.is_allowed, completed)):
                 reason = own.difference(found.output, {**space.own, **configuration})
                 if reason:
                     rules = str(self.how.rules)
-                    return Ended(Status.WRONG, reason, code=built.code, rules=rules)
+                    return EndedTrial(Status.WRONG, reason, code=built.code, rules=rules)
             measured.append(completed)
             times.append(sum(one.milliseconds or 0.0 for one in completed))
             if is_search and times[-1] > HOPELESS * self._least.get(id(run), inf):
                 break
-        return Ended(Status.OK, "", tuple(merged(measured)), tuple(times), built.code)
+        return EndedTrial(Status.OK, "", tuple(merged(measured)), tuple(times), built.code)
 
-    def own_result(self, run: Run) -> OwnResult:
+    def own_result(self, run: Run) -> ReferenceOutput:
         """What the program does in its own configuration at a size; run when first asked for."""
         with self.lock_of(id(run)):
             if id(run) not in self._own:
@@ -285,22 +294,22 @@ class TrialRuns:
                 own = {name: space.own[name] for name in space.settings if name in space.own}
                 compiled = space.values(own, *COMPILED)
 
-                def again() -> Ran | Failure:
+                def again() -> MeasuredRun | FailedRun:
                     built = self.builds.of(compiled)
                     self.builds.require_own(built, run)
                     if built.failure:
-                        return Failure(built.failure)
+                        return FailedRun(built.failure)
                     return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
 
-                self._own[id(run)] = OwnResult(again(), again, own, self.how.rules)
+                self._own[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
             return self._own[id(run)]
 
-    def _lost_own(self) -> OwnResult:
-        lost = Failure("its worker was lost, twice")
-        return OwnResult(lost, lambda: lost, {}, self.how.rules)
+    def _lost_own(self) -> ReferenceOutput:
+        lost = FailedRun("its worker was lost, twice")
+        return ReferenceOutput(lost, lambda: lost, {}, self.how.rules)
 
     @property
-    def own_results(self) -> Sequence[OwnResult]:
+    def own_results(self) -> Sequence[ReferenceOutput]:
         """Those that were asked for."""
         return list(self._own.values())
 
@@ -320,7 +329,7 @@ class TrialRuns:
         built: Built,
         host: Mapping[str, Value],
         seconds: float,
-    ) -> Ran | Failure:
+    ) -> MeasuredRun | FailedRun:
         own = self.started(run, configuration, built)
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
@@ -328,7 +337,7 @@ class TrialRuns:
         once = self.how.once or measure
         found = once(*asked)
         # Someone has ended it, or the system was short of memory: that may have been an accident.
-        was_killed = isinstance(found, Failure) and found.was_killed
+        was_killed = isinstance(found, FailedRun) and found.was_killed
         return once(*asked) if was_killed else found
 
     def started(self, run: Run, configuration: Configuration, built: Built) -> Run:
@@ -340,28 +349,28 @@ class TrialRuns:
     def seconds(self, run: Run) -> float:
         """How long a run may take at a size."""
         own = self.own_result(run).ran
-        if self.how.seconds is not None or isinstance(own, Failure):
+        if self.how.seconds is not None or isinstance(own, FailedRun):
             return self.how.seconds or RUN_SECONDS
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
-    def _refused(self, configuration: Configuration) -> Ended | None:
+    def _refused(self, configuration: Configuration) -> EndedTrial | None:
         """What no kernel may have needs no compiler to be refused."""
         reason = self.limits.refusal(self._written(configuration), {})
-        return Ended(Status.LIMITS, reason) if reason else None
+        return EndedTrial(Status.LIMITS, reason) if reason else None
 
-    def not_run(self, configuration: Configuration, built: Built) -> Ended | None:
+    def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
         """Why a program is not run."""
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
-            return Ended(status, built.failure)
+            return EndedTrial(status, built.failure)
         reason = self.limits.refusal(self._written(configuration), built.counters)
-        return Ended(Status.LIMITS, reason, code=built.code) if reason else None
+        return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
 
     def _written(self, configuration: Configuration) -> dict[str, Value]:
         """The values of what is named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
 
-    def known(self, trial: Trial) -> Ended | None:
+    def known(self, trial: Trial) -> EndedTrial | None:
         """How it ended before, as far as that counts by the present rules."""
         known = self.trials.known(trial)
         return None if known is None or self._is_judged_otherwise(known) else known
@@ -371,7 +380,7 @@ class TrialRuns:
         sizes = {name: run.values[name] for name in self.vary}
         return Trial(self.trials.origin, self._circumstances(run), sizes, configuration)
 
-    def _is_judged_otherwise(self, ended: Ended) -> bool:
+    def _is_judged_otherwise(self, ended: EndedTrial) -> bool:
         return ended.status is Status.WRONG and ended.rules != str(self.how.rules)
 
     def _circumstances(self, run: Run) -> str:
@@ -380,7 +389,7 @@ class TrialRuns:
         words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
         return shlex.join([*self.builds.circumstances, *words, "--", *run.words])
 
-    def by_code(self, run: Run, configuration: Configuration) -> Ended | None:
+    def by_code(self, run: Run, configuration: Configuration) -> EndedTrial | None:
         """How a program of the same code ended with the same values; None where none ran."""
         built = self.builds.of(configuration)
         same = self.same.get(self.what_ran(run, configuration, built.code))
@@ -406,11 +415,13 @@ def integers(sizes: Mapping[str, str]) -> dict[str, int]:
     return {n: int(v) for n, v in sizes.items() if v.isascii() and v.removeprefix("-").isdigit()}
 
 
-def _is_dropped(ahead: Future[Ended]) -> bool:
+def _is_dropped(ahead: Future[EndedTrial]) -> bool:
     """Was it forgotten before it was tried?"""
     return ahead.done() and isinstance(ahead.exception(), StoppedError)
 
 
-def _failed(found: Failure, code: str) -> Ended:
+def _failed(found: FailedRun, code: str) -> EndedTrial:
     status = Status.TIMEOUT if found.timed_out else Status.RUNTIME
-    return Ended(Status.LIMITS if says_limits(found.reason) else status, found.reason, code=code)
+    return EndedTrial(
+        Status.LIMITS if says_limits(found.reason) else status, found.reason, code=code
+    )

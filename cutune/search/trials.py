@@ -24,7 +24,7 @@ from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
-from cutune.search.copies import STATE, Project
+from cutune.search.copies import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.space.condition import Value
 
@@ -84,7 +84,7 @@ class Trial:
             "configuration": self._values,
         }
 
-    def ended_json(self, ended: Ended) -> dict[str, Any]:
+    def ended_json(self, ended: EndedTrial) -> dict[str, Any]:
         """As it ends."""
         return {
             "schema": SCHEMA,
@@ -105,7 +105,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """How a trial ended, and what was measured.
 
     Attributes:
@@ -162,7 +162,7 @@ class Trials:
     path: Path | None
     origin: Origin
     warn: Warn
-    _ended: dict[str, Ended] = field(default_factory=dict)
+    _ended: dict[str, EndedTrial] = field(default_factory=dict)
     _begun: Counter[str] = field(default_factory=Counter)
     #: Trials that share a process, by its name; and how many are in those of each of them.
     _sharing: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -188,12 +188,12 @@ class Trials:
                     self._ended[entry["trial"]] = _ended(entry, self.origin)
         return self
 
-    def known(self, trial: Trial) -> Ended | None:
+    def known(self, trial: Trial) -> EndedTrial | None:
         """How a trial ended before; None where it has not been tried."""
         if trial.id in self._ended:
             return self._ended[trial.id]
         if self._begun[trial.id] >= MOST_BEGINNINGS:
-            return Ended(Status.QUARANTINE, "two attempts at it did not end")
+            return EndedTrial(Status.QUARANTINE, "two attempts at it did not end")
         return None
 
     def begin(self, trial: Trial) -> None:
@@ -214,7 +214,7 @@ class Trials:
         self._begun[trial.id] -= 1
         self._append({**trial.to_json(), "event": "stop"})
 
-    def end(self, trial: Trial, ended: Ended) -> None:
+    def end(self, trial: Trial, ended: EndedTrial) -> None:
         """Keep how it ended.
 
         Raises:
@@ -276,7 +276,7 @@ class Trials:
 Key = tuple[object, ...]
 
 
-def trusted(ended: Iterable[tuple[Key, Ended]]) -> set[Key]:
+def trusted(ended: Iterable[tuple[Key, EndedTrial]]) -> set[Key]:
     """The configurations that were compared at a size at least, and never wrong."""
     read = list(ended)
     right = {key for key, one in read if one.is_compared and one.status is Status.OK}
@@ -298,7 +298,7 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
     how = {trial: e["how"] for trial, e in begun.items()}
     made = {trial for trial, one in how.items() if one.startswith(STATE)}
     # Of a project other sources count as well, as they are now.
-    state = f"{STATE}{Project.here(path.parent).state} " if made else ""
+    state = f"{STATE}{ProjectFolder.here(path.parent).state} " if made else ""
     current = {trial for trial in made if how[trial].startswith(state)}
     counted = current & ended.keys() or ended.keys() - made
     keys = {
@@ -325,7 +325,7 @@ class RecordedTrial:
     how: str
     sizes: Mapping[str, str]
     configuration: Mapping[str, int | str]
-    ended: Ended
+    ended: EndedTrial
 
 
 def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[RecordedTrial]:
@@ -335,7 +335,7 @@ def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[Re
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
     begun: dict[str, Mapping[str, Any]] = {}
-    ended: dict[str, Ended] = {}
+    ended: dict[str, EndedTrial] = {}
     for entry in _entries(path, origin, warn, command):
         if entry["event"] == "begin":
             begun[entry["trial"]] = entry
@@ -404,10 +404,10 @@ def _entries(
     return (entry for entry in found if entry is not None)
 
 
-def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
+def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:
     measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
     read = typed(_AtEnd, {**entry, "measured": measured})
-    return Ended(
+    return EndedTrial(
         *(Status(read.status), read.reason, read.measured, read.times, read.code),
         *(read.final, read.copied, read.rules, read.seconds, read.compared),
     )

@@ -36,9 +36,9 @@ from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
 from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.tunables.neighbours.model import (
-    Choice,
     ChoiceModel,
     ChoiceModelEntry,
+    FittedClassifier,
     fit_choice,
     to_json,
 )
@@ -380,7 +380,7 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
     return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
 
 
-def _in_range(model: ChoiceModel, choice: Choice) -> str:
+def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
     """C: are the given values these, and do the sizes lie between measured ones?"""
     tests = [
         f"cutune_{c_name(name)} == {c_integer(value)}"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.collect.run import Run
 from cutune.core.processes import Ended
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import FailedInTurn, RanInTurn, measure_in_turn
+from cutune.search.regions import FailedSettings, MeasuredSettings, measure_several
 from cutune.search.trials import Ended as EndedTrial
 from cutune.search.trials import Status, Trial, Trials, read_measured
 from tests.unit.test_trials import ENDED, MEASURED, ORIGIN, silent, trials
@@ -32,15 +32,15 @@ def line(turn: int, region: int = 1, m: int | None = None, **more: Any) -> str:
     return json.dumps({**whole, "tunables": tunables, **more}) + "\n"
 
 
-def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
+def found_in(log: str, status: int | None = 0) -> MeasuredSettings | FailedSettings:
     asked: list[Task] = []
 
-    def performed(task: Task) -> Outcome:
+    def performed(task: Task) -> TaskOutcome:
         asked.append(task)
-        return Outcome(Ended(status, b"done\n"), log, 1.0)
+        return TaskOutcome(Ended(status, b"done\n"), log, 1.0)
 
     run = Run(("./program",), {}, statuses=frozenset({0}))
-    found = measure_in_turn(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)
+    found = measure_several(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)
     (task,) = asked
     assert task.environment == {
         "A": "b",
@@ -52,7 +52,7 @@ def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
 
 def times_in(log: str) -> list[float | None]:
     found = found_in(log)
-    assert isinstance(found, RanInTurn) and found.output == b"done\n"
+    assert isinstance(found, MeasuredSettings) and found.output == b"done\n"
     return [
         None if one is None else sum(m.milliseconds or 0 for m in one) for one in found.measured
     ]
@@ -94,11 +94,11 @@ def test_what_is_not_whole_or_not_as_asked_does_not_count(
     ],
 )
 def test_what_was_at_work_when_it_failed(log: str, status: int, turn: int) -> None:
-    assert found_in(log, status) == FailedInTurn(turn)
+    assert found_in(log, status) == FailedSettings(turn)
 
 
 def test_one_that_hangs() -> None:
-    assert found_in(line(0), None) == FailedInTurn(1)
+    assert found_in(line(0), None) == FailedSettings(1)
 
 
 def trial(size: str, block: int) -> Trial:

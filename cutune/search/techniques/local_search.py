@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cutune.search.techniques.prediction import Prediction
+from cutune.search.techniques.prediction import TimePredictor
 from cutune.search.techniques.tries import Rows, Tries
 
 #: Places that are drawn at random before neighbours are looked at. 4 to 8 do alike on the average;
@@ -45,14 +45,14 @@ def local_search(tries: Tries, start: Rows, generator: random.Random) -> None:
     Raises:
         SearchEnd: no more may be measured.
     """
-    _Search(tries, generator, Prediction(tries.space)).run(start)
+    _Search(tries, generator, TimePredictor(tries.space)).run(start)
 
 
 @dataclass
 class _Search:
     tries: Tries
     generator: random.Random
-    prediction: Prediction
+    prediction: TimePredictor
     #: Of rows of axes: in a large table they take long to find, and the fastest places stay.
     near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 

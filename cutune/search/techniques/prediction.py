@@ -40,7 +40,7 @@ NO_DISTANCE = 1e-12
 
 
 @dataclass
-class Prediction:
+class TimePredictor:
     """What is known, and the spreads of the parameters.
 
     Attributes:

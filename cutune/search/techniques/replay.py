@@ -1,4 +1,4 @@
-"""Techniques compared on times that are known. Takes a space and its times, gives a `Score`.
+"""Techniques compared on known times. Takes a space and its times, gives a `TechniqueScore`.
 
 How many configurations a technique measures until it is within 5 % of the best, and the score of
 Willemsen et al. (FGCS 2024, doi 10.1016/j.future.2024.05.021), here over the number of
@@ -29,7 +29,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTime:
     """What a trial took.
 
     Attributes:
@@ -42,7 +42,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Score:
+class TechniqueScore:
     """How a technique did.
 
     Attributes:
@@ -70,8 +70,11 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def replayed(
-    space: Space, known: Mapping[int, Known], technique: Technique, repetitions: int = REPETITIONS
-) -> Score:
+    space: Space,
+    known: Mapping[int, KnownTime],
+    technique: Technique,
+    repetitions: int = REPETITIONS,
+) -> TechniqueScore:
     """A technique on the times of a whole space, by number of the configuration; starts vary."""
     curves, needed, seconds = [], [], []
     goal, chance = least(known) / GOAL, random_curve(known)
@@ -85,24 +88,24 @@ def replayed(
         curves.append(_best_so_far(times, _worst(known)))
     mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
     score = _score(mean, chance, least(known))
-    return Score(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
+    return TechniqueScore(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
-def least(known: Mapping[int, Known]) -> float:
+def least(known: Mapping[int, KnownTime]) -> float:
     """The best time; inf where all failed."""
     return min(
         (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
     )
 
 
-def expected_of_chance(known: Mapping[int, Known]) -> float:
+def expected_of_chance(known: Mapping[int, KnownTime]) -> float:
     """Configurations that random search measures on the average until one is within the goal."""
     goal = least(known) / GOAL
     good = sum(one.milliseconds is not None and one.milliseconds <= goal for one in known.values())
     return (len(known) + 1) / (good + 1)
 
 
-def random_curve(known: Mapping[int, Known]) -> list[float]:
+def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
     """The expected best after 1, 2, … different draws, as far as the score goes.
 
     Of n times in rising order the i-th is the least of k draws with the probability that it is
@@ -127,14 +130,14 @@ def random_curve(known: Mapping[int, Known]) -> list[float]:
     return curve
 
 
-def _worst(known: Mapping[int, Known]) -> float:
+def _worst(known: Mapping[int, KnownTime]) -> float:
     return max(
         (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
     )
 
 
 def _order(
-    space: Space, known: Mapping[int, Known], technique: Technique, state: int, scored: int
+    space: Space, known: Mapping[int, KnownTime], technique: Technique, state: int, scored: int
 ) -> list[int]:
     """The numbers of the configurations, as they are measured.
 

@@ -46,7 +46,7 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Company:
+class SharedProcess:
     """Configurations that one process measures in turn.
 
     Attributes:
@@ -79,7 +79,7 @@ class Tries:
     timed: Callable[[Configuration], Timed]
     allowance: Allowance
     expected: Callable[[Iterable[Configuration]], None] = _ignore
-    company: Company | None = None
+    company: SharedProcess | None = None
     clock: Callable[[], float] = time.monotonic
     known: dict[Rows, float | None] = field(default_factory=dict)
     _measured: int = 0

@@ -56,7 +56,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FittedClassifier:
     """One classifier, for one combination of the given values."""
 
     given: tuple[int, ...]
@@ -85,7 +85,7 @@ class ChoiceModel:
     sizes: tuple[str, ...]
     given: tuple[str, ...]
     limit: float
-    choices: tuple[Choice, ...]
+    choices: tuple[FittedClassifier, ...]
 
     def choose(self, point: Point, given: tuple[int, ...] = ()) -> Configuration:
         """The configuration at sizes; given values that were never measured get the last rule."""
@@ -105,7 +105,7 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
         rule = fit_rule(own, limit)
         lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
         evidence = _evidence(own, rule, limit)
-        choices.append(Choice(values, rule, len(times), lowest, highest, evidence))
+        choices.append(FittedClassifier(values, rule, len(times), lowest, highest, evidence))
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
@@ -177,7 +177,7 @@ Integers = tuple[Integer, ...]
 
 
 @dataclass(frozen=True)
-class ChoiceEntry:
+class FittedClassifierEntry:
     """A classifier as a file holds it: intervals have limits, neighbours points."""
 
     given: Integers
@@ -188,7 +188,7 @@ class ChoiceEntry:
     limits: Integers | None = None
     points: tuple[Integers, ...] | None = None
 
-    def read(self) -> Choice:
+    def read(self) -> FittedClassifier:
         """The classifier.
 
         Raises:
@@ -204,7 +204,7 @@ class ChoiceEntry:
             sizes = len(self.lowest)
             require(all(len(p) == sizes for p in rule.points), "a point has all sizes")
         require(count == len(self.configurations), "each point has a configuration")
-        return Choice(self.given, rule, self.measured, self.lowest, self.highest)
+        return FittedClassifier(self.given, rule, self.measured, self.lowest, self.highest)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class ChoiceModelEntry:
     sizes: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
     given: tuple[MemberName, ...]
     limit: Quantity
-    choices: Annotated[tuple[ChoiceEntry, ...], Meta(min_length=1)]
+    choices: Annotated[tuple[FittedClassifierEntry, ...], Meta(min_length=1)]
 
     def read(self) -> ChoiceModel:
         """The model.
