@@ -388,7 +388,7 @@ def _searched(
     def expected(some: Iterable[Configuration]) -> None:
         batches.expect(run, some, is_search=True)
 
-    tries = Tries(space, timed, allowance, expected, batches.company(run))
+    tries = Tries(space, timed, allowance, expected, batches.shared_process(run))
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
     trials.forget()
     return tries.best
@@ -434,7 +434,7 @@ def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:
         ended = (f"{n} {one.value}" for one, n in statuses.items() if one is not Status.WRONG)
         how, reason = ", ".join(ended), _why(others[0])
         warn(Diagnostic.at(code, None, count=count, how=how, reason=reason))
-    own = [one.ran for one in trials.own_results if isinstance(one.ran, FailedRun)]
+    own = [one.ran for one in trials.references if isinstance(one.ran, FailedRun)]
     if own:
         warn(Diagnostic.at(Code.OWN_FAILS, None, count=len(own), reason=own[0].reason))
 

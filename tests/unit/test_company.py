@@ -16,8 +16,8 @@ def test_what_one_process_measures_is_tried_together() -> None:
     def chosen(most: int, processes: int, least: int = 4, budget: int = 96) -> list[int]:
         company = SharedProcess(most, processes, lambda one: int(one["a"]) % 2)
         space = spaces.Space.of([Parameter("a", tuple(range(20)))])
-        tries = Tries(space, lambda one: Timed(1.0), Allowance(budget), company=company)
-        return [row for (row,) in tries.together([(row,) for row in range(20)], least)]
+        tries = Tries(space, lambda one: Timed(1.0), Allowance(budget), sharing=company)
+        return [row for (row,) in tries.first_of([(row,) for row in range(20)], least)]
 
     assert chosen(20, 1) == [0, 2, 4, 6, 8, 10]  # a sixteenth of the budget
     assert chosen(20, 1, budget=800) == [*range(0, 20, 2)]

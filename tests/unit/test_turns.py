@@ -15,8 +15,7 @@ from cutune.collect.run import Run
 from cutune.core.processes import Ended
 from cutune.fit.measurement.measurement import Origin
 from cutune.search.regions import FailedSettings, MeasuredSettings, measure_several
-from cutune.search.trials import Ended as EndedTrial
-from cutune.search.trials import Status, Trial, Trials, read_measured
+from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured
 from tests.unit.test_trials import ENDED, MEASURED, ORIGIN, silent, trials
 
 TURNS = [{"m": 4, "R": 0}, {"m": 8, "R": 0}, {"m": 16, "R": 1}]
@@ -139,11 +138,11 @@ def test_workers_ask_while_others_begin() -> None:
         with ThreadPoolExecutor(1) as pool:
             beside = pool.submit(begin_and_end)
             while not beside.done():
-                assert not any(map(kept.company, own))
+                assert not any(map(kept.most_sharing, own))
             beside.result()
     finally:
         sys.setswitchinterval(before)
-    assert kept.company(trial("398", 32)) == 1 and kept.company(trial("399", 32)) is None
+    assert kept.most_sharing(trial("398", 32)) == 1 and kept.most_sharing(trial("399", 32)) is None
 
 
 def test_what_shares_a_process_that_never_ends_shares_smaller_ones(tmp_path: Path) -> None:
@@ -151,14 +150,14 @@ def test_what_shares_a_process_that_never_ends_shares_smaller_ones(tmp_path: Pat
     own, other = [trial("1", block) for block in range(256)], trial("2", 1)
     first = trials(path)
     all_ = first.share(own)
-    assert {first.company(one) for one in own} == {16} and first.company(other) is None
+    assert {first.most_sharing(one) for one in own} == {16} and first.most_sharing(other) is None
     some = first.share(own[:16])
     again: Trials = trials(path)
-    assert [again.company(one) for one in (own[15], own[16], other)] == [4, 16, None]
+    assert [again.most_sharing(one) for one in (own[15], own[16], other)] == [4, 16, None]
     assert again.known(own[0]) is None
     again.share(own[:3])
-    assert again.company(own[0]) == 1 and again.company(own[3]) == 4
+    assert again.most_sharing(own[0]) == 1 and again.most_sharing(own[3]) == 4
     first.part(some)
-    assert first.company(own[0]) == 16
+    assert first.most_sharing(own[0]) == 16
     first.part(all_)
-    assert first.company(own[0]) is None and trials(path).company(own[15]) is None
+    assert first.most_sharing(own[0]) is None and trials(path).most_sharing(own[15]) is None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import inf
 from statistics import fmean, median, quantiles
 
@@ -30,12 +31,7 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class KnownTime:
-    """What a trial took.
-
-    Attributes:
-        milliseconds: None where it failed.
-        seconds: that its runs took.
-    """
+    """The time of a configuration, None where it failed, and the seconds that its runs took."""
 
     milliseconds: float | None
     seconds: float
@@ -46,9 +42,9 @@ class TechniqueScore:
     """How a technique did.
 
     Attributes:
-        needed: configurations until one is within the goal, of each repetition; inf: none was.
+        needed: by repetition, configurations until one is within the goal; inf: none was.
         seconds: that their runs took.
-        curve: the best time after 1, 2, … configurations, on the average, as far as the score goes.
+        curve: the mean best time after 1, 2, … configurations, as far as the score goes.
     """
 
     technique: str
@@ -59,7 +55,7 @@ class TechniqueScore:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """The lower quartile, the median and the upper quartile."""
+    """Return the lower quartile, the median and the upper quartile."""
     if inf in values:
         # Order is enough: what lies between a number and infinity is none.
         ordered = sorted(values)
@@ -75,9 +71,12 @@ def replayed(
     technique: Technique,
     repetitions: int = REPETITIONS,
 ) -> TechniqueScore:
-    """A technique on the times of a whole space, by number of the configuration; starts vary."""
+    """Score a technique on the times of a whole space, by number of the configuration.
+
+    Each repetition has another start.
+    """
     curves, needed, seconds = [], [], []
-    goal, chance = least(known) / GOAL, random_curve(known)
+    goal, chance, worst = least(known) / GOAL, random_curve(known), max(_times(known), default=inf)
     for state in range(repetitions):
         order = _order(space, known, technique, state, len(chance))
         times = [known[number].milliseconds for number in order]
@@ -85,37 +84,37 @@ def replayed(
         needed.append(inf if first is None else first + 1.0)
         spent = sum(known[number].seconds for number in order[: (first or 0) + 1])
         seconds.append(inf if first is None else spent)
-        curves.append(_best_so_far(times, _worst(known)))
+        curves.append([*accumulate((worst if one is None else one for one in times), min)])
     mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
     score = _score(mean, chance, least(known))
     return TechniqueScore(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
+def _times(known: Mapping[int, KnownTime]) -> list[float]:
+    """Return the times of the configurations that did not fail."""
+    return [one.milliseconds for one in known.values() if one.milliseconds is not None]
+
+
 def least(known: Mapping[int, KnownTime]) -> float:
-    """The best time; inf where all failed."""
-    return min(
-        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
-    )
+    """Return the best time; inf where all failed."""
+    return min(_times(known), default=inf)
 
 
 def expected_of_chance(known: Mapping[int, KnownTime]) -> float:
-    """Configurations that random search measures on the average until one is within the goal."""
+    """Return how many configurations random search measures, on average, to reach the goal."""
     goal = least(known) / GOAL
-    good = sum(one.milliseconds is not None and one.milliseconds <= goal for one in known.values())
-    return (len(known) + 1) / (good + 1)
+    return (len(known) + 1) / (sum(time <= goal for time in _times(known)) + 1)
 
 
 def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
-    """The expected best after 1, 2, … different draws, as far as the score goes.
+    """Return the expected best of 1, 2, … different draws, as far as the score goes.
 
     Of n times in rising order the i-th is the least of k draws with the probability that it is
     drawn and no earlier one is; from one time to the next that falls by (n - k - i) / (n - 1 - i).
     """
-    worst = _worst(known)
-    times = sorted(
-        worst if one.milliseconds is None else one.milliseconds for one in known.values()
-    )
-    count, optimum = len(times), times[0]
+    count, times = len(known), sorted(_times(known))
+    times += [times[-1] if times else inf] * (count - len(times))
+    optimum = times[0]
     end = optimum + (median(times) - optimum) * (1 - CUT)
     curve = []
     for draws in range(1, count + 1):
@@ -130,16 +129,10 @@ def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
     return curve
 
 
-def _worst(known: Mapping[int, KnownTime]) -> float:
-    return max(
-        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
-    )
-
-
 def _order(
     space: Space, known: Mapping[int, KnownTime], technique: Technique, state: int, scored: int
 ) -> list[int]:
-    """The numbers of the configurations, as they are measured.
+    """Return the numbers of the configurations in the order in which they are measured.
 
     Args:
         scored: so many of them count for the score.
@@ -164,14 +157,6 @@ def _order(
     tries = Tries(space, timed, Allowance(min(space.size, MOST)))
     search(technique, tries, space.rows(start), state)
     return order
-
-
-def _best_so_far(times: Sequence[float | None], worst: float) -> list[float]:
-    best, curve = worst, []
-    for one in times:
-        best = best if one is None else min(best, one)
-        curve.append(best)
-    return curve
 
 
 def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:
