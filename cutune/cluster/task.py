@@ -1,4 +1,7 @@
-"""One run of a program, for a worker: a `Task` gives a `TaskOutcome`; both travel as JSON."""
+"""Runs of programs on workers. A `Task` gives a `TaskOutcome`; both travel as JSON.
+
+`Workers` starts a `Worker` for each of its places, again where one is lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """What is run.
+    """One run of a program.
 
     Attributes:
         environment: variables that are added to the worker's own.
@@ -31,48 +34,39 @@ class Task:
     folder: str
 
     def to_json(self) -> str:
-        """In one line."""
+        """Write it as one line."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(line: str | bytes) -> Task:
-        """As `to_json` has written it."""
+        """Read a line of `to_json`."""
         entry = json.loads(line)
-        return Task(
-            tuple(entry["command"]), *(entry[n] for n in ("environment", "seconds", "folder"))
-        )
+        return Task(**{**entry, "command": tuple(entry["command"])})
 
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """How it ended.
-
-    Attributes:
-        log: what it wrote of its regions.
-        seconds: how long it took.
-    """
+    """How a task ended, the lines of its regions, and the seconds that it took."""
 
     ended: Ended
     log: str
     seconds: float
 
     def to_json(self) -> str:
-        """In one line."""
+        """Write it as one line."""
         # A character for each byte.
-        streams = {n: getattr(self.ended, n).decode("latin-1") for n in ("output", "errors")}
-        ended = {**asdict(self.ended), **streams}
-        return json.dumps({"ended": ended, "log": self.log, "seconds": self.seconds})
+        return json.dumps(asdict(self), default=lambda stream: stream.decode("latin-1"))
 
     @staticmethod
     def from_json(line: str | bytes) -> TaskOutcome:
-        """As `to_json` has written it."""
+        """Read a line of `to_json`."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
         return TaskOutcome(Ended(**{**entry["ended"], **streams}), entry["log"], entry["seconds"])
 
 
 def perform(task: Task) -> TaskOutcome:
-    """Run it in a process of its own, until it ends or its time is over."""
+    """Run a task in a process of its own, until it ends or its time is over."""
     try:
         os.chdir(task.folder)
     except OSError as error:

@@ -23,7 +23,7 @@ from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ReplaceTunables
 from cutune.rewrite.prelude import c_string
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, group_table, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
 from cutune.search.trials import plain, read_measured
 from cutune.space.asked import Asked
 from cutune.space.condition import Condition
@@ -143,18 +143,12 @@ def _is_bound(where: str | None, values: Settings) -> bool:
 
 
 def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[HostMeasurement]:
-    """What the conditions of all pragmas about host integers allow."""
-    groups: dict[int, list[HostTunable]] = {}
-    for tunable in program.tunables:
-        groups.setdefault(tunable.group, []).append(tunable)
+    """Return the measurements that the conditions of all pragmas about host integers allow."""
+    groups = by_group(program.tunables).values()
     return [
         one
         for one in measured
-        if all(
-            is_allowed(one, own)
-            for own in groups.values()
-            if all(tunable.name in one.data for tunable in own)
-        )
+        if all(is_allowed(one, own) for own in groups if all(t.name in one.data for t in own))
     ]
 
 
