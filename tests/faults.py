@@ -249,7 +249,7 @@ def _processes(driver: int) -> tuple[list[int], list[int]]:
             state, parent = stat.read_bytes().rpartition(b")")[2].split()[:2]
             if state != b"Z":
                 parents.setdefault(int(parent), []).append(int(stat.parent.name))
-    workers = [one for one in parents.get(driver, []) if b"cluster.runner" in _command(one)]
+    workers = [one for one in parents.get(driver, []) if b"serve_tasks" in _command(one)]
     return workers, [program for one in workers for program in parents.get(one, [])]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.regions import HostMeasurement
-from cutune.search.trials import Ended, Status, Trial, Trials
+from cutune.search.trials import EndedTrial, Status, Trial, Trials
 
 #: Size and values → milliseconds.
 Time = Callable[[int, Mapping[str, int]], float]
@@ -33,4 +33,4 @@ def write_trials(
         measured = HostMeasurement(origin, "a GPU", configuration, data, took)
         trial = Trial(origin, "", {"n": str(n)}, configuration)
         trials.begin(trial)
-        trials.end(trial, Ended(Status.OK, "", (measured,), (took,)))
+        trials.end(trial, EndedTrial(Status.OK, "", (measured,), (took,)))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from cutune.analysis.session import Session
     from cutune.cli.usage.required import Lacking
     from cutune.search.program_space import ProgramSpace
-    from cutune.tunables.clones.verdict import Verdict
+    from cutune.tunables.clones.verdict import BySizeVerdict
 
-    Spaces = tuple[Program, ProgramSpace, Mapping[str, Verdict]]
+    Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
 
 def inspect(options: argparse.Namespace) -> int:
@@ -42,12 +42,12 @@ def inspect(options: argparse.Namespace) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or session.asked.parameters:
-                from cutune.tunables.clones.verdict import verdicts
+                from cutune.tunables.clones.verdict import by_size_verdicts
 
                 found = _space_of(program, session, options)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
-                    spaces.append((program, found, verdicts(session, program)))
+                    spaces.append((program, found, by_size_verdicts(session, program)))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True

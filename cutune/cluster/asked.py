@@ -1,6 +1,6 @@
-"""The workers that a command line asks for. Takes parsed options, gives `Workers`.
+"""Chooses the workers of a command line. Takes parsed options, gives `Workers`.
 
-Nothing of dask is imported unless it is asked for.
+Nothing of dask is imported unless the options name it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Refuse = Callable[[str], NoReturn]
 def workers_of(
     options: argparse.Namespace, is_on_gpu: bool, folder: Path, refuse: Refuse
 ) -> Workers:
-    """The workers that are asked for; without any option one for this machine.
+    """Return the workers of the options; without any option one for this machine.
 
     Args:
-        folder: for what workers print elsewhere.
+        folder: for the output of workers elsewhere.
         refuse: ends with a message about wrong usage.
 
     Raises:
@@ -65,10 +65,9 @@ def _elsewhere(
 
         return connected(options.scheduler) if options.scheduler else own_workers(gpus)
     except ModuleNotFoundError as error:
-        package = {"dask_jobqueue": "dask-jobqueue"}.get(error.name or "", "distributed")
-        raise CutuneError(
-            Diagnostic.at(Code.EXECUTOR_NEEDS, None, name=executor, package=package)
-        ) from error
+        package = "dask-jobqueue" if error.name == "dask_jobqueue" else "distributed"
+        code = Code.EXECUTOR_NEEDS
+        raise CutuneError(Diagnostic.at(code, None, name=executor, package=package)) from error
 
 
 def _gpus(text: str | None, refuse: Refuse) -> tuple[str, ...]:

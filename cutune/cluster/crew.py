@@ -1,4 +1,4 @@
-"""Workers at work. Takes jobs, gives what becomes of them: one job in flight per worker.
+"""Runs jobs on workers. Takes jobs, gives their results: one job in flight per worker.
 
 A job runs in a thread of its worker and has tasks performed there. Where the worker is lost,
 another takes its place, and the job is done once more.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread, local
 from typing import Any, TypeVar
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import NoWorkerError, StoppedError, Worker, WorkerLostError, Workers
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
@@ -27,11 +27,7 @@ MOST_LOST = 4
 
 @dataclass
 class _Job:
-    """Something to do.
-
-    Attributes:
-        otherwise: gives the result where a worker was lost in each attempt.
-    """
+    """A function to call; `otherwise` gives the result where each attempt has lost its worker."""
 
     run: Callable[[], Any]
     otherwise: Callable[[], Any]
@@ -72,7 +68,7 @@ class Crew:
         return self
 
     def submit(self, run: Callable[[], T], otherwise: Callable[[], T]) -> Future[T]:
-        """Have something done by the next worker that is idle."""
+        """Call a function on the next worker that is idle."""
         job = _Job(run, otherwise, Future())
         with self._changed:
             if self._error is not None or self.is_ending:
@@ -82,7 +78,7 @@ class Crew:
                 self._changed.notify_all()
         return job.future
 
-    def perform(self, task: Task) -> Outcome:
+    def perform(self, task: Task) -> TaskOutcome:
         """Run a task on the worker of the job that asks for it.
 
         Raises:
@@ -96,7 +92,7 @@ class Crew:
         self._refuse(StoppedError())
 
     def close(self) -> None:
-        """End all workers, and what they run."""
+        """End all workers, and the programs that they run."""
         with self._changed:
             self.is_ending = True
             self._changed.notify_all()
@@ -114,7 +110,7 @@ class Crew:
         while self._is_needed():
             job = None
             try:
-                # First of all: a worker may be long in coming, and others have theirs.
+                # Before the job is taken: a worker may be long in coming, and others have theirs.
                 self._here.worker = self._worker(place)
                 job = self._next()
                 if job is not None:
@@ -138,37 +134,37 @@ class Crew:
                 return
 
     def _is_needed(self) -> bool:
-        """Waits until there is something to do; untrue at the end."""
+        """Wait until there is something to do; return False at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self.is_ending)
             return not self.is_ending
 
     def _next(self) -> _Job | None:
-        """What has waited longest; None where others were quicker."""
+        """Take the job that has waited longest; None where others were quicker."""
         with self._changed:
             while self._waiting and not self.is_ending:
                 job = self._waiting.popleft()
-                if job.future.running() or job.future.set_running_or_notify_cancel():
+                if _is_wanted(job):
                     return job
         return None
 
     def _worker(self, place: int) -> Worker:
-        """The worker of a place, started where there is none."""
-        found = self._at_work.get(place)
-        if found is not None and found.is_alive:
-            return found
+        """Return the worker of a place, started where there is none."""
+        worker = self._at_work.get(place)
+        if worker is not None and worker.is_alive:
+            return worker
         self._drop(place)
-        found = self.workers.start(place)
+        worker = self.workers.start(place)
         with self._changed:
-            self._at_work[place] = found
-            alike = self.gpus = found.gpus if self.gpus is None else self.gpus
+            self._at_work[place] = worker
+            alike = self.gpus = worker.gpus if self.gpus is None else self.gpus
         if self.is_ending:
-            found.close()
+            worker.close()
             raise StoppedError
-        if {*found.gpus} != {*alike}:
-            names = ", ".join(sorted({*found.gpus, *alike}))
+        if {*worker.gpus} != {*alike}:
+            names = ", ".join(sorted({*worker.gpus, *alike}))
             raise CutuneError(Diagnostic.at(Code.DIFFERENT_GPUS, None, names=names))
-        return found
+        return worker
 
     def _drop(self, place: int) -> None:
         with self._changed:
@@ -177,7 +173,7 @@ class Crew:
             lost.close()
 
     def _again(self, job: _Job) -> None:
-        """Have a job done by whoever is next, unless it was begun too often."""
+        """Queue a job again, unless it was begun too often."""
         with self._changed:
             is_dropped = self.is_ending
             if not is_dropped and job.attempts < ATTEMPTS:
@@ -200,7 +196,7 @@ class Crew:
             self.warn(Diagnostic.at(Code.FEWER_WORKERS, None, reason=error, count=left))
 
     def _end(self, error: BaseException) -> None:
-        """Nothing more is done."""
+        """Begin no more jobs."""
         with self._changed:
             self._error = self._error or error
             self.is_ending = True
@@ -211,6 +207,10 @@ class Crew:
         with self._changed:
             dropped = [*self._waiting]
             self._waiting.clear()
-        for job in dropped:
-            if job.future.running() or job.future.set_running_or_notify_cancel():
-                job.future.set_exception(error)
+        for job in filter(_is_wanted, dropped):
+            job.future.set_exception(error)
+
+
+def _is_wanted(job: _Job) -> bool:
+    """Is it running again, or was it not cancelled before it began?"""
+    return job.future.running() or job.future.set_running_or_notify_cancel()

@@ -19,14 +19,14 @@ from typing import Any
 import distributed
 
 from cutune.cluster.local import LocalWorker, one_gpu
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import NoWorkerError, StoppedError, WorkerLostError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
-#: So long a worker is waited for, where nothing is known of when it will come.
+#: A worker has to come within so many seconds, unless it waits for a job.
 PATIENCE_SECONDS = 60.0
-#: So often it is looked whether a worker is still there.
+#: The period of checks whether a worker is still there.
 _LOOK_SECONDS = 0.5
 _WAIT_SECONDS = 0.2
 
@@ -46,19 +46,19 @@ def _runner() -> LocalWorker:
 
 
 def gpus_seen() -> list[str]:
-    """The names of the GPUs that programs of this worker may use."""
+    """Return the names of the GPUs that programs of this worker may use."""
     with _ALONE:
         return list(_runner().gpus)
 
 
 def performed(line: str) -> str:
-    """The outcome of a task."""
+    """Run a task; both it and its outcome are JSON."""
     with _ALONE:
         return _runner().run(Task.from_json(line)).to_json()
 
 
 def stopped() -> None:
-    """End what runs."""
+    """End the process that runs programs."""
     known = _RUNNERS.get(os.getpid())
     if known is not None:
         known.close()
@@ -86,9 +86,9 @@ class DaskWorker:
         """See `Worker`."""
         return not self._is_closed and self.address in self.workers.present()
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """See `Worker`."""
-        return Outcome.from_json(self.asked(performed, task.to_json()))
+        return TaskOutcome.from_json(self.call(performed, task.to_json()))
 
     def close(self) -> None:
         """See `Worker`."""
@@ -101,15 +101,15 @@ class DaskWorker:
                 self.workers.client.run(stopped, workers=[self.address], on_error="ignore")
         self.workers.free(self.address)
 
-    def asked(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """What a function gives there.
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Return the result of a function that is called there.
 
         Raises:
             CutuneError: CT843 where the worker has no cutune, or another one.
             WorkerLostError, StoppedError: as `run`.
         """
         try:
-            # Whoever is told of a function by its name has to have it.
+            # The function is sent by its name: the worker has to have it.
             future = self.workers.client.submit(
                 function, *arguments, workers=[self.address], pure=False, retries=0
             )
@@ -138,8 +138,8 @@ class DaskWorkers:
     """The workers of a scheduler.
 
     Attributes:
-        cluster: what has started them, which is closed with them; None: they are someone else's.
-        patience: seconds that a worker is waited for.
+        cluster: has started them, and is closed with them; None: they are someone else's.
+        patience: the limit in seconds of waiting for a worker.
         wait: called while one is waited for.
     """
 
@@ -163,7 +163,7 @@ class DaskWorkers:
                 self._taken.update(idle[:1])
             if idle:
                 worker = DaskWorker(self, idle[0])
-                worker.gpus = worker.asked(gpus_seen)
+                worker.gpus = worker.call(gpus_seen)
                 return worker
             if time.monotonic() > last:
                 raise NoWorkerError(f"none that is idle came within {self.patience:g} s")
@@ -171,14 +171,14 @@ class DaskWorkers:
             time.sleep(_WAIT_SECONDS)
 
     def present(self) -> Sequence[str]:
-        """The addresses of all workers of the scheduler; none where it is gone."""
+        """Return the addresses of all workers of the scheduler; none where it is gone."""
         try:
             return list(self.client.nthreads())
         except (OSError, RuntimeError, TimeoutError, CancelledError):
             return []
 
     def free(self, address: str) -> None:
-        """A worker may be taken again."""
+        """Let a worker be taken again."""
         with self._lock:
             self._taken.discard(address)
 
@@ -193,7 +193,7 @@ class DaskWorkers:
 
 
 def connected(address: str) -> DaskWorkers:
-    """The workers that a scheduler has.
+    """Connect to the workers of a scheduler.
 
     Raises:
         CutuneError: CT844 where it does not answer, CT839 where it has no worker.
@@ -201,10 +201,8 @@ def connected(address: str) -> DaskWorkers:
     try:
         client = distributed.Client(address, timeout=PATIENCE_SECONDS / 2, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        reason = str(error) or "no answer"
-        raise CutuneError(
-            Diagnostic.at(Code.NO_SCHEDULER, None, address=address, reason=reason)
-        ) from error
+        code, reason = Code.NO_SCHEDULER, str(error) or "no answer"
+        raise CutuneError(Diagnostic.at(code, None, address=address, reason=reason)) from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     except TimeoutError as error:
@@ -215,15 +213,14 @@ def connected(address: str) -> DaskWorkers:
 
 
 def own_workers(gpus: Sequence[str]) -> DaskWorkers:
-    """A scheduler on this machine, with a worker for each GPU."""
-    # Whoever reaches a scheduler may run anything: nobody does from another machine.
-    here = {"host": "127.0.0.1"}
-    usual = {**here, "nthreads": 1, "silence_logs": logging.ERROR, "memory_limit": 0}
-    own = {
+    """Start a scheduler on this machine, with a worker for each GPU."""
+    # Who reaches a scheduler may run anything: from other machines nobody reaches it.
+    here, quiet = {"host": "127.0.0.1"}, {"silence_logs": logging.ERROR}
+    usual = {**here, **quiet, "nthreads": 1, "memory_limit": 0}
+    workers = {
         number: {"cls": distributed.Nanny, "options": {**usual, "env": one_gpu(gpu)}}
         for number, gpu in enumerate(gpus)
     }
     scheduler = {"cls": distributed.Scheduler, "options": {**here, "dashboard": False}}
-    quiet = {"silence_logs": logging.ERROR}
-    cluster = distributed.SpecCluster(workers=own, scheduler=scheduler, **quiet)
+    cluster = distributed.SpecCluster(workers=workers, scheduler=scheduler, **quiet)
     return DaskWorkers(distributed.Client(cluster, set_as_default=False), len(gpus), cluster)

@@ -19,25 +19,25 @@ _LISTED = re.compile(r"GPU \d+: (.*?)(?: \(UUID: (.*)\))?$")
 
 
 def gpus_here() -> list[tuple[str, str]]:
-    """Name and UUID of each GPU of this machine; none where that is not known."""
+    """Return name and UUID of each GPU of this machine; none where they are not known."""
     if shutil.which("nvidia-smi") is None:
         return []
     ended = run_to_end(["nvidia-smi", "-L"], os.environ, _ASKED_SECONDS)
-    found = (_LISTED.match(line) for line in ended.output_text.splitlines())
-    return [(listed[1], listed[2] or "") for listed in found if listed is not None]
+    matches = map(_LISTED.match, ended.output_text.splitlines())
+    return [(match[1], match[2] or "") for match in matches if match is not None]
 
 
 def gpu_names() -> list[str]:
-    """The names of the GPUs of this machine; none where that is not known."""
+    """Return the names of the GPUs of this machine; none where they are not known."""
     return [name for name, _ in gpus_here()]
 
 
 def visible_gpus(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The names of those that this process may use; parts of a GPU have the name of all."""
+    """Return the names of those that this process may use; a part of a GPU has its name."""
     listed = gpus_here()
-    found = [_named(word, listed) for word in environment.get(VISIBLE, "").split(",") if word]
-    known = [name for name in found if name is not None]
-    return known if found and len(known) == len(found) else [name for name, _ in listed]
+    words = [word for word in environment.get(VISIBLE, "").split(",") if word]
+    named = [name for word in words if (name := _named(word, listed)) is not None]
+    return named if words and len(named) == len(words) else [name for name, _ in listed]
 
 
 def _named(word: str, listed: Sequence[tuple[str, str]]) -> str | None:
@@ -46,8 +46,8 @@ def _named(word: str, listed: Sequence[tuple[str, str]]) -> str | None:
     return next((name for name, uuid in listed if uuid.startswith(word)), None)
 
 
-def check_gpus(asked: Sequence[str]) -> None:
-    """Those of `--gpus` are there.
+def check_gpus(words: Sequence[str]) -> None:
+    """Check that the GPUs of `--gpus` are there.
 
     Raises:
         CutuneError: CT421 without any, CT838 for one that is not there.
@@ -55,7 +55,7 @@ def check_gpus(asked: Sequence[str]) -> None:
     listed = gpu_names()
     if not listed:
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
-    for word in asked:
+    for word in words:
         if word.isdigit() and int(word) >= len(listed):
             names = ", ".join(f"{number} ({name})" for number, name in enumerate(listed))
             raise CutuneError(Diagnostic.at(Code.NO_SUCH_GPU, None, number=word, known=names))

@@ -1,4 +1,9 @@
-"""Workers on this machine: a process each. Takes the GPUs that are named, gives `Workers`."""
+"""Workers on this machine, and its GPUs. Takes names of GPUs, gives `Workers`.
+
+Each worker is a process, with a task per line of its input and an outcome per line of its output.
+The process leads a group, which ends with its input: whoever gives it tasks may be killed, and no
+program goes on running on its GPU.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +18,22 @@ from pathlib import Path
 from signal import SIGKILL
 from threading import Lock, Timer
 
+import cutune
 from cutune.cluster.gpus import VISIBLE
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.runner import serve_tasks
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.cluster.workers import StoppedError, WorkerLostError
 
 #: A worker begins, or says that a program's time is over, within so many seconds, or it is lost.
 ANSWER_SECONDS = 120.0
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(cutune.__file__).parents[1]
+_SERVE = f"from {serve_tasks.__module__} import serve_tasks; serve_tasks()"
 #: The folder where cutune is called is no place for packages, but cutune itself may lie anywhere.
-_COMMAND = (
-    sys.executable,
-    *("-P", "-c"),
-    f"import sys; sys.path.append({str(_ROOT)!r}); from cutune.cluster.runner import main; main()",
-)
+_COMMAND = (sys.executable, "-P", "-c", f"import sys; sys.path.append({str(_ROOT)!r}); {_SERVE}")
 
 
 class LocalWorker:
-    """A process that runs tasks (`runner`)."""
+    """A process that runs `serve_tasks`."""
 
     def __init__(self, name: str, environment: Mapping[str, str]) -> None:
         """Start it.
@@ -54,7 +58,7 @@ class LocalWorker:
         """Does the process run?"""
         return not self._is_closed and self.process.poll() is None
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """See `Worker`."""
         assert self.process.stdin is not None
         try:
@@ -62,7 +66,7 @@ class LocalWorker:
             self.process.stdin.flush()
         except (OSError, ValueError):  # it has ended; its input was closed
             self._lose()
-        return Outcome.from_json(self._answer(task.seconds + ANSWER_SECONDS))
+        return TaskOutcome.from_json(self._answer(task.seconds + ANSWER_SECONDS))
 
     def close(self) -> None:
         """See `Worker`."""
@@ -124,5 +128,5 @@ class LocalWorkers:
 
 
 def one_gpu(gpu: str) -> dict[str, str]:
-    """Variables with which a program sees this GPU alone, by the number that nvidia-smi shows."""
+    """Return variables with which a program sees only this GPU, numbered as by nvidia-smi."""
     return {VISIBLE: gpu, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

@@ -18,18 +18,18 @@ from cutune.cluster.task import Task, perform
 from cutune.core.temporary import discard
 
 
-def main() -> None:
-    """Say which GPUs there are, then run what is asked for."""
-    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    Thread(target=_read, args=(asked,), daemon=True).start()
+def serve_tasks() -> None:
+    """Write which GPUs there are, then run the tasks that are read."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    Thread(target=_read, args=(lines,), daemon=True).start()
     print(json.dumps({"gpus": visible_gpus()}), flush=True)
     while True:
-        print(perform(Task.from_json(asked.get())).to_json(), flush=True)
+        print(perform(Task.from_json(lines.get())).to_json(), flush=True)
 
 
-def _read(asked: queue.SimpleQueue[bytes]) -> None:
-    """Hand on tasks; at the end of the input all ends, a program that runs as well."""
+def _read(lines: queue.SimpleQueue[bytes]) -> None:
+    """Hand on tasks; at the end of the input end everything, a running program as well."""
     for line in sys.stdin.buffer:
-        asked.put(line)
+        lines.put(line)
     discard()
     os.killpg(0, signal.SIGKILL)

@@ -25,14 +25,14 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import temporary_folder
 
-#: What a job asks for, unless an option or a setting of dask-jobqueue says otherwise.
+#: The resources of a job, unless an option or a setting of dask-jobqueue says otherwise.
 ONE_GPU = "--gres=gpu:1"
 MEMORY = "16GB"
 #: Options of a GPU: `--gres=gpu:h200:1`, `--gpus=1`, `--gpus-per-node 1`, `-G 1`.
 _OF_GPUS = re.compile(r"--gres\b.*gpu|--gpus|-G")
 #: An option of sbatch → what dask-jobqueue would write for it.
 _IN_ITS_PLACE = {"--time": "-t ", "-t": "-t ", "--mem": "--mem=", "--partition": "-p ", "-p": "-p "}
-#: So often Slurm is asked for its jobs.
+#: The period in which Slurm is asked for its jobs.
 _ASK_SECONDS = 5.0
 #: So long there may be neither a worker nor a job: a job that has ended is missed after a while.
 _NONE_SECONDS = 60.0
@@ -40,7 +40,7 @@ _SQUEUE_SECONDS = 30.0
 
 
 def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Path) -> DaskWorkers:
-    """So many jobs, which are waited for as long as they wait for Slurm.
+    """Submit jobs; their workers are waited for as long as Slurm lets the jobs wait.
 
     Args:
         logs: the folder for what jobs print.
@@ -51,13 +51,8 @@ def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Pat
     if shutil.which("sbatch") is None:
         raise _refused("there is no sbatch")
     settings = _settings(options, is_on_gpu)
-    cluster = dask_jobqueue.SLURMCluster(
-        cores=1,
-        processes=1,
-        log_directory=str(logs),
-        scheduler_options={"dashboard": False},
-        **settings,
-    )
+    settings |= {"log_directory": str(logs), "scheduler_options": {"dashboard": False}}
+    cluster = dask_jobqueue.SLURMCluster(cores=1, processes=1, **settings)
     try:
         _check(cluster.job_script())
         cluster.scale(count)
@@ -69,7 +64,7 @@ def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Pat
 
 
 def _settings(options: Sequence[str], is_on_gpu: bool) -> dict[str, Any]:
-    """What is said of each job, beside the user's own settings of dask-jobqueue."""
+    """Return the settings of a job, which contain the user's own settings of dask-jobqueue."""
     own = dask.config.get("jobqueue.slurm", {})
     directives = [*(own.get("job-extra-directives") or []), *options]
     if is_on_gpu and not any(map(_OF_GPUS.match, directives)):
@@ -77,16 +72,12 @@ def _settings(options: Sequence[str], is_on_gpu: bool) -> dict[str, Any]:
     given = {re.split("[= ]", one)[0] for one in options}
     skipped = [*(own.get("job-directives-skip") or [])]
     skipped += [line for option, line in _IN_ITS_PLACE.items() if option in given]
-    memory = own.get("memory") or MEMORY
-    return {
-        "memory": memory,
-        "job_extra_directives": directives,
-        "job_directives_skip": skipped,
-    }
+    settings = {"job_extra_directives": directives, "job_directives_skip": skipped}
+    return {"memory": own.get("memory") or MEMORY, **settings}
 
 
 def _check(script: str) -> None:
-    """Would Slurm take the job?"""
+    """Raise CT845 for a job that Slurm would not take."""
     with temporary_folder() as folder:
         path = Path(folder) / "job.sh"
         path.write_text(script)
@@ -100,28 +91,24 @@ def _check(script: str) -> None:
 
 @dataclass
 class _Jobs:
-    """The jobs of a cluster.
-
-    Attributes:
-        none_since: when there was neither a worker nor a job for the first time in turn.
-    """
+    """The jobs of a cluster; since `none_since` there has been neither a worker nor a job."""
 
     cluster: Any
     count: int
     logs: Path
     none_since: float = inf
-    asked: float = 0.0
+    looked_at: float = 0.0
 
     def look(self) -> None:
-        """Submit those again that have ended.
+        """Submit jobs again that have ended.
 
         Raises:
             CutuneError: CT839 where none stays until its worker begins.
         """
         now = time.monotonic()
-        if now - self.asked < _ASK_SECONDS:
+        if now - self.looked_at < _ASK_SECONDS:
             return
-        self.asked = now
+        self.looked_at = now
         self.cluster.scale(self.count)
         if self.cluster.scheduler_info["workers"] or _are_there(self._ids()):
             self.none_since = inf
@@ -137,16 +124,13 @@ class _Jobs:
 
 
 def _are_there(jobs: Sequence[str]) -> bool:
-    """Does Slurm have one of them? Also where it does not say."""
+    """Does Slurm have one of them? Also true where it does not answer."""
     if not jobs:
         return False
+    command = ["squeue", "--noheader", "--format=%i"]
     try:
         done = subprocess.run(
-            ["squeue", "--noheader", "--format=%i"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_SQUEUE_SECONDS,
+            command, capture_output=True, text=True, check=False, timeout=_SQUEUE_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
         return True

@@ -1,4 +1,7 @@
-"""One run of a program, for a worker. Takes a `Task`, gives its `Outcome`; both travel as JSON."""
+"""Runs of programs on workers. A `Task` gives a `TaskOutcome`; both travel as JSON.
+
+`Workers` starts a `Worker` for each of its places, again where one is lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ OUTPUT = "CUTUNE_OUTPUT"
 
 @dataclass(frozen=True)
 class Task:
-    """What is run.
+    """One run of a program.
 
     Attributes:
         environment: variables that are added to the worker's own.
@@ -31,58 +34,49 @@ class Task:
     folder: str
 
     def to_json(self) -> str:
-        """In one line."""
+        """Write it as one line."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(line: str | bytes) -> Task:
-        """As `to_json` has written it."""
+        """Read a line of `to_json`."""
         entry = json.loads(line)
-        return Task(
-            tuple(entry["command"]), *(entry[n] for n in ("environment", "seconds", "folder"))
-        )
+        return Task(**{**entry, "command": tuple(entry["command"])})
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How it ended.
-
-    Attributes:
-        log: what it wrote of its regions.
-        seconds: how long it took.
-    """
+class TaskOutcome:
+    """How a task ended, the lines of its regions, and the seconds that it took."""
 
     ended: ProgramResult
     log: str
     seconds: float
 
     def to_json(self) -> str:
-        """In one line."""
+        """Write it as one line."""
         # A character for each byte.
-        streams = {n: getattr(self.ended, n).decode("latin-1") for n in ("output", "errors")}
-        ended = {**asdict(self.ended), **streams}
-        return json.dumps({"ended": ended, "log": self.log, "seconds": self.seconds})
+        return json.dumps(asdict(self), default=lambda stream: stream.decode("latin-1"))
 
     @staticmethod
-    def from_json(line: str | bytes) -> Outcome:
-        """As `to_json` has written it."""
+    def from_json(line: str | bytes) -> TaskOutcome:
+        """Read a line of `to_json`."""
         entry = json.loads(line)
         streams = {n: entry["ended"][n].encode("latin-1") for n in ("output", "errors")}
-        return Outcome(
+        return TaskOutcome(
             ProgramResult(**{**entry["ended"], **streams}), entry["log"], entry["seconds"]
         )
 
 
-def perform(task: Task) -> Outcome:
-    """Run it in a process of its own, until it ends or its time is over."""
+def perform(task: Task) -> TaskOutcome:
+    """Run a task in a process of its own, until it ends or its time is over."""
     try:
         os.chdir(task.folder)
     except OSError as error:
-        return Outcome(ProgramResult(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
+        return TaskOutcome(ProgramResult(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
     with temporary_folder() as folder:
         log = Path(folder) / "regions.jsonl"
         began = time.monotonic()
         environment = {**os.environ, **task.environment, OUTPUT: str(log)}
         ended = run_to_end(task.command, environment, task.seconds)
         took = time.monotonic() - began
-        return Outcome(ended, log.read_text() if log.exists() else "", took)
+        return TaskOutcome(ended, log.read_text() if log.exists() else "", took)

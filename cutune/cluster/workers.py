@@ -1,19 +1,19 @@
-"""What runs tasks. `Workers` starts a `Worker` for each of its places, again where one is lost."""
+"""The protocol of workers: `Workers` starts a `Worker` for each place, again where one is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 
 
 class WorkerLostError(Exception):
-    """A worker has ended, or does not answer, and with it what it ran."""
+    """A worker, and the program that it ran, has ended or does not answer."""
 
 
 class NoWorkerError(WorkerLostError):
-    """None comes to a place, and none will."""
+    """No worker comes to a place, and none will."""
 
 
 class StoppedError(Exception):
@@ -35,8 +35,8 @@ class Worker(Protocol):
     def is_alive(self) -> bool:
         """May it be given a task?"""
 
-    def run(self, task: Task) -> Outcome:
-        """Run it to its end.
+    def run(self, task: Task) -> TaskOutcome:
+        """Run a task to its end.
 
         Raises:
             WorkerLostError: the worker has ended.
@@ -44,7 +44,7 @@ class Worker(Protocol):
         """
 
     def close(self) -> None:
-        """End it, and what it runs."""
+        """End the worker, and the program that it runs."""
 
 
 class Workers(Protocol):
@@ -55,7 +55,7 @@ class Workers(Protocol):
         """How many there are at once."""
 
     def start(self, place: int) -> Worker:
-        """A new worker at a place, from 0 on.
+        """Start a worker at a place, from 0 on.
 
         Raises:
             WorkerLostError: it ends at once; NoWorkerError: there is none.

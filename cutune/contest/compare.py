@@ -16,7 +16,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique
-from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
+from cutune.search.techniques.replay import KnownTime, TechniqueScore, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
 
@@ -37,8 +37,8 @@ class TunerComparison:
     where: str
     size: int
     chance: float
-    scores: Sequence[Score]
-    known: Mapping[int, Known]
+    scores: Sequence[TechniqueScore]
+    known: Mapping[int, KnownTime]
 
 
 def compare(
@@ -118,6 +118,6 @@ def _table(
             number = space.number({n: v for n, v in exact.items() if v is not None})
             if number is not None:
                 time = one.ended.milliseconds(program.tunables)
-                known[number] = Known(time, one.ended.seconds)
+                known[number] = KnownTime(time, one.ended.seconds)
     where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
     return RecordedTable(where, space, known)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.interchange.results import Result, Results, Setting, Settings
-from cutune.search.techniques.replay import Known
+from cutune.search.techniques.replay import KnownTime
 from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.listed import listed_space
@@ -31,7 +31,7 @@ class RecordedTable:
 
     where: str
     space: Space
-    known: Mapping[int, Known]
+    known: Mapping[int, KnownTime]
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
@@ -69,7 +69,7 @@ def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable
     for configuration, one in zip(every, latest.values(), strict=True):
         number = space.number(configuration) if {*configuration} >= {*space.names} else None
         if number is not None:
-            known[number] = Known(one.milliseconds, one.cost_seconds)
+            known[number] = KnownTime(one.milliseconds, one.cost_seconds)
     if len(known) < space.size:
         raise _incomplete(f"{where}: {len(known)} of {space.size} configurations are recorded")
     return RecordedTable(where, space, known)

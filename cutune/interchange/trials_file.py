@@ -24,7 +24,7 @@ from cutune.interchange.results import (
 )
 from cutune.search.regions import HostMeasurement
 from cutune.search.regions import Settings as ProgramSettings
-from cutune.search.trials import SCHEMA, Ended, Status, Trial
+from cutune.search.trials import SCHEMA, EndedTrial, Status, Trial
 
 KIND = "file of trials"
 #: How results of other tuners are told from trials of a program, before the name of the device.
@@ -150,7 +150,7 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
     measured = about.measured
     if one.of_trial is None and one.status is Status.OK:
         measured = (_measured(origin, one, values),)
-    ended = Ended(
+    ended = EndedTrial(
         one.status,
         one.reason,
         measured,

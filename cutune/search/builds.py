@@ -1,4 +1,4 @@
-"""The programs that a search runs: one per set of values that is fixed by compiling.
+"""Builds the programs that a search runs: one per set of values that is fixed by compiling.
 
 Takes an instrumented source and configurations, gives programs, or why they do not compile.
 """
@@ -40,9 +40,9 @@ class Built:
     """A program, or the compiler's reason that there is none.
 
     Attributes:
-        code: the same for programs of the same code; empty where that is not known.
-        counters: what ptxas says of its kernels, by mangled name; none for the emulated device.
-        folder: where it is run; None: where cutune is.
+        code: a hash of its code; empty where that is not known.
+        counters: ptxas counters of its kernels, by mangled name; none for the emulated device.
+        folder: where it is run; None: the current folder.
     """
 
     path: Path
@@ -70,28 +70,28 @@ class Builds:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, configuration: Configuration) -> Built:
-        """The program of a configuration, compiled now unless it is known."""
-        return self._asked(configuration).result()
+        """Return the program of a configuration, compiled now unless it is known."""
+        return self._future(configuration).result()
 
     def require_own(self, built: Built, run: Run) -> None:
-        """Refuse a build of the program as it is by which nothing could be measured."""
+        """Refuse a build of the unchanged program with which nothing could be measured."""
 
     @property
     def circumstances(self) -> Sequence[str]:
-        """Words that say what else decides what is built."""
+        """Words for what else decides the code of a build."""
         return ()
 
     def prepare(self, configurations: Iterable[Configuration]) -> None:
         """Compile programs while others run."""
         for configuration in configurations:
-            self._asked(configuration)
+            self._future(configuration)
 
     def close(self) -> None:
-        """No more is built."""
+        """Cancel the builds that have not begun."""
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def effects(self) -> Effects:
-        """What the programs that were compiled have in common."""
+        """Compare the code of the programs that were compiled."""
         codes = {
             values: built.result().code
             for values, built in self._known.items()
@@ -99,7 +99,7 @@ class Builds:
         }
         return Effects(len(codes), len(set(codes.values())), tuple(_without_effect(codes)))
 
-    def _asked(self, configuration: Configuration) -> Future[Built]:
+    def _future(self, configuration: Configuration) -> Future[Built]:
         values = tuple(self.space.values(configuration, *COMPILED).items())
         with self._lock:
             if values not in self._known:
@@ -109,7 +109,7 @@ class Builds:
     def _built(self, values: Mapping[str, Value]) -> Built:
         flagged = self.session.at(self.space.values(values, Setting.FLAG))
         session = flagged.with_flags(self.space.definitions(values))
-        # Each has a folder of its own: with headers, a source is written as a tree of files.
+        # Each build has its own folder: with headers, a source is written as a tree of files.
         folder = self.folder / BUILDS / folder_name(values)
         step = InstrumentTunables(with_regions=True)
         text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
@@ -119,7 +119,9 @@ class Builds:
             left.unlink()
         own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
-            options = [*flags, *session.build_options(flags, self.target), *self._verbose]
+            # For the emulated device ptxas has no code to count.
+            verbose = [] if self.target is None else ["-Xptxas", "-v"]
+            options = [*flags, *session.build_options(flags, self.target), *verbose]
             words = [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
             done = _compiled(session, words)
             with writing(binary):
@@ -131,11 +133,6 @@ class Builds:
         except CutuneError as error:
             return Built(binary, first_line(error.diagnostic.message))
         return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
-
-    @property
-    def _verbose(self) -> Sequence[str]:
-        """For the emulated device there is no code of which ptxas could say something."""
-        return () if self.target is None else ("-Xptxas", "-v")
 
 
 @dataclass(frozen=True)
@@ -152,25 +149,25 @@ class Effects:
 
 
 def _without_effect(codes: Mapping[ValueSet, str]) -> Iterator[str]:
-    """Parameters whose values never told two programs apart; each was compared at least once."""
+    """Yield parameters that were compared at least once, and never changed the code."""
     for name in dict.fromkeys(name for values in codes for name, _ in values):
-        found: dict[ValueSet, list[str]] = {}
+        by_rest: dict[ValueSet, list[str]] = {}
         for values, code in codes.items():
             rest = tuple(one for one in values if one[0] != name)
-            found.setdefault(rest, []).append(code)
-        compared = [group for group in found.values() if len(group) > 1]
+            by_rest.setdefault(rest, []).append(code)
+        compared = [group for group in by_rest.values() if len(group) > 1]
         if compared and all(len(set(group)) == 1 for group in compared):
             yield name
 
 
 def first_line(message: str) -> str:
-    """The first line with an error, of what a compiler says."""
+    """Return the first line with an error of a compiler's message."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
 
 
 def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
-    """Once more where the compiler was killed.
+    """Compile, once more where the compiler was killed.
 
     Raises:
         CutuneError: CT701.
@@ -186,11 +183,7 @@ def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
 
 
 def folder_name(values: Mapping[str, Value], sign: str = "=") -> str:
-    """A folder's name: the values, or where they are many a hash of them.
-
-    Args:
-        sign: between a name and its value.
-    """
+    """Return a folder's name: the values, with `sign` behind each name, or a hash of many."""
     # nvcc takes a comma in `-I` for the end of a folder's name.
     text = "+".join(f"{name}{sign}{shown(value)}" for name, value in values.items())
     is_short = len(text) < 100 and all(c.isalnum() or c in "=+._-" for c in text)

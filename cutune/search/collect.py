@@ -1,4 +1,4 @@
-"""Parameters from program to times: every configuration, or a search per size.
+"""Measures the parameters of a program: every configuration, or a search per size.
 
 Takes a session and a program, gives measurements, and keeps trials on a GPU in the workspace.
 """
@@ -34,14 +34,14 @@ from cutune.search.batches import Batches
 from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
-from cutune.search.made import made_builds
+from cutune.search.made import make_builds
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
     device_values,
     program_space,
 )
-from cutune.search.regions import Failure, HostMeasurement
+from cutune.search.regions import FailedRun, HostMeasurement
 from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
@@ -56,19 +56,13 @@ MOST_RUNS = 100_000
 #: Otherwise the first launch of a kernel, within a region, would load it (CUDA guide, lazy
 #: loading). That takes longer than a small problem.
 _READY = {"CUDA_MODULE_LOADING": "EAGER"}
-
-
-#: So many times more were run at a size by a search than are added because others found them.
+#: At a size, one configuration that was best at another is added for so many that a search ran.
 SEARCHED_PER_OTHER = 4
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search in place of all configurations.
-
-    Attributes:
-        start: values where it begins; the others are the program's own.
-    """
+    """A search in place of all configurations, from `start` and the program's own values."""
 
     technique: Technique
     budget: Budget
@@ -77,15 +71,14 @@ class Search:
 
 @dataclass(frozen=True)
 class HostSweep:
-    """The runs that are asked for.
+    """Which configurations are run, and how.
 
     Attributes:
         names: the parameters that are varied; none: all.
         search: None: all configurations are run.
         jobs: programs that are compiled at once.
         statuses: exit statuses of a run that does its work; None: any.
-        workers: that run trials.
-        kept: where trials are kept; None: those on a GPU in the workspace, others nowhere.
+        kept: the file of trials; None: the workspace's for a GPU, else no file.
     """
 
     names: Sequence[str]
@@ -102,11 +95,7 @@ Place = tuple[Run, Space]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Trials that may be asked for now.
-
-    Attributes:
-        places: runs, one per size, and what may be tried in each.
-    """
+    """Trials that are ready to run, and per size a run and the space of its configurations."""
 
     trials: TrialRuns
     places: Sequence[Place]
@@ -114,11 +103,11 @@ class Prepared:
 
 @dataclass(frozen=True)
 class CollectedTrials:
-    """What was measured, and what the programs have in common.
+    """The measurements, and what the programs have in common.
 
     Attributes:
         ties: per size the fastest configurations, where several cannot be told apart.
-        others: so many times more belong to configurations that were compared nowhere.
+        others: how many measurements were left out as unverified.
     """
 
     measured: Sequence[HostMeasurement]
@@ -161,14 +150,14 @@ def prepared(
     sweep: HostSweep,
     device: DeviceProfile,
 ) -> Iterator[Prepared]:
-    """What runs trials, as long as it is asked.
+    """Give what runs trials, for a `with` statement.
 
     Raises:
         CutuneError: CT420 without parameters, CT483 without regions, CT421 without a GPU,
             CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
-    whole, space = _asked_space(session, program, template, vary, sweep, device)
+    whole, space = _checked_spaces(session, program, template, vary, sweep, device)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
     is_made = bool(session.asked.make)
     values = {**vary, **holes}
@@ -182,8 +171,8 @@ def prepared(
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     pool = ThreadPoolExecutor(sweep.jobs)
-    built = session, program, space, workspace.folder, target, pool
-    builds = made_builds(*built, template) if is_made else Builds(*built)
+    build = session, program, space, workspace.folder, target, pool
+    builds = make_builds(*build, template) if is_made else Builds(*build)
     if is_made and target is None:
         environment |= searched_libraries(session.nvcc)
     crew = Crew(sweep.workers, session.warn).start()
@@ -212,7 +201,7 @@ def prepared(
         pool.shutdown()
 
 
-def _asked_space(
+def _checked_spaces(
     session: Session,
     program: Program,
     template: str,
@@ -220,59 +209,63 @@ def _asked_space(
     sweep: HostSweep,
     device: DeviceProfile,
 ) -> tuple[ProgramSpace, ProgramSpace]:
-    """The space of a program, and what of it is to be measured.
+    """Return the space of a program, and the part of it that is to be measured.
 
     Raises:
         CutuneError: what `prepared` says, before anything is built.
     """
-    # Who runs trials elsewhere, or on one GPU each, says so itself.
+    # Other workers name their GPUs themselves.
     gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, session.asked, template, vary, known)
-    named = program.source.path
+    path, on = program.source.path, sweep.how.on
     if not whole.space.parameters:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=named))
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
     if not program.regions:
         where = _first_launch(program)
-        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=named, where=where))
+        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=path, where=where))
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
         _check_technique(session, sweep.search.technique, sweep.workers.size)
-    if sweep.workers == LocalWorkers():
-        _require_gpu(sweep.how.on)
+    if sweep.workers == LocalWorkers() and on == GPU and shutil.which("nvidia-smi") is None:
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
     return whole, space
 
 
-def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
-    """How many runs there will be at most."""
+def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
+    """Return how many runs there will be at most.
+
+    Raises:
+        CutuneError: CT425 for too many, without a limit of time.
+    """
     sizes = (own.size for own in spaces)
-    total = sum(size if asked is None else asked.budget.most(size) for size in sizes)
-    is_timed = asked is not None and asked.budget.seconds is not None
-    if total > MOST_RUNS and not is_timed:
-        reason = (
-            f"{total} runs are too many; give fewer values (--tune NAME=1,2,4), or --search 200"
-        )
-        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    total = sum(size if search is None else search.budget.most(size) for size in sizes)
+    if total > MOST_RUNS and (search is None or search.budget.seconds is None):
+        advice = "give fewer values (--tune NAME=1,2,4), or --search 200"
+        raise _bad_sweep(f"{total} runs are too many; {advice}")
     return total
 
 
+def _bad_sweep(reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+
+
 def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
-    """The values of `--start` are values of parameters."""
+    """Raise CT425 for a value of `--start` that no parameter has."""
+    parameters = {parameter.name: parameter for parameter in space.space.parameters}
     for name, value in start.items():
-        own = next((p for p in space.space.parameters if p.name == name), None)
-        if own is None:
+        if name not in parameters:
             known = known_names(name, space.space.names)
-            reason = f"--start: no tunable is named '{name}'; known: {known}"
-        elif value not in own.values:
-            reason = f"--start: '{name}' has the values {listed(own.values)}, not {shown(value)}"
-        else:
-            continue
-        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+            raise _bad_sweep(f"--start: no tunable is named '{name}'; known: {known}")
+        values = parameters[name].values
+        if value not in values:
+            known = listed(values)
+            raise _bad_sweep(f"--start: '{name}' has the values {known}, not {shown(value)}")
 
 
 def _check_technique(session: Session, technique: Technique, workers: int) -> None:
-    """Several workers are of use where a technique says what it asks for next."""
+    """Warn where several workers are of no use: the technique asks for one time after the other."""
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
@@ -280,19 +273,19 @@ def _check_technique(session: Session, technique: Technique, workers: int) -> No
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
-    """The names of the GPUs that a worker sees; all workers see the like.
+    """Return the names of the GPUs that a worker sees; all workers see the like.
 
     Raises:
         CutuneError: CT421 where a worker that was asked for has none, CT839 without a worker.
     """
-    found = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
-    if not found and workers != LocalWorkers():
+    gpus = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
+    if not gpus and workers != LocalWorkers():
         raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
-    return found
+    return gpus
 
 
 def _first_launch(program: Program) -> str:
-    """A place for the pragmas, for a message."""
+    """Name a place for the pragmas, for a message."""
     if not program.launches:
         return ""
     site = program.launches[0]
@@ -300,18 +293,13 @@ def _first_launch(program: Program) -> str:
     return f", for instance around the launch in line {line} of {site.source.path}"
 
 
-def _require_gpu(on: str) -> None:
-    if on == GPU and shutil.which("nvidia-smi") is None:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
-
-
-def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> Sequence[str]:
-    """Everything that is asked for, from the first size to the last; ties."""
+def _run(trials: TrialRuns, places: Sequence[Place], search: Search | None) -> Sequence[str]:
+    """Run all configurations, or a search, from the first size to the last; return ties."""
     batches, runs = Batches(trials), [run for run, _ in places]
-    if asked is None:
+    if search is None:
         _sweep(batches, places)
         return finals(batches, runs).ties
-    _search(batches, places, asked)
+    _search(batches, places, search)
     last = finals(batches, runs)
     # Intervals are made of configurations whose times at neighbouring sizes are known.
     _everywhere(batches, places, last.configurations, SEARCHED_PER_OTHER)
@@ -320,32 +308,37 @@ def _run(trials: TrialRuns, places: Sequence[Place], asked: Search | None) -> Se
 
 def _sweep(batches: Batches, places: Sequence[Place]) -> None:
     """Run every configuration, those of one program together, while others are compiled."""
-    trials = batches.trials
-    names = trials.builds.space.compiled_names
-    asked = []
-    for run, space in places:
-        every = sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names])
-        batches.expect(run, every)
-        asked += [(run, one) for one in every]
-    for run, configuration in asked:
-        trials.timed(run, configuration)
+    names = batches.trials.builds.space.compiled_names
+    trials = [
+        (run, sorted(space, key=lambda one: [str(one[n]) for n in space.names if n in names]))
+        for run, space in places
+    ]
+    _run_all(batches, trials)
 
 
-def _search(batches: Batches, places: Sequence[Place], asked: Search) -> None:
+def _run_all(batches: Batches, trials: Sequence[tuple[Run, Sequence[Configuration]]]) -> None:
+    """Queue configurations of all sizes, then wait for them in order."""
+    for run, configurations in trials:
+        batches.expect(run, configurations)
+    for run, configurations in trials:
+        for configuration in configurations:
+            batches.trials.timed(run, configuration)
+
+
+def _search(batches: Batches, places: Sequence[Place], search: Search) -> None:
     """Search at each size, from what was best at the one before."""
     trials = batches.trials
-    began, found = time.monotonic(), list[Configuration]()
+    began, bests = time.monotonic(), list[Configuration]()
     for index, (run, space) in enumerate(places):
-        own = trials.own_values(run)
-        start = {**own, **asked.start} if not found else {**own, **found[-1]}
+        start = {**trials.own_values(run), **(bests[-1] if bests else search.start)}
         spent = time.monotonic() - began
-        allowance = asked.budget.at(space.size, spent, len(places) - index)
-        best = _searched(batches, (run, space), allowance, asked.technique, start)
+        allowance = search.budget.at(space.size, spent, len(places) - index)
+        best = _searched(batches, (run, space), allowance, search.technique, start)
         if best is not None:
-            found.append(best)
+            bests.append(best)
     if trials.builds.space.compiled_names:
-        # What is compiled in has one value for all sizes: the best of each are compared at all.
-        _everywhere(batches, places, found)
+        # Compiled-in parameters have one value for all sizes: the best ones are compared at all.
+        _everywhere(batches, places, bests)
 
 
 def _everywhere(
@@ -359,16 +352,12 @@ def _everywhere(
     Args:
         share: so many times more were asked for at a size than are added to them.
     """
-    trials, asked = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
+    trials, added = batches.trials, list[tuple[Run, Sequence[Configuration]]]()
     for run, space in places:
         tried = trials.tried_at(run)
         others = [one for one in configurations if trials.trial(run, one).id not in tried]
-        few = [one for one in others if one in space][: len(tried) // share]
-        asked.append((run, few))
-        batches.expect(run, few)
-    for run, some in asked:
-        for one in some:
-            trials.timed(run, one)
+        added.append((run, [one for one in others if one in space][: len(tried) // share]))
+    _run_all(batches, added)
 
 
 def _searched(
@@ -378,7 +367,7 @@ def _searched(
     technique: Technique,
     start: Configuration,
 ) -> Configuration | None:
-    """The best configuration at one size; None where none ends well."""
+    """Return the best configuration at one size; None where none ends well."""
     trials, (run, space) = batches.trials, place
 
     def timed(configuration: Configuration) -> Timed:
@@ -388,19 +377,19 @@ def _searched(
     def expected(some: Iterable[Configuration]) -> None:
         batches.expect(run, some, is_search=True)
 
-    tries = Tries(space, timed, allowance, expected, batches.company(run))
+    tries = Tries(space, timed, allowance, expected, batches.shared_process(run))
     search(technique, tries, tuple(table.closest(start) for table in space.tables))
     trials.forget()
     return tries.best
 
 
 def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
-    """What was measured, and how much more of what was compared nowhere; warns of what failed.
+    """Return measurements, and how many were left out as unverified; warn of failed trials.
 
     Raises:
         CutuneError: CT422 when nothing ended well.
     """
-    # What was timed again counts as it ended last.
+    # A trial that was timed again counts as it ended last.
     last = {(id(one.run), one.trial.id): one for one in trials.tried}
     failed = [one for one in last.values() if one.ended.status is not Status.OK]
     right = trusted((_key(one), one.ended) for one in last.values())
@@ -408,14 +397,16 @@ def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
     counted = [one for one in passed if one.ended.is_compared or _key(one) in right]
     measured = [m for one in counted for m in one.ended.measured]
     if failed and not measured:
-        reason = _why(failed[0])
-        raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
+        raise _nothing_measured(_why(failed[0]))
     _warn(trials, failed)
     on_gpu = trials.how.on == GPU
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
-        reason = "no region was reached and timed"
-        raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
+        raise _nothing_measured("no region was reached and timed")
     return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
+
+
+def _nothing_measured(reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
 
 
 def _key(one: Tried) -> tuple[object, ...]:
@@ -423,20 +414,20 @@ def _key(one: Tried) -> tuple[object, ...]:
 
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:
-    warn, statuses = trials.session.warn, Counter(one.ended.status for one in failed)
+    def warn(code: Code, count: int, reason: str, how: str = "") -> None:
+        trials.session.warn(Diagnostic.at(code, None, count=count, reason=reason, how=how))
+
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]
     if wrong:
-        code, count = Code.WRONG_RESULT, len(wrong)
-        warn(Diagnostic.at(code, None, count=count, reason=_why(wrong[0])))
+        warn(Code.WRONG_RESULT, len(wrong), _why(wrong[0]))
     if others:
-        code, count = Code.CONFIGURATION_FAILED, len(others)
-        ended = (f"{n} {one.value}" for one, n in statuses.items() if one is not Status.WRONG)
-        how, reason = ", ".join(ended), _why(others[0])
-        warn(Diagnostic.at(code, None, count=count, how=how, reason=reason))
-    own = [one.ran for one in trials.own_results if isinstance(one.ran, Failure)]
+        statuses = Counter(one.ended.status for one in others)
+        how = ", ".join(f"{count} {status.value}" for status, count in statuses.items())
+        warn(Code.CONFIGURATION_FAILED, len(others), _why(others[0]), how=how)
+    own = [one.ran for one in trials.references if isinstance(one.ran, FailedRun)]
     if own:
-        warn(Diagnostic.at(Code.OWN_FAILS, None, count=len(own), reason=own[0].reason))
+        warn(Code.OWN_FAILS, len(own), own[0].reason)
 
 
 def _why(one: Tried) -> str:

@@ -1,6 +1,6 @@
-"""Copies of a project, one per build. Takes the folder that is copied, gives a copy elsewhere.
+"""Copies a project, once per build. Takes the folder that is copied, gives a copy elsewhere.
 
-Sources of a copy are newer than all else in it, so that no build takes what was made of the
+The sources of a copy are newer than all else in it: else a build would take what was made of the
 originals for up to date.
 """
 
@@ -40,43 +40,35 @@ _BUILD_FILES = frozenset({"makefile", "gnumakefile", "cmakelists.txt", "build.ni
 
 
 @dataclass(frozen=True)
-class Project:
-    """The folder that is copied.
-
-    Attributes:
-        root: a real path.
-        aside: what is left out: cutune's own results.
-    """
+class ProjectFolder:
+    """The folder that is copied, as a real path, and the folder within that is left out."""
 
     root: Path
     aside: Path
 
     @staticmethod
-    def here(workspace: Path) -> Project:
-        """The current folder, but for a workspace.
+    def here(workspace: Path) -> ProjectFolder:
+        """Return the current folder without a workspace.
 
         Raises:
             CutuneError: CT847 where it holds too much.
         """
-        root, own = Path.cwd().resolve(), workspace.resolve()
-        # A workspace may hold the project: then only what is written for builds is left out.
-        is_within = own != root and own.is_relative_to(root)
-        found = Project(root, own if is_within else own / BUILDS)
+        root, aside = Path.cwd().resolve(), workspace.resolve()
+        # A workspace may hold the project: then only its builds are left out.
+        is_within = aside != root and aside.is_relative_to(root)
+        project = ProjectFolder(root, aside if is_within else aside / BUILDS)
         size = 0
-        for count, path in enumerate(found._paths()):
+        for count, path in enumerate(project._paths()):
             size += path.lstat().st_size
             if count >= MOST_FILES or size > MOST_BYTES:
-                what = (
-                    f"more than {MOST_FILES:,} files" if size <= MOST_BYTES else "more than 1 GiB"
-                )
-                raise CutuneError(
-                    Diagnostic.at(Code.LARGE_PROJECT, None, folder=found.root, what=what)
-                )
-        return found
+                most = f"{MOST_FILES:,} files" if size <= MOST_BYTES else "1 GiB"
+                code, what = Code.LARGE_PROJECT, f"more than {most}"
+                raise CutuneError(Diagnostic.at(code, None, folder=root, what=what))
+        return project
 
     @property
     def state(self) -> str:
-        """The same for the same sources."""
+        """A hash of all sources."""
         content = sha256()
         for path in self._paths():
             if _is_source(path) and path.is_file():
@@ -85,13 +77,13 @@ class Project:
         return content.hexdigest()[:16]
 
     def place(self, path: str) -> Path | None:
-        """Where a file stands in a copy; None for one that is not copied."""
-        own = Path(os.path.realpath(path))
-        is_copied = own.is_relative_to(self.root) and not own.is_relative_to(self.aside)
-        return own.relative_to(self.root) if is_copied else None
+        """Return the place of a file in a copy; None for one that is not copied."""
+        real = Path(os.path.realpath(path))
+        is_copied = real.is_relative_to(self.root) and not real.is_relative_to(self.aside)
+        return real.relative_to(self.root) if is_copied else None
 
     def copy(self, folder: Path, rewritten: Mapping[Path, Source]) -> None:
-        """Copy it, with other sources at some places.
+        """Copy the project, with other sources at some places.
 
         Raises:
             CutuneError: CT002.
@@ -105,8 +97,10 @@ class Project:
             target = folder / path.relative_to(self.root)
             make_folder(target.parent)
             if path.is_symlink():
+                # A link leads into the copy, or to what lies elsewhere.
+                place = self.place(str(path))
                 with writing(target):
-                    target.symlink_to(self._led_to(path, folder))
+                    target.symlink_to(os.path.realpath(path) if place is None else folder / place)
                 continue
             _copy(path, target)
             if _is_source(path):
@@ -117,33 +111,25 @@ class Project:
             write_text(target, source.text)
             target.chmod(mode)
 
-    def _led_to(self, link: Path, folder: Path) -> str:
-        """Where a link of a copy leads: into the copy, or to what lies elsewhere."""
-        place = self.place(str(link))
-        return str(folder / place) if place is not None else os.path.realpath(link)
-
     def _paths(self) -> Iterator[Path]:
-        """Files and links, in order.
-
-        What cutune has written of a source is left out: it would be a second `main`.
-        """
+        """Yield files and links, in order; not what cutune wrote: it would be a second `main`."""
         for name, folders, files in os.walk(self.root):
-            own = Path(name)
-            links = [one for one in folders if (own / one).is_symlink()]
-            folders[:] = sorted(one for one in folders if self._is_copied(own / one))
+            parent = Path(name)
+            links = [one for one in folders if (parent / one).is_symlink()]
+            folders[:] = sorted(one for one in folders if self._is_copied(parent / one))
             for one in sorted([*files, *links]):
-                path = own / one
+                path = parent / one
                 if ".tuned." not in one and (path.is_symlink() or path.is_file()):
                     yield path
 
     def _is_copied(self, folder: Path) -> bool:
         """Is a folder below it a part of the project?"""
-        is_own = folder.name in _ASIDE or folder == self.aside or folder.suffix == ".tuned"
-        return not (is_own or folder.is_symlink() or (folder / _CMAKE_CACHE).exists())
+        is_aside = folder.name in _ASIDE or folder == self.aside or folder.suffix == ".tuned"
+        return not (is_aside or folder.is_symlink() or (folder / _CMAKE_CACHE).exists())
 
 
 def _copy(path: Path, target: Path) -> None:
-    """A copy as old as the file.
+    """Copy a file with its age.
 
     Raises:
         CutuneError: CT001, CT002.

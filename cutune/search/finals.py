@@ -1,8 +1,8 @@
-"""The fastest once more, in turn: one time may have been luck. Takes trials, gives `Finalists`.
+"""Times the fastest again, in turn: one time may have been luck. Takes trials, gives `Finalists`.
 
-What was measured in a process with others runs alone here for the first time, and is compared;
-where it turns out to be wrong, or to fail, the next fastest takes its place. Those that may share a
-process are timed in one: nothing but their values differs.
+A trial that was measured in a process with others runs alone here for the first time, and is
+compared; where it is wrong, or fails, the next fastest takes its place. Configurations that may
+share a process are timed in one: nothing but their values differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cutune.collect.run import Run
 from cutune.search.batches import Batches
 from cutune.search.regions import merged
 from cutune.search.trial_runs import GPU, TrialRuns, Tried, named
-from cutune.search.trials import Ended, Status
+from cutune.search.trials import EndedTrial, Status
 from cutune.space.space import Configuration
 
 #: So many of the fastest are timed again.
@@ -42,64 +42,59 @@ def finals(batches: Batches, runs: Sequence[Run]) -> Finalists:
     trials = batches.trials
     if trials.how.on != GPU:
         return Finalists()
-    found = [_Finals(trials, run) for run in runs]
-    left = found
+    left = at_sizes = [_Finals(trials, run) for run in runs]
     while left:
-        asked = [(one, one.next()) for one in left]
-        again = [
-            trials.crew.submit(partial(_in_turn, batches, one.run, own), dict[str, list[Ended]])
-            for one, own in asked
+        nexts = [(one, one.next()) for one in left]
+        jobs = [
+            trials.crew.submit(partial(_in_turn, batches, one.run, fastest), dict[str, _Again])
+            for one, fastest in nexts
         ]
         left = [
             one
-            for (one, own), measured in zip(asked, again, strict=True)
-            if one.settle(own, measured.result())
+            for (one, fastest), again in zip(nexts, jobs, strict=True)
+            if one.settle(fastest, again.result())
         ]
-    ties = [tie for one in found if (tie := one.tie()) is not None]
-    ranked = chain.from_iterable(zip_longest(*(one.configurations for one in found)))
+    ties = [tie for one in at_sizes if (tie := one.tie()) is not None]
+    ranked = chain.from_iterable(zip_longest(*(one.configurations for one in at_sizes)))
     different = {tuple(c.items()): c for c in ranked if c is not None}
     return Finalists(list(different.values()), ties)
 
 
-def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, list[Ended]]:
+#: The repetitions of a finalist.
+_Again = list[EndedTrial]
+
+
+def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, _Again]:
     """Measure finalists in turn, on one worker, unless that was done before."""
     trials, open_ones = batches.trials, [one for one in fastest if not one.ended.is_final]
-    again: dict[str, list[Ended]] = {one.trial.id: [] for one in open_ones}
+    again: dict[str, _Again] = {one.trial.id: [] for one in open_ones}
     for turn in range(trials.how.repetitions):
         for one in open_ones:
-            own = again[one.trial.id]
-            if one.ended.is_compared or all(ended.status is Status.OK for ended in own):
-                own.append(trials.measured(run, one.configuration, 1))
-        if turn == 0 and (together := _together(batches, run, open_ones, again)):
-            return {**again, **together}
+            repetitions = again[one.trial.id]
+            if one.ended.is_compared or _all_well(repetitions):
+                repetitions.append(trials.measured(run, one.configuration, 1))
+        if turn == 0:
+            right = [one for one in open_ones if _all_well(again[one.trial.id])]
+            shared = batches.again(run, [one.configuration for one in right])
+            if shared and len(shared) == len(right):
+                return again | {trial: [ended] for trial, ended in shared.items()}
     return again
 
 
-def _together(
-    batches: Batches, run: Run, tried: Sequence[Tried], alone: Mapping[str, Sequence[Ended]]
-) -> dict[str, list[Ended]]:
-    """Times in one process of all that ended well alone; none unless all of them have one."""
-    right = [
-        one for one in tried if all(ended.status is Status.OK for ended in alone[one.trial.id])
-    ]
-    found = batches.again(run, [one.configuration for one in right])
-    return {trial: [one] for trial, one in found.items()} if len(found) == len(right) else {}
+def _all_well(repetitions: _Again) -> bool:
+    return all(ended.status is Status.OK for ended in repetitions)
 
 
 @dataclass
 class _Finals:
-    """Those of one size.
-
-    Attributes:
-        passed: finalists, and how they ended.
-    """
+    """The finalists of one size; `passed` are those that were timed, and how they ended."""
 
     trials: TrialRuns
     run: Run
-    passed: list[tuple[Tried, Ended]] = field(default_factory=list)
+    passed: list[tuple[Tried, EndedTrial]] = field(default_factory=list)
 
     def next(self) -> Sequence[Tried]:
-        """The fastest for the places that are left; none where there is nothing to compare."""
+        """Return the fastest for the places left; none where there is nothing to compare."""
         trials = self.trials
         known: dict[tuple[object, ...], Tried] = {}
         for one in trials.tried:
@@ -117,22 +112,21 @@ class _Finals:
         code = one.ended.code or one.trial.id
         return self.trials.what_ran(self.run, one.configuration, code)
 
-    def settle(self, fastest: Sequence[Tried], again: Mapping[str, Sequence[Ended]]) -> bool:
-        """Keep what finalists took in turn; are there places to be taken by others?"""
+    def settle(self, fastest: Sequence[Tried], again: Mapping[str, _Again]) -> bool:
+        """Keep the times of finalists; return whether places are left for others."""
         is_open = False
         for one in fastest:
-            own, final = again.get(one.trial.id, []), one.ended
-            failed = next((ended for ended in own if _counts_against(one, ended)), None)
+            repetitions, final = again.get(one.trial.id, []), one.ended
+            failed = next((ended for ended in repetitions if _counts_against(one, ended)), None)
             if failed is not None:
                 self.trials.correct(one, failed)
                 is_open = is_open or not one.ended.is_compared
                 continue
-            if own and all(ended.status is Status.OK for ended in own):
-                times = tuple(time for ended in own for time in ended.times)
-                measured = tuple(merged([ended.measured for ended in own]))
-                final = replace(
-                    final, times=times, measured=measured, is_final=True, is_compared=True
-                )
+            if repetitions and _all_well(repetitions):
+                times = tuple(time for ended in repetitions for time in ended.times)
+                measured = tuple(merged([ended.measured for ended in repetitions]))
+                final = replace(final, times=times, measured=measured, is_final=True)
+                final = replace(final, is_compared=True)
                 self.trials.correct(one, final)
             self.passed.append((one, final))
         return is_open
@@ -140,25 +134,25 @@ class _Finals:
     @property
     def configurations(self) -> list[Configuration]:
         """Those that passed, the fastest first."""
-        ranked = sorted(self.passed, key=lambda own: median(own[1].times))
+        ranked = sorted(self.passed, key=lambda pair: median(pair[1].times))
         return [one.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
-        """Those that cannot be told apart from the fastest."""
-        found = [(one.configuration, final) for one, final in self.passed]
-        best = min((f for _, f in found), key=lambda final: median(final.times), default=None)
+        """Return the text of several that cannot be told apart from the fastest, if there are."""
+        finals = [final for _, final in self.passed]
+        best = min(finals, key=lambda final: median(final.times), default=None)
         if best is None:
             return None
-        alike = [c for c, final in found if min(final.times) <= max(best.times)]
+        slowest = max(best.times)
+        alike = [one.configuration for one, final in self.passed if min(final.times) <= slowest]
         if len(alike) < 2:
             return None
-        run, vary = self.run, self.trials.vary
-        sizes = ", ".join(f"{name} = {run.values[name]}" for name in vary)
+        sizes = ", ".join(f"{name} = {self.run.values[name]}" for name in self.trials.vary)
         text = "; ".join(map(named, alike))
         return f"{sizes}: {text}" if sizes else text
 
 
-def _counts_against(one: Tried, ended: Ended) -> bool:
-    """Is its result wrong; or does it fail alone, which has only run with others?"""
+def _counts_against(one: Tried, ended: EndedTrial) -> bool:
+    """Is its result wrong; or does it fail alone, after it has only run with others?"""
     is_wrong = ended.status is Status.WRONG
     return is_wrong or (not one.ended.is_compared and ended.status is not Status.OK)

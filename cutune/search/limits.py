@@ -1,7 +1,7 @@
-"""Launches that a device refuses. Takes a program, values and what ptxas says, gives the reason.
+"""Launches that a device refuses. Takes a program, values and ptxas counters, gives the reason.
 
-A block whose size follows from parameters is judged before anything is compiled, and with the
-registers and the shared memory of its kernel before the program runs.
+A thread block whose size follows from parameters is judged before anything is compiled, and again,
+with the registers and the shared memory of its kernel, before the program runs.
 """
 
 from __future__ import annotations
@@ -15,22 +15,14 @@ from math import prod
 from cutune.device.occupancy import REGISTER_UNIT, SUB_PARTITIONS, BlockResources, can_launch
 from cutune.device.profile import Limits
 from cutune.device.thread_block import WARP
-from cutune.frontend.host_formula import (
-    Call,
-    Cast,
-    Formula,
-    HostOperation,
-    Name,
-    Number,
-    constant,
-)
+from cutune.frontend.host_formula import Call, Cast, Formula, HostOperation, Name, Number, constant
 from cutune.frontend.program import LaunchSite, Program
 from cutune.space.condition import Value
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.ptxas import StaticCounters
 
 Counters = Mapping[str, StaticCounters]
-#: What CUDA and ptxas say of a launch that needs more than there is.
+#: Messages of CUDA and ptxas about a launch that needs more than there is.
 _REFUSED = re.compile(
     r"too many resources requested for launch|invalid configuration argument"
     r"|uses too much shared data|LaunchOutOfResources|InvalidConfiguration"
@@ -50,12 +42,12 @@ class LaunchLimits:
     limits: Limits
 
     def refusal(self, values: Mapping[str, Value], counters: Counters) -> str:
-        """Why the device would refuse a launch; empty where that is not known.
+        """Return why the device would refuse a launch; empty where that is not known.
 
         Args:
             values: of parameters whose names stand in the source.
-            counters: what ptxas says of the program with these values; without it, only what
-                no kernel may have is refused.
+            counters: of the program with these values; without them only the size of a block
+                counts.
         """
         return next(self._refusals(values, counters), "")
 
@@ -64,26 +56,27 @@ class LaunchLimits:
             threads = threads_of(site, values)
             if threads is None:
                 continue
-            asked = f"kernel '{site.kernel}' with {threads} threads per block"
+            launch = f"kernel '{site.kernel}' with {threads} threads per block"
             if threads > self.limits.threads_per_block:
-                yield f"{asked}; the device has {self.limits.threads_per_block}"
-            own = counters_of(site, counters)
-            if own is None or threads < 1:
+                yield f"{launch}; the device has {self.limits.threads_per_block}"
+            kernel = counters_of(site, counters)
+            if kernel is None or threads < 1:
                 continue
             dynamic = _value(site.resolved.shared, values) if site.resolved else None
-            shared = own.static_shared_bytes + int(dynamic or 0)
+            shared = kernel.static_shared_bytes + int(dynamic or 0)
             if shared > self.limits.shared_bytes_opt_in:
                 most = self.limits.shared_bytes_opt_in
-                yield f"{asked} and {shared} bytes of shared memory; the device has {most}"
-            if not can_launch(BlockResources(threads, own.registers, 0), self.limits):
-                each = _rounded(own.registers)
+                yield f"{launch} and {shared} bytes of shared memory; the device has {most}"
+            if not can_launch(BlockResources(threads, kernel.registers, 0), self.limits):
+                # As they are allocated for a warp.
+                each = -(-kernel.registers * WARP // REGISTER_UNIT) * REGISTER_UNIT // WARP
                 warps = self.limits.registers_per_sm // SUB_PARTITIONS // (each * WARP)
                 most = SUB_PARTITIONS * warps * WARP
-                yield f"{asked} of {each} registers; the device has room for {most}"
+                yield f"{launch} of {each} registers; the device has room for {most}"
 
 
 def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:
-    """The threads of a block of a launch, where they follow from values of parameters."""
+    """Return the threads per block of a launch, where they follow from values of parameters."""
     if site.resolved is None:
         return None
     sides = [_value(side, values) for side in site.resolved.block]
@@ -92,19 +85,13 @@ def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:
 
 
 def counters_of(site: LaunchSite, counters: Counters) -> StaticCounters | None:
-    """What ptxas says of the kernel of a launch; of several instances the least of each."""
+    """Return the counters of a launch's kernel; of several instances the least of each."""
     named = [counters[entry] for entry in site.entries if entry in counters]
     found = named or [one for entry, one in counters.items() if base_name(entry) == site.kernel]
     if not found:
         return None
-    return StaticCounters(
-        min(one.registers for one in found), min(one.static_shared_bytes for one in found)
-    )
-
-
-def _rounded(registers: int) -> int:
-    """Registers of a thread, as they are allocated for a warp."""
-    return -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT // WARP
+    shared = min(one.static_shared_bytes for one in found)
+    return StaticCounters(min(one.registers for one in found), shared)
 
 
 def _value(formula: Formula | None, values: Mapping[str, Value]) -> Fraction | None:
@@ -112,14 +99,14 @@ def _value(formula: Formula | None, values: Mapping[str, Value]) -> Fraction | N
 
 
 def _with(formula: Formula, values: Mapping[str, Value]) -> Formula:
-    """The formula with values in place of the parameters that are certain to be meant."""
+    """Replace the names that are certain to be parameters by their values."""
     match formula:
         case Name(text, key, value):
-            found = values.get(text)
+            chosen = values.get(text)
             # A name that no definition reaches may be that of another variable.
             is_parameter = isinstance(value, Number) or key in (f"macro {text}", f"constant {text}")
-            if isinstance(found, int | Fraction) and is_parameter:
-                return Number(Fraction(found))
+            if isinstance(chosen, int | Fraction) and is_parameter:
+                return Number(Fraction(chosen))
             if text in values or value is None:
                 return Name(text)
             return Name(text, key, _with(value, values))

@@ -1,4 +1,4 @@
-"""Builds of a project by its own command: one per value set, each in a copy of its folder.
+"""Builds a project by its own command: once per value set, each time in a copy of its folder.
 
 Takes an instrumented program and a command, gives programs as `builds` does.
 """
@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from signal import SIGKILL
 from threading import Event
+from typing import Any
 
 from cutune.analysis.session import Session
 from cutune.collect.run import Run
@@ -38,7 +39,7 @@ from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import c_path
 from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
-from cutune.search.copies import BUILDS, STATE, Project
+from cutune.search.copies import BUILDS, STATE, ProjectFolder
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.search.regions import Settings
 from cutune.space.condition import Value
@@ -48,43 +49,43 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 BUILD_SECONDS = 3600.0
 _HEADER = INCLUDE_DIRECTORY / "cutune_tunables.h"
-#: Text of that header, which every program has that a source with regions is compiled into.
+#: Text of that header, which every program has that was compiled from a source with regions.
 _MARK = b"cutune-region-1"
 #: Device code that a program loads.
 _LOADED = frozenset({".ptx", ".cubin", ".fatbin"})
 #: A project's own nvcc may be `cutune nvcc`.
 _PLAIN = {"CUTUNE_MODE": "off"}
-#: Beside the copy, what its build has printed.
+#: Beside the copy: the output of its build.
 LOG = "build.log"
 
 
 @dataclass
-class MadeBuilds(Builds):
+class MakeBuilds(Builds):
     """Programs that a command builds, each in a folder where nothing else is built.
 
     Attributes:
-        project: what is copied. state: of its sources.
-        nvcc: that the command finds first.
-        is_over: nobody waits for a build any more.
+        project: the folder that is copied. state: the hash of its sources.
+        nvcc: the one that the command finds first.
+        is_over: set when nobody waits for a build any more.
     """
 
-    project: Project = field(kw_only=True)
+    project: ProjectFolder = field(kw_only=True)
     state: str = field(kw_only=True)
     nvcc: Path = field(kw_only=True)
     is_over: Event = field(default_factory=Event)
 
     @property
     def circumstances(self) -> Sequence[str]:
-        """The other sources of the project decide, too."""
+        """The other sources of the project, and the command."""
         return (f"{STATE}{self.state}", self.session.asked.make)
 
     def close(self) -> None:
-        """No more is built; what is being built is ended."""
+        """Cancel the builds that have not begun, and end the others."""
         self.is_over.set()
         super().close()
 
     def require_own(self, built: Built, run: Run) -> None:
-        """The project as it is can be built in a copy, and what is run is made of the source.
+        """Refuse a project that a copy does not build, or whose program is not of the source.
 
         Raises:
             CutuneError: CT849, CT850.
@@ -92,18 +93,9 @@ class MadeBuilds(Builds):
         make, source = self.session.asked.make, self.program.source
         copy, started = built.folder or self.folder, run.command[0]
         if built.failure:
-            code, root, log = Code.COPY_NOT_BUILT, self.project.root, copy.parent / LOG
-            reason, advice = built.failure, _advice(make)
-            raise CutuneError(
-                Diagnostic.at(
-                    *(code, None),
-                    command=make,
-                    folder=root,
-                    reason=reason,
-                    log=log,
-                    advice=advice,
-                )
-            )
+            values: Any = {"folder": self.project.root, "log": copy.parent / LOG}
+            values |= {"command": make, "reason": built.failure, "advice": _advice(make)}
+            raise CutuneError(Diagnostic.at(Code.COPY_NOT_BUILT, None, **values))
         what = ""
         if not any(_MARK in path.read_bytes() for path in _programs(copy)):
             what = f"program of '{source.path}'"
@@ -122,19 +114,19 @@ class MadeBuilds(Builds):
         return Built(copy, failure, "" if failure else _code_of(copy), folder=copy)
 
     def _rewritten(self, values: Mapping[str, Value]) -> dict[Path, Source]:
-        """The files of the user that are instrumented, by their places in the project."""
+        """Return the instrumented files of the user, by their places in the project."""
         constants = self.space.values(values, Setting.CONSTANT)
         texts = {name: shown(value) for name, value in constants.items()}
         step = InstrumentTunables(True, texts, str(_HEADER))
         unit = self.session.instrument(self.program, (step,))
-        found = {_placed(self.project, unit.program.source): unit.rewritten()}
+        files = {_placed(self.project, unit.program.source): unit.rewritten()}
         for source, header in zip(unit.program.headers, unit.rewritten_headers(), strict=True):
             if any(owned.path == source.path for owned in unit.edits):
-                found[_placed(self.project, source)] = _standing_alone(unit, header)
-        return found
+                files[_placed(self.project, source)] = _standing_alone(unit, header)
+        return files
 
 
-def made_builds(
+def make_builds(
     session: Session,
     program: Program,
     space: ProgramSpace,
@@ -142,8 +134,8 @@ def made_builds(
     target: Sequence[str] | None,
     pool: ThreadPoolExecutor,
     run: str,
-) -> MadeBuilds:
-    """The builds of the project in the current folder.
+) -> MakeBuilds:
+    """Prepare builds of the project in the current folder.
 
     Args:
         run: the template of its command line.
@@ -152,22 +144,18 @@ def made_builds(
         CutuneError: CT847 for too large a project, CT848 where it does not hold what is rewritten,
             CT410 where what is run is not a copy's; CT002.
     """
-    project = Project.here(workspace)
+    project = ProjectFolder.here(workspace)
     _check_run(project, run)
     for source in (program.source, *program.tunable_headers):
         _placed(project, source)
     folder = workspace.absolute()
     nvcc = stand_in(folder, session.nvcc.path)
-    asked = session, program, space, folder, target, pool
-    return MadeBuilds(*asked, project=project, state=project.state, nvcc=nvcc)
+    build = session, program, space, folder, target, pool
+    return MakeBuilds(*build, project=project, state=project.state, nvcc=nvcc)
 
 
-def _check_run(project: Project, run: str) -> None:
-    """What is run is what a copy holds.
-
-    Raises:
-        CutuneError: CT410.
-    """
+def _check_run(project: ProjectFolder, run: str) -> None:
+    """Raise CT410 for a command line that runs the project itself, not a copy."""
     try:
         words = shlex.split(run)
     except ValueError:  # `plan_runs` says it
@@ -178,38 +166,36 @@ def _check_run(project: Project, run: str) -> None:
             raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=run, reason=reason))
 
 
-def _placed(project: Project, source: Source) -> Path:
-    """Where a file stands in a copy.
+def _placed(project: ProjectFolder, source: Source) -> Path:
+    """Return the place of a file in a copy.
 
     Raises:
         CutuneError: CT848 for one that is not copied.
     """
     place = project.place(source.path)
     if place is None:
-        code, path, root = Code.OUTSIDE_PROJECT, source.path, project.root
-        raise CutuneError(Diagnostic.at(code, None, path=path, folder=root))
+        code, path = Code.OUTSIDE_PROJECT, source.path
+        raise CutuneError(Diagnostic.at(code, None, path=path, folder=project.root))
     return place
 
 
 def tuned_copy(
     session: Session, program: Program, target: Target, workspace: Path, values: Settings
 ) -> Built:
-    """The project with what was emitted in its place, built with the chosen values.
+    """Build a copy of the project with the emitted files and the chosen values.
 
     Raises:
         CutuneError: CT001, CT002, CT847.
     """
-    project, asked = Project.here(workspace), session.asked
+    project = ProjectFolder.here(workspace)
     copy = workspace.absolute() / BUILDS / "tuned" / project.root.name
-    own = [file.path for file in (program.source, *program.headers)]
-    places = [project.place(path) for path in own]
+    places = [project.place(file.path) for file in (program.source, *program.headers)]
     written = dict(zip(places, target.files_of(program), strict=False))
     texts = {place: read_source(str(path)) for place, path in written.items() if place is not None}
     project.copy(copy, texts)
     nvcc = stand_in(workspace.absolute(), session.nvcc.path)
-    command = asked.make_at(dict(values))
     with ending_in_order():
-        failure = _build(session, nvcc, command, copy, False)
+        failure = _build(session, nvcc, session.asked.make_at(dict(values)), copy, False)
     return Built(copy, failure, folder=copy)
 
 
@@ -221,7 +207,7 @@ def _build(
     is_emulated: bool,
     is_over: Event | None = None,
 ) -> str:
-    """Build a copy, once more where the compiler was killed; why that fails, else nothing.
+    """Build a copy, once more where the compiler was killed; return why that fails, or "".
 
     Raises:
         CompilerKilled: someone told it to end.
@@ -251,7 +237,7 @@ def _reason(ended: ProgramResult) -> str:
 
 
 def _advice(command: str) -> str:
-    """What a build may lack in a copy."""
+    """Name what a build may lack in a copy."""
     if "cmake" in command or "ninja" in command:
         return (
             "What CMake has configured is not copied: configure in --make, too, as in "
@@ -264,7 +250,7 @@ def _advice(command: str) -> str:
 
 
 def _standing_alone(unit: TranslationUnit, header: Source) -> Source:
-    """A header as other sources include it, too."""
+    """Return a header that other sources may include as well: it includes cutune's own."""
     program = unit.program
     timed: list[HostTunable | Region] = [*program.tunables, *program.regions]
     if all(one.source.path != header.path for one in timed):
@@ -273,7 +259,7 @@ def _standing_alone(unit: TranslationUnit, header: Source) -> Source:
 
 
 def _programs(copy: Path) -> Iterator[Path]:
-    """Programs and libraries that are loaded."""
+    """Yield programs, and libraries that are loaded."""
     for folder, _, files in os.walk(copy):
         for name in sorted(files):
             path = Path(folder) / name
@@ -282,7 +268,7 @@ def _programs(copy: Path) -> Iterator[Path]:
 
 
 def _code_of(copy: Path) -> str:
-    """The same for copies whose programs do the same; empty where that is not known."""
+    """Return a hash of the code of a copy's programs; empty where that is not known."""
     content, programs = sha256(), [*_programs(copy)]
     for path in programs:
         code = code_hash(path)

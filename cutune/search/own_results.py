@@ -1,7 +1,7 @@
-"""What a program computes by itself. Takes outputs, says whether another one is the same.
+"""Checks outputs against that of the program's own configuration. Takes outputs, gives differences.
 
-A configuration may only change how something is computed. Left out of a comparison are numbers that
-vary from run to run, those beside a unit or a word of time, and parameters that a program prints.
+A configuration may only change how something is computed. A comparison leaves out numbers that vary
+from run to run, those beside a unit or a word of time, and parameters that a program prints.
 """
 
 from __future__ import annotations
@@ -10,15 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
-from cutune.collect.agreement import (
-    NOTHING,
-    NUMBER_TOKEN,
-    Agreement,
-    OtherLength,
-    Varying,
-    times,
-)
-from cutune.search.regions import Failure, Ran
+from cutune.collect.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying, times
+from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 
@@ -29,11 +22,11 @@ CONFIRMING_RUNS = 2
 
 
 def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
-    """By which outputs are the same.
+    """Return the rules by which outputs agree.
 
     Args:
         tolerance: of all numbers, relative and absolute; None: 1e-5, and none of integers.
-        ignored: lines that are no result.
+        ignored: pattern of lines that are no result.
     """
     if tolerance is None:
         return Agreement(absolute=ABSOLUTE, ignored=ignored)
@@ -42,17 +35,17 @@ def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agre
 
 
 @dataclass
-class OwnResult:
-    """What the program writes in its own configuration at one size.
+class ReferenceOutput:
+    """The output of the program in its own configuration at one size.
 
     Attributes:
         ran: its first run; or why it failed.
         again: runs it once more.
-        host: the program's own values of host integers.
+        own: the program's own values, as far as they are known before it runs.
     """
 
-    ran: Ran | Failure
-    again: Callable[[], Ran | Failure]
+    ran: MeasuredRun | FailedRun
+    again: Callable[[], MeasuredRun | FailedRun]
     own: Mapping[str, Value]
     rules: Agreement
     _varying: Varying = NOTHING
@@ -64,44 +57,52 @@ class OwnResult:
     @property
     def values(self) -> dict[str, Value]:
         """The program's own values, as far as they are known."""
-        host = self.ran.own if isinstance(self.ran, Ran) else {}
+        host = self.ran.own if isinstance(self.ran, MeasuredRun) else {}
         return {**self.own, **host}
 
+    @property
+    def fails(self) -> bool:
+        """Does the program fail, or a launch in its region?"""
+        return isinstance(self.ran, FailedRun) or bool(self.ran.error)
+
+    @property
+    def region_seconds(self) -> float:
+        """How long the regions of the program take; 0 where it fails."""
+        measured = () if isinstance(self.ran, FailedRun) else self.ran.measured
+        return sum(one.milliseconds or 0.0 for one in measured) / 1000
+
     def is_failure(self, error: str) -> bool:
-        """Is an error of CUDA within the region none of the program's own configuration?"""
-        return bool(error) and not (isinstance(self.ran, Ran) and self.ran.error == error)
+        """Is there an error of CUDA in a region that the program's own configuration lacks?"""
+        return bool(error) and not (isinstance(self.ran, MeasuredRun) and self.ran.error == error)
 
     def difference(self, output: bytes, values: Mapping[str, Value]) -> str:
-        """The first difference of an output in another configuration; empty if there is none."""
-        if isinstance(self.ran, Failure):
+        """Return the first difference of an output in another configuration, or ""."""
+        if isinstance(self.ran, FailedRun):
             return ""
+        own = self.ran.output
         with self._lock:
-            return self._confirmed(self.ran, output, values)
-
-    def _confirmed(self, ran: Ran, output: bytes, values: Mapping[str, Value]) -> str:
-        found = self._difference(ran.output, output, values)
-        while found is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
-            self._run_again(ran.output)
-            found = self._difference(ran.output, output, values)
-        return found or "" if self._is_compared else ""
+            difference = self._difference(own, output, values)
+            while difference is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
+                self._run_again(own)
+                difference = self._difference(own, output, values)
+            return difference or "" if self._is_compared else ""
 
     def _difference(self, own: bytes, output: bytes, values: Mapping[str, Value]) -> str | None:
         if own == output:
             return None
         left_out: dict[int, frozenset[int]] = {}
-        for (number, line), (_, other) in zip(
-            self.rules.lines(own), self.rules.lines(output), strict=False
-        ):
+        lines = zip(self.rules.lines(own), self.rules.lines(output), strict=False)
+        for (number, line), (_, other) in lines:
             if line != other:
-                found = (*times(line), *_printed(line, other, self.values, values))
-                left_out[number] = frozenset(found)
+                printed = _printed(line, other, self.values, values)
+                left_out[number] = frozenset((*times(line), *printed))
         return self.rules.difference(own, output, self._varying | Varying(left_out))
 
     def _run_again(self, own: bytes) -> None:
         self._runs += 1
         again = self.again()
         try:
-            if isinstance(again, Ran):
+            if isinstance(again, MeasuredRun):
                 self._varying |= self.rules.varying(own, again.output)
         except OtherLength:
             self._is_compared = False
@@ -110,7 +111,7 @@ class OwnResult:
 def _printed(
     line: bytes, other: bytes, own: Mapping[str, Value], values: Mapping[str, Value]
 ) -> Iterator[int]:
-    """Which numbers of two lines are the values of one parameter."""
+    """Yield the indices of numbers in two lines that are the values of one parameter."""
     pairs = {(shown(own[name]), shown(value)) for name, value in values.items() if name in own}
     tokens = zip(NUMBER_TOKEN.findall(line), NUMBER_TOKEN.findall(other), strict=False)
     for index, (first, second) in enumerate(tokens):

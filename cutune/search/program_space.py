@@ -1,8 +1,8 @@
-"""The space of a program. Takes it and what a command line asks for, gives a `ProgramSpace`.
+"""The space of a program. Takes it and the options of a command line, gives a `ProgramSpace`.
 
 Where the name of a parameter stands says how it is set: a host integer by the environment, a macro
-or constant by `-D`, `{R}` in the options of nvcc or in what builds a project, `{G}` in the command
-line of `--run`.
+or constant by `-D`, `{R}` in the options of nvcc or in the command that builds a project, `{G}` in
+the command line of `--run`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Setting(Enum):
     RUN = "command line"
 
 
-#: What is fixed when a program is compiled.
+#: These are fixed when a program is compiled.
 COMPILED = (Setting.CONSTANT, Setting.FLAG, Setting.MAKE)
 
 
@@ -57,13 +57,13 @@ class ProgramSpace:
     asked: ParameterOptions = field(default_factory=ParameterOptions)
 
     def at(self, sizes: Mapping[str, Value]) -> Space:
-        """The space at some sizes; conditions on others are left to those who know them."""
+        """Return the space at some sizes; conditions on other sizes are left out."""
         space = self.space.at(sizes)
-        asked = [condition for condition in self.sized if not space.unknown(condition)]
-        return replace(space, conditions=(*space.conditions, *asked))
+        decided = [condition for condition in self.sized if not space.unknown(condition)]
+        return replace(space, conditions=(*space.conditions, *decided))
 
     def restricted(self, names: Sequence[str]) -> ProgramSpace:
-        """Some of the parameters alone; the others keep their own values.
+        """Return the space of some parameters; the others keep their own values.
 
         Raises:
             CutuneError: CT425 for an unknown name.
@@ -80,11 +80,11 @@ class ProgramSpace:
         return replace(self, space=replace(space, conditions=tuple(conditions)))
 
     def values(self, configuration: Configuration, *settings: Setting) -> dict[str, Value]:
-        """The part of a configuration that is set in some ways."""
+        """Return the part of a configuration that is set in these ways."""
         return {n: v for n, v in configuration.items() if self.settings[n] in settings}
 
     def definitions(self, configuration: Configuration) -> tuple[str, ...]:
-        """The options of nvcc that give the constants values."""
+        """Return the options of nvcc that give the constants values."""
         constants = self.values(configuration, Setting.CONSTANT)
         return tuple(f"-D{VALUE_PREFIX}{n}={shown(v)}" for n, v in constants.items())
 
@@ -106,7 +106,7 @@ def program_space(
     sizes: Iterable[str],
     device: Mapping[str, Value],
 ) -> ProgramSpace:
-    """The parameters of a program.
+    """Return the parameters of a program, with their conditions.
 
     Args:
         run: the template of its command line.
@@ -118,16 +118,14 @@ def program_space(
             what `Space.of` says.
     """
     places = list(_places(program, asked, run))
+    names = [name for name, _, _ in places]
     for parameter in asked.parameters:
-        if parameter.name not in [name for name, _, _ in places]:
-            further = meant(parameter.name, [name for name, _, _ in places])
-            raise CutuneError(
-                Diagnostic.at(Code.NOWHERE, None, name=parameter.name, further=further)
-            )
-    for name, _, _ in places:
-        if [other for other, _, _ in places].count(name) > 1:
-            raise CutuneError(Diagnostic.at(Code.SEVERAL_PLACES, None, name=name))
-    by_name = _by_name(asked.parameters)
+        if (name := parameter.name) not in names:
+            further = meant(name, names)
+            raise CutuneError(Diagnostic.at(Code.NOWHERE, None, name=name, further=further))
+    _check_once(names, Code.SEVERAL_PLACES)
+    _check_once([parameter.name for parameter in asked.parameters], Code.PARAMETER_TWICE)
+    by_name = {parameter.name: parameter for parameter in asked.parameters}
     parameters = [_parameter(written, by_name.get(name), name) for name, _, written in places]
     conditions = [*_conditions(program), *asked.conditions]
     known = {**device, **dict.fromkeys(sizes, 0)}
@@ -143,10 +141,10 @@ def program_space(
 
 
 def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, Value]:
-    """What conditions may ask of a device; `CUTUNE_DEVICES` says how many there are, else one.
+    """Return the values of a device in conditions.
 
     Args:
-        count: how many there are, where that is known.
+        count: of devices, where it is known; `CUTUNE_DEVICES` overrides it. Else it is 1.
     """
     text = os.environ.get("CUTUNE_DEVICES", "")
     said = int(text) if text.isascii() and text.isdigit() else 1
@@ -161,45 +159,43 @@ _Place = tuple[str, Setting, Parameter | None]
 
 
 def _places(program: Program, asked: ParameterOptions, run: str) -> Iterator[_Place]:
-    """Each place of a parameter; with its values where the source has them."""
+    """Yield each place of a parameter, with its values where the source has them."""
     for tunable in program.tunables:
         yield tunable.name, Setting.HOST, tunable.parameter
     for constant in program.constants:
         yield constant.name, Setting.CONSTANT, constant.parameter
     names = [parameter.name for parameter in asked.parameters]
-    made = ((Setting.FLAG, asked.flags), (Setting.MAKE, (asked.make,)), (Setting.RUN, (run,)))
-    for setting, words in made:
+    commands = ((Setting.FLAG, asked.flags), (Setting.MAKE, (asked.make,)), (Setting.RUN, (run,)))
+    for setting, words in commands:
         for name in dict.fromkeys(names):
             if name in holes(words):
                 yield name, setting, None
 
 
-def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
-    found = {parameter.name: parameter for parameter in parameters}
-    if len(found) < len(parameters):
-        names = [parameter.name for parameter in parameters]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
-    return found
+def _check_once(names: Sequence[str], code: Code) -> None:
+    """Raise an error for the first name that occurs more than once."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CutuneError(Diagnostic.at(code, None, name=twice))
 
 
 def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:
-    if written is None or asked is None:
-        found = written or asked
-        assert found is not None, name
-        return found
-    return narrowed(written, asked)
+    if written is not None and asked is not None:
+        return narrowed(written, asked)
+    only = written or asked
+    assert only is not None, name
+    return only
 
 
 def _conditions(program: Program) -> Iterator[Condition]:
-    """The conditions of pragmas, each once."""
+    """Yield the conditions of pragmas, each once."""
     seen = set()
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     for one in places:
-        key = one.source.path, one.pragma
-        if one.where is None or key in seen:
+        pragma = one.source.path, one.pragma
+        if one.where is None or pragma in seen:
             continue
-        seen.add(key)
+        seen.add(pragma)
         condition = Condition.read(one.where, one.source, one.pragma)
         # Sizes of the host are expressions: the program tells their values when it runs.
         is_asked_later = isinstance(one, HostTunable) and condition.names & set(one.data)
@@ -208,15 +204,10 @@ def _conditions(program: Program) -> Iterator[Condition]:
 
 
 def own_values(program: Program, asked: ParameterOptions) -> dict[str, Value]:
-    """The program's own values: of constants that are one number or word, and of holes."""
-    return {**asked.own, **{one.name: _read(one) for one in program.constants if _is_plain(one)}}
-
-
-def _is_plain(constant: TunableConstant) -> bool:
-    text = constant.own_text
-    return constant.parameter.at(text) is not None or (text.isascii() and text.isdigit())
-
-
-def _read(constant: TunableConstant) -> Value:
-    known = constant.parameter.at(constant.own_text)
-    return int(constant.own_text) if known is None else known
+    """Return the program's own values: of constants that are one number or word, and of holes."""
+    values = dict(asked.own)
+    for constant in program.constants:
+        text, value = constant.own_text, constant.parameter.at(constant.own_text)
+        if value is not None or (text.isascii() and text.isdigit()):
+            values[constant.name] = int(text) if value is None else value
+    return values

@@ -1,6 +1,7 @@
-"""Trials as they are run. Takes a run and a configuration, gives how it ended, and keeps all of it.
+"""Runs trials on workers. Takes a run and a configuration, gives and keeps how its trial ended.
 
-What was tried before, or is the same code with the same values as something that was, is not run.
+A trial is not run again where it was tried before, or where a program of the same code has run with
+the same values.
 """
 
 from __future__ import annotations
@@ -23,10 +24,17 @@ from cutune.collect.run import RUN_SECONDS, Run
 from cutune.frontend.program import Program
 from cutune.search.builds import Builds, Built
 from cutune.search.limits import LaunchLimits, says_limits
-from cutune.search.own_results import OwnResult, rules_of
+from cutune.search.own_results import ReferenceOutput, rules_of
 from cutune.search.program_space import COMPILED, Setting
-from cutune.search.regions import Failure, HostMeasurement, Ran, is_allowed_by_all, measure, merged
-from cutune.search.trials import Ended, Status, Trial, Trials, plain
+from cutune.search.regions import (
+    FailedRun,
+    HostMeasurement,
+    MeasuredRun,
+    is_allowed_by_all,
+    measure,
+    merged,
+)
+from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
@@ -50,16 +58,16 @@ class Measuring:
     Attributes:
         on: `GPU`, or `EMULATED`, where nothing is timed or saved.
         repetitions: of each configuration, on a GPU.
-        seconds: how long one run may take; None: as the program's own configuration says.
+        seconds: the limit of one run; None: it follows from the program's own configuration.
         rules: by which outputs are the same.
-        once: runs a program, in place of `measure`; None: that.
+        once: runs a program, in place of `measure`.
     """
 
     on: str
     repetitions: int
     seconds: float | None = None
     rules: Agreement = field(default_factory=rules_of)
-    once: Callable[..., Ran | Failure] | None = None
+    once: Callable[..., MeasuredRun | FailedRun] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,21 +77,21 @@ class Tried:
     run: Run
     configuration: Configuration
     trial: Trial
-    ended: Ended
+    ended: EndedTrial
 
 
 @dataclass
 class TrialRuns:
     """Trials of one program, several at once where there are several workers.
 
-    What is public is called by one thread; a trial is run in that of its worker.
+    One thread calls the public methods; a trial is run in the thread of its worker.
 
     Attributes:
         vary: the names of sizes.
         gpus: names of all that there are.
-        tried: everything that was asked for, in order.
+        tried: the trials that `timed` has returned, in order.
         same: how trials ended, by what ran in them.
-        progress: is told of each trial.
+        progress: is called before each trial.
     """
 
     session: Session
@@ -98,23 +106,23 @@ class TrialRuns:
     gpus: tuple[str, ...] = ()
     progress: Callable[[], None] = lambda: None
     tried: list[Tried] = field(default_factory=list)
-    same: dict[tuple[object, ...], Ended] = field(default_factory=dict)
-    _own: dict[int, OwnResult] = field(default_factory=dict)
+    same: dict[tuple[object, ...], EndedTrial] = field(default_factory=dict)
+    _references: dict[int, ReferenceOutput] = field(default_factory=dict)
     #: The least time at each size.
     _least: dict[int, float] = field(default_factory=dict)
-    #: What was asked for ahead of its turn, by trial.
-    _ahead: dict[str, Future[Ended]] = field(default_factory=dict)
-    #: How often everything ahead was forgotten.
+    #: Results of queued trials, by trial.
+    _ahead: dict[str, Future[EndedTrial]] = field(default_factory=dict)
+    #: How often the queue was emptied.
     forgotten: int = 0
-    #: What is done once, by what it is: others wait for it.
+    #: Locks of what one thread does while others wait for it.
     _locks: dict[object, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> Ended:
-        """How a configuration ended at a size; it is run unless that is known.
+    def timed(self, run: Run, configuration: Configuration, is_search: bool = False) -> EndedTrial:
+        """Return how a configuration ended at a size; run it unless that is known.
 
         Args:
-            is_search: is only the best wanted? Then what is far from it is run once.
+            is_search: is only the best wanted? Then a trial far from it is not repeated.
         """
         self.progress()
         trial = self.trial(run, configuration)
@@ -123,7 +131,7 @@ class TrialRuns:
         except StoppedError:
             if self.crew.is_ending:
                 raise
-            # It was in a process that did not tell, and nobody had asked for it then.
+            # Its shared process gave no result for it, and it was no longer queued then.
             ended = self._ended(run, configuration, is_search).result()
         self._ahead.pop(trial.id, None)
         self.tried.append(Tried(run, configuration, trial, ended))
@@ -132,7 +140,7 @@ class TrialRuns:
     def expect(
         self, run: Run, configurations: Iterable[Configuration], is_search: bool = False
     ) -> None:
-        """Compile and run what will be asked for, as far as workers are idle."""
+        """Queue trials that will be asked for; idle workers compile and run them."""
         some = list(configurations)
         self.builds.prepare(
             one
@@ -143,29 +151,35 @@ class TrialRuns:
             self._ended(run, one, is_search)
 
     def tried_at(self, run: Run) -> set[str]:
-        """The trials that were asked for at a size."""
+        """Return the ids of the trials that `timed` has returned at a size."""
         return {one.trial.id for one in self.tried if one.run is run}
 
     def is_new(self, run: Run, configuration: Configuration) -> bool:
-        """Has it neither been tried nor asked for, and may it be compiled?"""
+        """Is its trial neither known nor queued, and may it be compiled?"""
         trial = self.trial(run, configuration)
-        is_open = trial.id not in self._ahead or _is_dropped(self._ahead[trial.id])
-        return is_open and self.known(trial) is None and self._refused(configuration) is None
+        is_open = not self._is_queued(trial) and self.known(trial) is None
+        return is_open and self._refused(configuration) is None
 
-    def foresee(self, trial: Trial) -> Future[Ended]:
-        """Take how a trial ends from elsewhere: whoever calls this gives it."""
+    def _is_queued(self, trial: Trial) -> bool:
+        """Is its result queued, and was it not dropped before it was tried?"""
+        ahead = self._ahead.get(trial.id)
+        is_done = ahead is not None and ahead.done()
+        return ahead is not None and not (is_done and isinstance(ahead.exception(), StoppedError))
+
+    def register(self, trial: Trial) -> Future[EndedTrial]:
+        """Queue a trial whose result the caller supplies, through the future that is returned."""
         self._ahead[trial.id] = Future()
         return self._ahead[trial.id]
 
     def try_alone(
         self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> Future[Ended]:
-        """Have a worker try it, in processes of its own."""
+    ) -> Future[EndedTrial]:
+        """Have a worker run a trial in processes of its own."""
         tried = partial(self._tried, run, configuration, trial, is_search)
         return self.crew.submit(tried, partial(self._lost, trial))
 
-    def correct(self, one: Tried, ended: Ended) -> None:
-        """Keep how a trial ended when it was measured again."""
+    def correct(self, one: Tried, ended: EndedTrial) -> None:
+        """Replace the result of a trial that was measured again."""
         self.trials.end(one.trial, ended)
         same = one.trial.id, id(one.run)
         self.tried = [
@@ -174,42 +188,41 @@ class TrialRuns:
         ]
 
     def forget(self) -> None:
-        """What was expected and has not begun will not be asked for."""
+        """Drop queued trials that have not started."""
         self.forgotten += 1
         self.crew.forget()
         self._ahead = {trial: one for trial, one in self._ahead.items() if not one.done()}
 
     def own_values(self, run: Run) -> Mapping[str, Value]:
-        """The program's own values at a size, as far as they are known."""
-        return self.crew.submit(lambda: self.own_result(run), self._lost_own).result().values
+        """Return the program's own values at a size, as far as they are known."""
+        return self.crew.submit(lambda: self.reference(run), self._lost_reference).result().values
 
-    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[Ended]:
+    def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
         trial = self.trial(run, configuration)
-        if trial.id not in self._ahead or _is_dropped(self._ahead[trial.id]):
+        if not self._is_queued(trial):
             known = self.known(trial)
             if known is not None:
                 self.note(run, configuration, known)
-                self.foresee(trial).set_result(known)
+                self.register(trial).set_result(known)
             else:
-                tried = self.try_alone(run, configuration, trial, is_search)
-                self._ahead[trial.id] = tried
+                self._ahead[trial.id] = self.try_alone(run, configuration, trial, is_search)
         return self._ahead[trial.id]
 
     def _tried(
         self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> Ended:
-        """Try it, on a worker. Where that is lost, the trial has a beginning and no end."""
+    ) -> EndedTrial:
+        """Run a trial on the worker of this thread. A lost worker leaves it without an end."""
         known = self.known(trial)
         if known is not None:
             return known
         refused = self._refused(configuration)
         if refused is None:
-            self.own_result(run)
+            self.reference(run)
         self.trials.begin(trial)
         began = time.monotonic()
         try:
             ended = refused or self._alone(run, configuration, is_search)
-            if self.crew.is_ending:  # What it waited for may have been ended, too: the compiler.
+            if self.crew.is_ending:  # The compiler that it waited for may have been ended, too.
                 raise StoppedError
         except WorkerLostError:
             raise
@@ -220,7 +233,7 @@ class TrialRuns:
         self.trials.end(trial, ended)
         return ended
 
-    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> Ended:
+    def _alone(self, run: Run, configuration: Configuration, is_search: bool) -> EndedTrial:
         """Measure it, unless a program of the same code has been, or is being, measured."""
         built = self.builds.of(configuration)
         ran = self.what_ran(run, configuration, built.code or str(built.path))
@@ -231,81 +244,83 @@ class TrialRuns:
             return ended
 
     def lock_of(self, what: object) -> Lock:
-        """The lock of something that one thread does, and others wait for."""
+        """Return the lock of something that one thread does while others wait."""
         with self._lock:
             return self._locks.setdefault(what, Lock())
 
-    def note(self, run: Run, configuration: Configuration, ended: Ended) -> None:
+    def note(self, run: Run, configuration: Configuration, ended: EndedTrial) -> None:
         """Remember what ran, and the least time."""
         self.same.setdefault(self.what_ran(run, configuration, ended.code), ended)
-        found = ended.milliseconds(self.program.tunables)
-        if found is not None:
+        time = ended.milliseconds(self.program.tunables)
+        if time is not None:
             with self._lock:
-                self._least[id(run)] = min(self._least.get(id(run), found), found)
+                self._least[id(run)] = min(self._least.get(id(run), time), time)
 
-    def _lost(self, trial: Trial) -> Ended:
-        """Of a trial that has cost two workers."""
-        return self.trials.known(trial) or Ended(Status.QUARANTINE, "its worker was lost, twice")
+    def _lost(self, trial: Trial) -> EndedTrial:
+        """Return the result of a trial that has cost two workers."""
+        return self.trials.known(trial) or EndedTrial(
+            Status.QUARANTINE, "its worker was lost, twice"
+        )
 
     def measured(
         self, run: Run, configuration: Configuration, repetitions: int, is_search: bool = False
-    ) -> Ended:
-        """Build and run it, on the worker of this thread."""
+    ) -> EndedTrial:
+        """Build and run a configuration, on the worker of this thread."""
         space, built = self.builds.space, self.builds.of(configuration)
         failure = self.not_run(configuration, built)
         if failure is not None:
             return failure
         host = space.values(configuration, Setting.HOST)
-        own, seconds = self.own_result(run), self.seconds(run)
+        reference, seconds = self.reference(run), self.seconds(run)
         measured: list[list[HostMeasurement]] = []
         times: list[float] = []
         for _ in range(repetitions if self.how.on == GPU else 1):
-            found = self._ran(run, configuration, built, host, seconds)
-            if isinstance(found, Failure):
-                return _failed(found, built.code)
-            if own.is_failure(found.error):
-                return _failed(Failure(f"a launch fails: {found.error}"), built.code)
-            completed = [self.completed(one, run, configuration) for one in found.measured]
+            ran = self._ran(run, configuration, built, host, seconds)
+            if isinstance(ran, FailedRun):
+                return _failed(ran, built.code)
+            if reference.is_failure(ran.error):
+                return _failed(FailedRun(f"a launch fails: {ran.error}"), built.code)
+            completed = [self.completed(one, run, configuration) for one in ran.measured]
             if all(map(self.is_allowed, completed)):
-                reason = own.difference(found.output, {**space.own, **configuration})
+                reason = reference.difference(ran.output, {**space.own, **configuration})
                 if reason:
                     rules = str(self.how.rules)
-                    return Ended(Status.WRONG, reason, code=built.code, rules=rules)
+                    return EndedTrial(Status.WRONG, reason, code=built.code, rules=rules)
             measured.append(completed)
             times.append(sum(one.milliseconds or 0.0 for one in completed))
             if is_search and times[-1] > HOPELESS * self._least.get(id(run), inf):
                 break
-        return Ended(Status.OK, "", tuple(merged(measured)), tuple(times), built.code)
+        return EndedTrial(Status.OK, "", tuple(merged(measured)), tuple(times), built.code)
 
-    def own_result(self, run: Run) -> OwnResult:
-        """What the program does in its own configuration at a size; run when first asked for."""
+    def reference(self, run: Run) -> ReferenceOutput:
+        """Return the output of the program's own configuration at a size, run when first used."""
         with self.lock_of(id(run)):
-            if id(run) not in self._own:
+            if id(run) not in self._references:
                 space = self.builds.space
                 own = {name: space.own[name] for name in space.settings if name in space.own}
                 compiled = space.values(own, *COMPILED)
 
-                def again() -> Ran | Failure:
+                def again() -> MeasuredRun | FailedRun:
                     built = self.builds.of(compiled)
                     self.builds.require_own(built, run)
                     if built.failure:
-                        return Failure(built.failure)
+                        return FailedRun(built.failure)
                     return self._ran(run, own, built, {}, self.how.seconds or RUN_SECONDS)
 
-                self._own[id(run)] = OwnResult(again(), again, own, self.how.rules)
-            return self._own[id(run)]
+                self._references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
+            return self._references[id(run)]
 
-    def _lost_own(self) -> OwnResult:
-        lost = Failure("its worker was lost, twice")
-        return OwnResult(lost, lambda: lost, {}, self.how.rules)
+    def _lost_reference(self) -> ReferenceOutput:
+        lost = FailedRun("its worker was lost, twice")
+        return ReferenceOutput(lost, lambda: lost, {}, self.how.rules)
 
     @property
-    def own_results(self) -> Sequence[OwnResult]:
-        """Those that were asked for."""
-        return list(self._own.values())
+    def references(self) -> Sequence[ReferenceOutput]:
+        """Those that were used."""
+        return list(self._references.values())
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
-        """The same for trials that do the same: equal code, sizes and values at run time."""
+        """Return the key of a trial's work: its code, sizes and values at run time."""
         values = self.builds.space.values(configuration, Setting.HOST, Setting.RUN)
         return code, tuple(run.values.items()), tuple(values.items())
 
@@ -320,68 +335,62 @@ class TrialRuns:
         built: Built,
         host: Mapping[str, Value],
         seconds: float,
-    ) -> Ran | Failure:
-        own = self.started(run, configuration, built)
+    ) -> MeasuredRun | FailedRun:
+        started = self.started(run, configuration, built)
         values = {name: plain(value) for name, value in host.items()}
         how = (self.environment, seconds, self.crew.perform, built.folder)
-        asked = (own, values, self.trials.origin, *how)
-        once = self.how.once or measure
-        found = once(*asked)
+        once = partial(self.how.once or measure, started, values, self.trials.origin, *how)
+        ran = once()
         # Someone has ended it, or the system was short of memory: that may have been an accident.
-        was_killed = isinstance(found, Failure) and found.was_killed
-        return once(*asked) if was_killed else found
+        was_killed = isinstance(ran, FailedRun) and ran.was_killed
+        return once() if was_killed else ran
 
     def started(self, run: Run, configuration: Configuration, built: Built) -> Run:
-        """The run of a program with the values of a configuration in its command line."""
+        """Return the run of a program with the values of a configuration in its command line."""
         values = self.builds.space.values(configuration, Setting.RUN)
         holes = {name: shown(value) for name, value in values.items()}
         return replace(run, values={**run.values, **holes}, program=os.path.relpath(built.path))
 
     def seconds(self, run: Run) -> float:
-        """How long a run may take at a size."""
-        own = self.own_result(run).ran
-        if self.how.seconds is not None or isinstance(own, Failure):
+        """Return how long a run may take at a size."""
+        own = self.reference(run).ran
+        if self.how.seconds is not None or isinstance(own, FailedRun):
             return self.how.seconds or RUN_SECONDS
         return min(RUN_SECONDS, MORE_SECONDS + TIMES_SLOWER * own.seconds)
 
-    def _refused(self, configuration: Configuration) -> Ended | None:
-        """What no kernel may have needs no compiler to be refused."""
+    def _refused(self, configuration: Configuration) -> EndedTrial | None:
+        """Refuse, without a compiler, what no kernel may have."""
         reason = self.limits.refusal(self._written(configuration), {})
-        return Ended(Status.LIMITS, reason) if reason else None
+        return EndedTrial(Status.LIMITS, reason) if reason else None
 
-    def not_run(self, configuration: Configuration, built: Built) -> Ended | None:
-        """Why a program is not run."""
+    def not_run(self, configuration: Configuration, built: Built) -> EndedTrial | None:
+        """Return why a program is not run; None where it is."""
         if built.failure:
             status = Status.LIMITS if says_limits(built.failure) else Status.COMPILE
-            return Ended(status, built.failure)
+            return EndedTrial(status, built.failure)
         reason = self.limits.refusal(self._written(configuration), built.counters)
-        return Ended(Status.LIMITS, reason, code=built.code) if reason else None
+        return EndedTrial(Status.LIMITS, reason, code=built.code) if reason else None
 
     def _written(self, configuration: Configuration) -> dict[str, Value]:
-        """The values of what is named in the source."""
+        """Return the values of the parameters that are named in the source."""
         return self.builds.space.values(configuration, Setting.HOST, Setting.CONSTANT)
 
-    def known(self, trial: Trial) -> Ended | None:
-        """How it ended before, as far as that counts by the present rules."""
+    def known(self, trial: Trial) -> EndedTrial | None:
+        """Return how it ended before; None where that was judged wrong by other rules."""
         known = self.trials.known(trial)
-        return None if known is None or self._is_judged_otherwise(known) else known
+        is_wrong = known is not None and known.status is Status.WRONG
+        return None if known and is_wrong and known.rules != str(self.how.rules) else known
 
     def trial(self, run: Run, configuration: Configuration) -> Trial:
-        """What trying a configuration at a size is called."""
+        """Return the trial of a configuration at a size: with its GPUs, options and command."""
         sizes = {name: run.values[name] for name in self.vary}
-        return Trial(self.trials.origin, self._circumstances(run), sizes, configuration)
-
-    def _is_judged_otherwise(self, ended: Ended) -> bool:
-        return ended.status is Status.WRONG and ended.rules != str(self.how.rules)
-
-    def _circumstances(self, run: Run) -> str:
-        """What else decides what a trial takes: GPUs, options of nvcc, the command line."""
         flags = self.session.asked.flags or self.session.flags
         words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
-        return shlex.join([*self.builds.circumstances, *words, "--", *run.words])
+        how = shlex.join([*self.builds.circumstances, *words, "--", *run.words])
+        return Trial(self.trials.origin, how, sizes, configuration)
 
-    def by_code(self, run: Run, configuration: Configuration) -> Ended | None:
-        """How a program of the same code ended with the same values; None where none ran."""
+    def by_code(self, run: Run, configuration: Configuration) -> EndedTrial | None:
+        """Return how a program of the same code ended with the same values; None: none ran."""
         built = self.builds.of(configuration)
         same = self.same.get(self.what_ran(run, configuration, built.code))
         if not built.code or same is None or same.status is Status.LIMITS:
@@ -392,7 +401,7 @@ class TrialRuns:
     def completed(
         self, one: HostMeasurement, run: Run, configuration: Configuration
     ) -> HostMeasurement:
-        """With the parameters of which the program itself knows nothing."""
+        """Add the parameters that the program itself does not report."""
         space = self.builds.space
         known = {n: v for n, v in space.own.items() if n in space.settings}
         own = space.values({**known, **configuration}, *COMPILED, Setting.RUN)
@@ -402,15 +411,11 @@ class TrialRuns:
 
 
 def integers(sizes: Mapping[str, str]) -> dict[str, int]:
-    """The sizes of a run that are integers."""
+    """Return the sizes of a run that are integers."""
     return {n: int(v) for n, v in sizes.items() if v.isascii() and v.removeprefix("-").isdigit()}
 
 
-def _is_dropped(ahead: Future[Ended]) -> bool:
-    """Was it forgotten before it was tried?"""
-    return ahead.done() and isinstance(ahead.exception(), StoppedError)
-
-
-def _failed(found: Failure, code: str) -> Ended:
-    status = Status.TIMEOUT if found.timed_out else Status.RUNTIME
-    return Ended(Status.LIMITS if says_limits(found.reason) else status, found.reason, code=code)
+def _failed(run: FailedRun, code: str) -> EndedTrial:
+    status = Status.TIMEOUT if run.timed_out else Status.RUNTIME
+    status = Status.LIMITS if says_limits(run.reason) else status
+    return EndedTrial(status, run.reason, code=code)

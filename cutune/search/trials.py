@@ -1,9 +1,10 @@
-"""Trials: one configuration at one size each, kept as they come in trials.jsonl, append-only.
+"""Trials, each of one configuration at one size. Takes them as they run, keeps trials.jsonl.
 
-A line when a trial begins and one when it ends, or when cutune itself is stopped in it. What has
-ended is not run again; what began twice without either takes the machine with it, and is left out.
-Several may share a process: a line when it begins, and one when it is over. Where that is missing,
-nobody knows which of them took the machine with it: they share smaller ones, and at last none.
+The file is append-only: it gets a line when a trial begins and one when it ends, or when cutune
+itself is stopped in it. A trial that has ended is not run again. One that began twice without an
+end is assumed to crash the machine, and is left out. Several trials may share a process, whose
+begin and end have lines, too. A shared process without an end may have been crashed by any of its
+trials: these then share smaller processes, and at last none.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
-from cutune.search.copies import STATE, Project
+from cutune.search.copies import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.space.condition import Value
 
@@ -64,7 +65,7 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """The same for the same trial."""
+        """A hash of all of it: equal trials have equal ids."""
         text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -73,24 +74,14 @@ class Trial:
         return {name: plain(value) for name, value in sorted(self.configuration.items())}
 
     def to_json(self) -> dict[str, Any]:
-        """As it begins."""
-        return {
-            "schema": SCHEMA,
-            "event": "begin",
-            "trial": self.id,
-            "origin": asdict(self.origin),
-            "how": self.how,
-            "sizes": dict(self.sizes),
-            "configuration": self._values,
-        }
+        """The line of its beginning."""
+        sizes, configuration = dict(self.sizes), self._values
+        begun = {"how": self.how, "sizes": sizes, "configuration": configuration}
+        return _line("begin", self.id, self.origin) | begun
 
-    def ended_json(self, ended: Ended) -> dict[str, Any]:
-        """As it ends."""
-        return {
-            "schema": SCHEMA,
-            "event": "end",
-            "trial": self.id,
-            "origin": asdict(self.origin),
+    def ended_json(self, ended: EndedTrial) -> dict[str, Any]:
+        """The line of its end."""
+        return _line("end", self.id, self.origin) | {
             "status": ended.status.value,
             "reason": ended.reason,
             "code": ended.code,
@@ -105,7 +96,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """How a trial ended, and what was measured.
 
     Attributes:
@@ -146,8 +137,13 @@ class Ended:
         return sum(known) if known and len(known) == len(times) else None
 
 
+def _line(event: str, trial: str, origin: Origin) -> dict[str, Any]:
+    """The entries that all lines of the file begin with."""
+    return {"schema": SCHEMA, "event": event, "trial": trial, "origin": asdict(origin)}
+
+
 def plain(value: Value) -> int | str:
-    """A value as JSON has it."""
+    """Return a value as JSON has it: fractions are texts."""
     return str(value) if isinstance(value, Fraction) else value
 
 
@@ -162,14 +158,14 @@ class Trials:
     path: Path | None
     origin: Origin
     warn: Warn
-    _ended: dict[str, Ended] = field(default_factory=dict)
+    _ended: dict[str, EndedTrial] = field(default_factory=dict)
     _begun: Counter[str] = field(default_factory=Counter)
     #: Trials that share a process, by its name; and how many are in those of each of them.
     _sharing: dict[str, Sequence[str]] = field(default_factory=dict)
     _crowds: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def load(self) -> Trials:
-        """What the file has of this version.
+        """Read what the file has of this version.
 
         Raises:
             CutuneError: CT001 when it is unreadable.
@@ -188,12 +184,12 @@ class Trials:
                     self._ended[entry["trial"]] = _ended(entry, self.origin)
         return self
 
-    def known(self, trial: Trial) -> Ended | None:
-        """How a trial ended before; None where it has not been tried."""
+    def known(self, trial: Trial) -> EndedTrial | None:
+        """Return how a trial ended before; None where it has not been tried."""
         if trial.id in self._ended:
             return self._ended[trial.id]
         if self._begun[trial.id] >= MOST_BEGINNINGS:
-            return Ended(Status.QUARANTINE, "two attempts at it did not end")
+            return EndedTrial(Status.QUARANTINE, "two attempts at it did not end")
         return None
 
     def begin(self, trial: Trial) -> None:
@@ -214,7 +210,7 @@ class Trials:
         self._begun[trial.id] -= 1
         self._append({**trial.to_json(), "event": "stop"})
 
-    def end(self, trial: Trial, ended: Ended) -> None:
+    def end(self, trial: Trial, ended: EndedTrial) -> None:
         """Keep how it ended.
 
         Raises:
@@ -223,16 +219,16 @@ class Trials:
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 
-    def company(self, trial: Trial) -> int | None:
-        """How many may share a process, this one among them; None: any number.
+    def most_sharing(self, trial: Trial) -> int | None:
+        """Return how many trials may share a process, this one among them; None: any number.
 
-        A process of 256 that took the machine with it is followed by some of 16, and of 4.
+        A process of 256 that did not end is followed by processes of 16, and then of 4.
         """
         crowds = self._crowds.get(trial.id)
         return isqrt(min(crowds)) if crowds else None
 
     def share(self, trials: Sequence[Trial]) -> str:
-        """Say that a process of several begins; gives its name.
+        """Say that a process of several trials begins; return its name.
 
         Raises:
             CutuneError: CT002.
@@ -240,7 +236,7 @@ class Trials:
         names = [trial.id for trial in trials]
         shared = sha256("".join(names).encode()).hexdigest()[:16]
         self._share(shared, names)
-        self._append({**self._process("share", shared), "trials": names})
+        self._append(_line("share", shared, self.origin) | {"trials": names})
         return shared
 
     def part(self, shared: str) -> None:
@@ -250,7 +246,7 @@ class Trials:
             CutuneError: CT002.
         """
         self._part(shared)
-        self._append(self._process("part", shared))
+        self._append(_line("part", shared, self.origin))
 
     def _share(self, shared: str, names: Sequence[str]) -> None:
         self._sharing[shared] = names
@@ -264,10 +260,6 @@ class Trials:
             left.remove(len(names))
             self._crowds[name] = tuple(left)
 
-    def _process(self, event: str, shared: str) -> dict[str, Any]:
-        origin = asdict(self.origin)
-        return {"schema": SCHEMA, "event": event, "trial": shared, "origin": origin}
-
     def _append(self, entry: Mapping[str, Any]) -> None:
         if self.path is not None:
             append_lines(self.path, [dict(entry)])
@@ -276,29 +268,26 @@ class Trials:
 Key = tuple[object, ...]
 
 
-def trusted(ended: Iterable[tuple[Key, Ended]]) -> set[Key]:
-    """The configurations that were compared at a size at least, and never wrong."""
-    read = list(ended)
-    right = {key for key, one in read if one.is_compared and one.status is Status.OK}
-    return right - {key for key, one in read if one.status is Status.WRONG}
+def trusted(ended: Iterable[tuple[Key, EndedTrial]]) -> set[Key]:
+    """Return the configurations whose results were compared at a size at least, never wrong."""
+    pairs = list(ended)
+    right = {key for key, one in pairs if one.is_compared and one.status is Status.OK}
+    return right - {key for key, one in pairs if one.status is Status.WRONG}
 
 
 def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[HostMeasurement]:
-    """Everything that trials of one version of a program have measured.
+    """Return all measurements of the trials of one version of a program.
 
-    Of what was not compared only configurations count that were right elsewhere (`trusted`).
+    Trials that were not compared count only where their configuration was right at another size.
 
     Raises:
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
-    entries = [*_entries(path, origin, warn, command)]
-    # What was timed again counts as it was timed last.
-    ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
-    begun = {e["trial"]: e for e in entries if e["event"] == "begin"}
+    begun, ended = _begun_and_ended(path, origin, command, warn)
     how = {trial: e["how"] for trial, e in begun.items()}
     made = {trial for trial, one in how.items() if one.startswith(STATE)}
     # Of a project other sources count as well, as they are now.
-    state = f"{STATE}{Project.here(path.parent).state} " if made else ""
+    state = f"{STATE}{ProjectFolder.here(path.parent).state} " if made else ""
     current = {trial for trial in made if how[trial].startswith(state)}
     counted = current & ended.keys() or ended.keys() - made
     keys = {
@@ -325,27 +314,31 @@ class RecordedTrial:
     how: str
     sizes: Mapping[str, str]
     configuration: Mapping[str, int | str]
-    ended: Ended
+    ended: EndedTrial
 
 
 def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[RecordedTrial]:
-    """All trials of one version of a program that have ended.
+    """Return all trials of one version of a program that have ended.
 
     Raises:
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
-    begun: dict[str, Mapping[str, Any]] = {}
-    ended: dict[str, Ended] = {}
-    for entry in _entries(path, origin, warn, command):
-        if entry["event"] == "begin":
-            begun[entry["trial"]] = entry
-        elif entry["event"] == "end":
-            ended[entry["trial"]] = _ended(entry, origin)
+    begun, ended = _begun_and_ended(path, origin, command, warn)
     return [
         RecordedTrial(one["how"], one["sizes"], one["configuration"], ended[trial])
         for trial, one in begun.items()
         if trial in ended
     ]
+
+
+def _begun_and_ended(
+    path: Path, origin: Origin, command: str, warn: Warn
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, EndedTrial]]:
+    """Return the begin lines and the ends, each the last one of its trial."""
+    entries = [*_entries(path, origin, warn, command)]
+    begun = {entry["trial"]: entry for entry in entries if entry["event"] == "begin"}
+    ends = (entry for entry in entries if entry["event"] == "end")
+    return begun, {entry["trial"]: _ended(entry, origin) for entry in ends}
 
 
 @dataclass(frozen=True)
@@ -400,14 +393,14 @@ def _entries(
             typed(_Begun, entry)
         return entry if entry["origin"] == wanted and entry["trial"] else None
 
-    found = read_lines(path, SCHEMA, convert, command, warn)
-    return (entry for entry in found if entry is not None)
+    entries = read_lines(path, SCHEMA, convert, command, warn)
+    return (entry for entry in entries if entry is not None)
 
 
-def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
+def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:
     measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
     read = typed(_AtEnd, {**entry, "measured": measured})
-    return Ended(
+    return EndedTrial(
         *(Status(read.status), read.reason, read.measured, read.times, read.code),
         *(read.final, read.copied, read.rules, read.seconds, read.compared),
     )

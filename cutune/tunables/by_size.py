@@ -16,23 +16,25 @@ from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ChooseValues
 from cutune.search.regions import Settings
 from cutune.space.condition import Condition
-from cutune.tunables.clones.depending import OneValue
+from cutune.tunables.clones.depending import NotBySize
 from cutune.tunables.clones.emit_sets import emit_sets
 from cutune.tunables.clones.places import tag
-from cutune.tunables.clones.proven import Question, reduced, without_unproven
+from cutune.tunables.clones.proven import ProgramWithCopies, reduced, without_unproven
 from cutune.tunables.clones.sets import SetChoice
-from cutune.tunables.clones.verdict import found_copies, note_of, verdicts
+from cutune.tunables.clones.verdict import by_size_verdicts, found_copies, note_of
 
 
 @dataclass(frozen=True)
-class ByName:
+class ChosenTogether:
     """Parameters that may be chosen by size together, and by which sizes."""
 
     names: tuple[str, ...]
     sizes: tuple[str, ...]
 
 
-def chosen_together(session: Session, program: Program, names: Collection[str]) -> ByName | None:
+def chosen_together(
+    session: Session, program: Program, names: Collection[str]
+) -> ChosenTogether | None:
     """Those of some parameters that one function of the host can choose; None where none can.
 
     Where several functions could, that of most parameters does.
@@ -41,7 +43,7 @@ def chosen_together(session: Session, program: Program, names: Collection[str]) 
     if not asked:
         return None
     free = _without_conditions(session, program, {one.name for one in asked})
-    known = verdicts(session, program)
+    known = by_size_verdicts(session, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in asked:
         if one.name in free and known[one.name].outer:
@@ -50,7 +52,7 @@ def chosen_together(session: Session, program: Program, names: Collection[str]) 
         return None
     chosen = max(groups.values(), key=len)
     sizes = dict.fromkeys(size for one in chosen for size in one.data)
-    return ByName(tuple(one.name for one in chosen), tuple(sizes))
+    return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
 
 
 def _without_conditions(session: Session, program: Program, names: Collection[str]) -> set[str]:
@@ -101,7 +103,7 @@ def sets_in_program(
     ]
     try:
         found, copies = found_copies(session, program, constants, rest, texts)
-    except OneValue as problem:
+    except NotBySize as problem:
         session.warn(note_of(constants[0], problem))
         return None
     routine = f"cutune_set_{tag(program.source, texts)}"
@@ -113,7 +115,7 @@ def sets_in_program(
     ]
     every = {number: number for number in range(1, len(texts) + 1)}
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
-    question = Question(session, program, found, copies, rest, step)
+    question = ProgramWithCopies(session, program, found, copies, rest, step)
     proven, refused = without_unproven(question)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())

@@ -23,7 +23,7 @@ from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ReplaceTunables
 from cutune.rewrite.prelude import c_string
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, group_table, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
 from cutune.search.trials import plain, read_measured
 from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Condition
@@ -36,9 +36,9 @@ from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
 from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.tunables.neighbours.model import (
-    Choice,
     ChoiceModel,
     ChoiceModelEntry,
+    FittedClassifier,
     fit_choice,
     to_json,
 )
@@ -143,18 +143,12 @@ def _is_bound(where: str | None, values: Settings) -> bool:
 
 
 def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[HostMeasurement]:
-    """What the conditions of all pragmas about host integers allow."""
-    groups: dict[int, list[HostTunable]] = {}
-    for tunable in program.tunables:
-        groups.setdefault(tunable.group, []).append(tunable)
+    """Return the measurements that the conditions of all pragmas about host integers allow."""
+    groups = by_group(program.tunables).values()
     return [
         one
         for one in measured
-        if all(
-            is_allowed(one, own)
-            for own in groups.values()
-            if all(tunable.name in one.data for tunable in own)
-        )
+        if all(is_allowed(one, own) for own in groups if all(t.name in one.data for t in own))
     ]
 
 
@@ -380,7 +374,7 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
     return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
 
 
-def _in_range(model: ChoiceModel, choice: Choice) -> str:
+def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
     """C: are the given values these, and do the sizes lie between measured ones?"""
     tests = [
         f"cutune_{c_name(name)} == {c_integer(value)}"

@@ -11,7 +11,7 @@ import pytest
 from cutune.cli.main import main
 from cutune.contest import counted, live
 from cutune.search import regions
-from cutune.search.regions import Failure, Ran
+from cutune.search.regions import FailedRun, MeasuredRun
 from tests.end_to_end.tuning import QUICK
 from tests.json_documents import PAGE, documented, paths
 
@@ -113,7 +113,7 @@ def test_a_contest_that_is_stopped_goes_on(
     """Ctrl-C in the third run."""
     measure, left = regions.measure, iter([False, False, True])
 
-    def interrupted(*asked: Any) -> Ran | Failure:
+    def interrupted(*asked: Any) -> MeasuredRun | FailedRun:
         if next(left, False):
             raise KeyboardInterrupt
         return measure(*asked)

@@ -22,8 +22,8 @@ from cutune.emulator.run import program_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.search import collect, trial_runs
 from cutune.search.builds import Builds, Built
-from cutune.search.regions import Failure, HostMeasurement, Ran, measure
-from cutune.search.trials import Ended, Status, Trial, Trials
+from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, measure
+from cutune.search.trials import EndedTrial, Status, Trial, Trials
 from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import QUICK, build_flags
 from tests.short_headers import STANDARD
@@ -82,15 +82,15 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     run, environment = Run((str(binary), "100"), {}), program_environment(binary)
     origin = Origin.of(read_source(program))
     found = measure(run, {"m": 8, "R": 1}, origin, environment)
-    assert isinstance(found, Ran)
+    assert isinstance(found, MeasuredRun)
     (one,) = found.measured
     assert found.own == {"R": 0, "m": 5} and found.output == b"R 1 m 8\n"
     assert one.values == {"R": 1, "m": 8}
     assert one.data == {"R": {"N": 100}, "m": {"N": 100, "R": 1}}
     assert one.milliseconds is None
     found = measure(run, {}, origin, environment)
-    assert isinstance(found, Ran) and found.measured[0].values == {"R": 0, "m": 5}
-    assert measure(run, {"m": 16}, origin, environment) == Failure("status 3")
+    assert isinstance(found, MeasuredRun) and found.measured[0].values == {"R": 0, "m": 5}
+    assert measure(run, {"m": 16}, origin, environment) == FailedRun("status 3")
 
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
@@ -309,7 +309,7 @@ def keep(program: Path, origin: Origin, measured: Sequence[HostMeasurement]) -> 
     trials = Trials(program.parent / ".cutune" / "trials.jsonl", origin, lambda said: None)
     for number, one in enumerate(measured):
         trial = Trial(origin, one.device, {"n": str(number)}, one.values)
-        trials.end(trial, Ended(Status.OK, "", (one,)))
+        trials.end(trial, EndedTrial(Status.OK, "", (one,)))
 
 
 def test_measured_times_become_a_program_that_chooses(

@@ -20,7 +20,7 @@ from cutune.cli.main import main
 from cutune.emulator.link import searched_libraries
 from cutune.emulator.run import program_environment
 from cutune.search import collect, made, regions, trial_runs
-from cutune.search.regions import Failure, Ran
+from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc
@@ -93,9 +93,9 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated device as a GPU with times that follow from the values."""
     measure = regions.measure
 
-    def timed(*asked: Any) -> Ran | Failure:
+    def timed(*asked: Any) -> MeasuredRun | FailedRun:
         found = measure(*asked)
-        if not isinstance(found, Ran):
+        if not isinstance(found, MeasuredRun):
             return found
         # What is known of compiled values stands in the name of the folder.
         copy = str(asked[-1])

@@ -19,8 +19,8 @@ from cutune.passes import ChooseValues
 from cutune.rewrite.copied import Copies
 from cutune.tunables.clones.depending import Dependent, dependent
 from cutune.tunables.clones.places import copies_of, tag
-from cutune.tunables.clones.proven import Question, unequal_code, without_unproven
-from cutune.tunables.clones.verdict import found_copies, verdicts
+from cutune.tunables.clones.proven import ProgramWithCopies, unequal_code, without_unproven
+from cutune.tunables.clones.verdict import by_size_verdicts, found_copies
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
 from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
@@ -72,7 +72,9 @@ def plain_copies(session: Session, program: Program, path: Path) -> Path:
     """The program with copies of all that depends on WPT, whatever it is."""
     found = dependent(versions(session, program, program.constants, {}, [FOUR]), ["WPT"])
     copies = copies_of(program.source, found, program.constants, ["n"], [FOUR])
-    unit = Question(session, program, found, copies, {}, copied(program, found, copies)).unit
+    unit = ProgramWithCopies(
+        session, program, found, copies, {}, copied(program, found, copies)
+    ).unit
     target = path.with_name("copies.cu")
     target.write_text(unit.rewritten().text)
     return target
@@ -103,7 +105,7 @@ def parts_of(programs: Mapping[str, str], folder: Path, *options: str) -> dict[s
 
 
 def assert_refused(name: str, session: Session, program: Program) -> None:
-    verdict = verdicts(session, program)["WPT"]
+    verdict = by_size_verdicts(session, program)["WPT"]
     assert verdict.note is not None and hostile.REFUSED[name][1] in verdict.note.message, name
     assert verdict.note.code.number == "CT835" and not verdict.outer
 
@@ -111,7 +113,7 @@ def assert_refused(name: str, session: Session, program: Program) -> None:
 def assert_left_out(name: str, session: Session, program: Program) -> None:
     found, copies = found_copies(session, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
-    proven, refused = without_unproven(Question(session, program, found, copies, {}, step))
+    proven, refused = without_unproven(ProgramWithCopies(session, program, found, copies, {}, step))
     assert not proven and [*refused.values()] == [hostile.LEFT_OUT[name][1]]
 
 
@@ -150,7 +152,7 @@ def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> N
 def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
     text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
     session, program = loaded(written(tmp_path, text))
-    assert verdicts(session, program)["WPT"].outer == "run"
+    assert by_size_verdicts(session, program)["WPT"].outer == "run"
 
 
 def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
     changed = ["they change the program itself"]
     for included, reasons in (("", []), ("#include <cstdio>\n", changed)):
         own = replace(step, selection=included + step.selection)
-        _, refused = without_unproven(Question(session, program, found, copies, {}, own))
+        _, refused = without_unproven(ProgramWithCopies(session, program, found, copies, {}, own))
         assert [*refused.values()] == reasons
 
 
@@ -177,9 +179,11 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     session, program = loaded(path)
-    assert verdicts(session, program)["WPT"].outer == "run"
+    assert by_size_verdicts(session, program)["WPT"].outer == "run"
     found, copies = found_copies(session, program, program.constants, {}, [FOUR, {"WPT": "2"}])
-    question = Question(session, program, found, copies, {}, copied(program, found, copies))
+    question = ProgramWithCopies(
+        session, program, found, copies, {}, copied(program, found, copies)
+    )
     assert without_unproven(question) == (tuple(copies.sets), {})
     target = tmp_path / "tuned.cu"
     target.write_text(question.unit.rewritten().text)
@@ -199,7 +203,7 @@ def test_a_copy_of_other_values_is_not_proven(text: str, reason: str, tmp_path: 
     found, copies = found_copies(session, program, program.constants, {}, [FOUR])
     (prefix,) = copies.sets
     step = copied(program, found, replace(copies, sets={prefix: {"WPT": "2"}}))
-    question = Question(session, program, found, copies, {}, step)
+    question = ProgramWithCopies(session, program, found, copies, {}, step)
     _, refused = without_unproven(question)
     assert refused == {prefix: "the compiler gets other tokens"}
     assert [*unequal_code(question, [prefix])] == [(prefix, reason)]

@@ -20,7 +20,7 @@ from cutune.nvcc.lending import SCHEMA as LENDING_SCHEMA
 from cutune.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
 from cutune.nvcc.units import SCHEMA as UNIT_SCHEMA
 from cutune.search.regions import HostMeasurement
-from cutune.search.trials import Ended, Status, Trial
+from cutune.search.trials import EndedTrial, Status, Trial
 from tests.documents import choices_document, models_document
 from tests.measured import KERNEL
 
@@ -77,7 +77,7 @@ def _swept() -> SweptLaunch:
 def _trials() -> bytes:
     first, second = (Trial(ORIGIN, "./a", {"n": "100"}, {"tile": tile}) for tile in (1, 2))
     one = HostMeasurement(ORIGIN, "GPU A", {"tile": 1}, {"tile": {"n": 100}}, 0.5)
-    ended = Ended(Status.OK, "", (one,), (2.0, 3.0), "abc", True)
+    ended = EndedTrial(Status.OK, "", (one,), (2.0, 3.0), "abc", True)
     stopped = {**second.to_json(), "event": "stop"}
     return _lines(first.to_json(), first.ended_json(ended), second.to_json(), stopped)
 

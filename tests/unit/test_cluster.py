@@ -21,7 +21,7 @@ from cutune.cluster.asked import workers_of
 from cutune.cluster.crew import MOST_LOST, Crew
 from cutune.cluster.executor_options import NAMES
 from cutune.cluster.local import LocalWorker, LocalWorkers
-from cutune.cluster.task import Outcome, Task, perform
+from cutune.cluster.task import Task, TaskOutcome, perform
 from cutune.cluster.workers import NoWorkerError, StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -37,10 +37,10 @@ def test_a_task_and_its_outcome_travel_as_lines() -> None:
     asked = Task(("./a b", "é\n"), {"A": "1"}, 2.5, "/tmp")
     assert Task.from_json(asked.to_json()) == asked and "\n" not in asked.to_json()
     every = bytes(range(256))
-    outcome = Outcome(ProgramResult(3, every, every[::-1]), '{"a":1}\n', 0.25)
-    assert Outcome.from_json(outcome.to_json()) == outcome and "\n" not in outcome.to_json()
-    missing = Outcome(ProgramResult(None, not_started="no such file"), "", 0.0)
-    assert Outcome.from_json(missing.to_json()) == missing
+    outcome = TaskOutcome(ProgramResult(3, every, every[::-1]), '{"a":1}\n', 0.25)
+    assert TaskOutcome.from_json(outcome.to_json()) == outcome and "\n" not in outcome.to_json()
+    missing = TaskOutcome(ProgramResult(None, not_started="no such file"), "", 0.0)
+    assert TaskOutcome.from_json(missing.to_json()) == missing
 
 
 def test_a_worker_runs_what_this_process_would(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_an_error_in_a_job_ends_all(tmp_path: Path) -> None:
 def test_what_is_no_longer_wanted_is_not_begun(tmp_path: Path) -> None:
     path = script(tmp_path / "program", "sleep 0.3; echo fine")
     with crew(LocalWorkers()) as (own, _):
-        jobs: list[Future[Outcome]] = [
+        jobs: list[Future[TaskOutcome]] = [
             own.submit(lambda: own.perform(task(path)), lost) for _ in range(3)
         ]
         wait_for(jobs[0].running)

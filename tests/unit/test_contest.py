@@ -22,7 +22,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.interchange.results import Result, Results
 from cutune.search.techniques.budget import Allowance
 from cutune.search.techniques.registry import Run, Technique
-from cutune.search.techniques.replay import Known, expected_of_chance, replayed
+from cutune.search.techniques.replay import KnownTime, expected_of_chance, replayed
 from cutune.search.techniques.tries import Rows, SearchEnd, Timed, Tries
 from cutune.search.trials import Status
 from cutune.space.asked import ParameterOptions
@@ -66,7 +66,7 @@ def recorded(tmp_path: Path) -> Path:
 
 def test_what_random_search_needs_is_exact() -> None:
     """Against all orders of seven times; two are within 5 % of the best."""
-    known = {i: Known(t, 0) for i, t in enumerate([3.0, 1.0, None, 7.0, 1.04, 2.0, 1.06])}
+    known = {i: KnownTime(t, 0) for i, t in enumerate([3.0, 1.0, None, 7.0, 1.04, 2.0, 1.06])}
     orders = itertools.permutations(range(7))
     needed = [next(i for i, n in enumerate(order, 1) if n in (1, 4)) for order in orders]
     assert expected_of_chance(known) == pytest.approx(fmean(needed))

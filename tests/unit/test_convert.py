@@ -20,7 +20,7 @@ from cutune.interchange.convert import FORMATS, ReadingOptions, convert, read_re
 from cutune.interchange.csv_table import Meaning
 from cutune.interchange.results import Metric, Result, Results, losses
 from cutune.search.regions import HostMeasurement
-from cutune.search.trials import Ended, Status, Trial, Trials
+from cutune.search.trials import EndedTrial, Status, Trial, Trials
 
 ENDINGS = {one.name: one.ending for one in FORMATS}
 SIZES = {"n": 4096, "m": 17}
@@ -108,7 +108,7 @@ def test_trials_of_a_program_come_back_whole(tmp_path: Path) -> None:
             origin, "GPU A", {"tile": tile, "R": "none"}, {"tile": {"n": 100}}, 0.5
         )
         kept.begin(trial)
-        kept.end(trial, Ended(Status.OK, "", (one,), (2.0, 3.0), "abc", True, False, "", 0.5))
+        kept.end(trial, EndedTrial(Status.OK, "", (one,), (2.0, 3.0), "abc", True, False, "", 0.5))
     text = path.read_text()
     for name in ("t4", "trials"):
         found = read_results(path, ReadingOptions(), unexpected)

@@ -11,13 +11,13 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.search import copies
-from cutune.search.copies import Project
+from cutune.search.copies import ProjectFolder
 
 OLD = 1_000_000_000
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
     """A source, a header, an object of an earlier build, and what does not belong to it."""
     root = tmp_path / "pro ject"
     for name in ("src/app.cu", "src/app.h", "app.o", "data.txt", "src/app.tuned.cu"):
@@ -31,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         put(root / name, name)
     put(tmp_path / "outside.h", "outside")
     monkeypatch.chdir(root)
-    return Project.here(Path(".cutune"))
+    return ProjectFolder.here(Path(".cutune"))
 
 
 def put(path: Path, text: str) -> None:
@@ -45,7 +45,9 @@ def files_of(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in found}
 
 
-def test_a_copy_holds_what_a_build_of_the_project_finds(project: Project, tmp_path: Path) -> None:
+def test_a_copy_holds_what_a_build_of_the_project_finds(
+    project: ProjectFolder, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy"
     project.copy(copy, {Path("src/app.h"): Source("src/app.h", "written")})
     assert files_of(copy) == {"src/app.cu", "src/app.h", "app.o", "data.txt"}
@@ -54,20 +56,22 @@ def test_a_copy_holds_what_a_build_of_the_project_finds(project: Project, tmp_pa
 
 
 def test_sources_of_a_copy_are_newer_than_what_was_made_of_them(
-    project: Project, tmp_path: Path
+    project: ProjectFolder, tmp_path: Path
 ) -> None:
     project.copy(tmp_path / "copy", {})
     times = {name: (tmp_path / "copy" / name).stat().st_mtime for name in ("src/app.cu", "app.o")}
     assert times["app.o"] == OLD < times["src/app.cu"]
 
 
-def test_what_an_earlier_copy_held_is_gone(project: Project, tmp_path: Path) -> None:
+def test_what_an_earlier_copy_held_is_gone(project: ProjectFolder, tmp_path: Path) -> None:
     put(tmp_path / "copy" / "left.o", "left")
     project.copy(tmp_path / "copy", {})
     assert "left.o" not in files_of(tmp_path / "copy")
 
 
-def test_links_lead_into_the_copy_or_stay_what_they_were(project: Project, tmp_path: Path) -> None:
+def test_links_lead_into_the_copy_or_stay_what_they_were(
+    project: ProjectFolder, tmp_path: Path
+) -> None:
     """A build that compiled the original through a link would run without hooks."""
     Path("near.cu").symlink_to("src/app.cu")
     Path("far.cu").symlink_to(project.root / "src" / "app.cu")
@@ -82,13 +86,13 @@ def test_links_lead_into_the_copy_or_stay_what_they_were(project: Project, tmp_p
     assert (copy / "nothing").is_symlink() and not (copy / "nothing").exists()
 
 
-def test_a_script_that_is_written_again_stays_one(project: Project, tmp_path: Path) -> None:
+def test_a_script_that_is_written_again_stays_one(project: ProjectFolder, tmp_path: Path) -> None:
     Path("src/app.cu").chmod(0o755)
     project.copy(tmp_path / "copy", {Path("src/app.cu"): Source("src/app.cu", "written")})
     assert (tmp_path / "copy" / "src/app.cu").stat().st_mode & 0o777 == 0o755
 
 
-def test_its_state_is_that_of_its_sources(project: Project) -> None:
+def test_its_state_is_that_of_its_sources(project: ProjectFolder) -> None:
     before = project.state
     put(Path("app.o"), "another object")
     put(Path("src/app.tuned.cu"), "tuned again")
@@ -100,7 +104,7 @@ def test_its_state_is_that_of_its_sources(project: Project) -> None:
     assert project.state not in (before, changed)
 
 
-def test_places_are_those_of_copied_files(project: Project) -> None:
+def test_places_are_those_of_copied_files(project: ProjectFolder) -> None:
     assert project.place("src/app.cu") == Path("src/app.cu")
     assert project.place(str(project.root / "src" / ".." / "app.o")) == Path("app.o")
     assert project.place("../outside.h") is None
@@ -108,9 +112,11 @@ def test_places_are_those_of_copied_files(project: Project) -> None:
 
 
 @pytest.mark.parametrize("workspace", [".", "..", "/nowhere/else"])
-def test_a_workspace_may_hold_the_project(project: Project, workspace: str, tmp_path: Path) -> None:
+def test_a_workspace_may_hold_the_project(
+    project: ProjectFolder, workspace: str, tmp_path: Path
+) -> None:
     put(project.root / "builds" / "own" / "app.cu", "a build")
-    found = Project.here(Path(workspace))
+    found = ProjectFolder.here(Path(workspace))
     found.copy(tmp_path / "copy", {})
     held = files_of(tmp_path / "copy")
     assert "src/app.cu" in held
@@ -122,17 +128,17 @@ def test_a_workspace_may_hold_the_project(project: Project, workspace: str, tmp_
     [("MOST_FILES", 2, "more than 2 files"), ("MOST_BYTES", 8, "more than 1 GiB")],
 )
 def test_a_folder_above_many_projects_is_not_copied(
-    project: Project, limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
+    project: ProjectFolder, limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copies, limit, value)
     with pytest.raises(CutuneError) as caught:
-        Project.here(Path(".cutune"))
+        ProjectFolder.here(Path(".cutune"))
     assert caught.value.diagnostic.code is Code.LARGE_PROJECT
     assert said in caught.value.diagnostic.message and str(project.root) in str(caught.value)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_cannot_be_read_is_named(project: Project, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named(project: ProjectFolder, tmp_path: Path) -> None:
     Path("data.txt").chmod(0)
     with pytest.raises(CutuneError) as caught:
         project.copy(tmp_path / "copy", {})

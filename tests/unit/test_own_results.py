@@ -8,27 +8,27 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cutune.collect.agreement import Agreement
-from cutune.search.own_results import CONFIRMING_RUNS, OwnResult, rules_of
-from cutune.search.regions import Failure, Ran
+from cutune.search.own_results import CONFIRMING_RUNS, ReferenceOutput, rules_of
+from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.space.condition import Value
 
 OWN: dict[str, Value] = {"WPT": 1, "KIND": "float"}
 
 
-def ran(output: str) -> Ran:
-    return Ran((), output.encode(), {"m": 32}, 1.0)
+def ran(output: str) -> MeasuredRun:
+    return MeasuredRun((), output.encode(), {"m": 32}, 1.0)
 
 
-def own(*outputs: str, rules: Agreement | None = None) -> OwnResult:
+def own(*outputs: str, rules: Agreement | None = None) -> ReferenceOutput:
     """Of a program that writes one output after the other, and then the last one."""
 
-    def each() -> Iterator[Ran]:
+    def each() -> Iterator[MeasuredRun]:
         yield from map(ran, outputs)
         while True:
             yield ran(outputs[-1])
 
     runs = each()
-    return OwnResult(next(runs), lambda: next(runs), OWN, rules or rules_of())
+    return ReferenceOutput(next(runs), lambda: next(runs), OWN, rules or rules_of())
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_what_varies_by_itself_is_not_compared() -> None:
     assert varying.difference(b"seed 3\nsum 6\n", OWN) != ""
     calls: list[int] = []
 
-    def again() -> Ran:
+    def again() -> MeasuredRun:
         calls.append(1)
         return ran("sum 5\n")
 
-    found = OwnResult(ran("sum 5\n"), again, OWN, Agreement())
+    found = ReferenceOutput(ran("sum 5\n"), again, OWN, Agreement())
     assert found.difference(b"sum 5\n", OWN) == "" and not calls
     assert found.difference(b"sum 6\n", OWN) != "" and len(calls) == CONFIRMING_RUNS
     assert found.difference(b"sum 7\n", OWN) != "" and len(calls) == CONFIRMING_RUNS
@@ -97,7 +97,7 @@ def test_what_varies_by_itself_is_not_compared() -> None:
 def test_where_nothing_can_be_compared_all_is_right() -> None:
     lines = own("a\n", "a\nb\n")
     assert lines.difference(b"c\n", OWN) == ""
-    failed = OwnResult(Failure("status 1"), lambda: Failure("status 1"), OWN, Agreement())
+    failed = ReferenceOutput(FailedRun("status 1"), lambda: FailedRun("status 1"), OWN, Agreement())
     assert failed.difference(b"anything\n", OWN) == "" and failed.values == OWN
 
 
@@ -113,8 +113,8 @@ def test_an_error_that_the_program_always_has_is_none() -> None:
     """It may ask whether a stream is ready, or enable access twice."""
     plain = own("a\n")
     assert plain.is_failure("invalid argument") and not plain.is_failure("")
-    pending = Ran((), b"a\n", {}, 1.0, "not ready")
-    usual = OwnResult(pending, lambda: pending, OWN, Agreement())
+    pending = MeasuredRun((), b"a\n", {}, 1.0, "not ready")
+    usual = ReferenceOutput(pending, lambda: pending, OWN, Agreement())
     assert not usual.is_failure("not ready") and usual.is_failure("invalid argument")
 
 
@@ -128,7 +128,7 @@ def test_long_lines_take_no_longer_than_many() -> None:
 def test_output_of_any_bytes() -> None:
     odd: Sequence[bytes] = (b"\xff\x00\xb5s 5\n", b"", b"\n\n\n", b"%" * 100_000)
     for first in odd:
-        known = Ran((), first, {}, 0.1)
+        known = MeasuredRun((), first, {}, 0.1)
         for other in odd:
-            result = OwnResult(known, lambda known=known: known, OWN, Agreement())  # type: ignore[misc]
+            result = ReferenceOutput(known, lambda known=known: known, OWN, Agreement())  # type: ignore[misc]
             assert (result.difference(other, OWN) == "") == (first == other)

@@ -6,7 +6,7 @@ from math import exp
 
 import pytest
 
-from cutune.search.techniques.prediction import Prediction
+from cutune.search.techniques.prediction import TimePredictor
 from cutune.space.condition import Condition
 from cutune.space.parameter import Parameter
 from cutune.space.space import Space
@@ -15,9 +15,9 @@ SPACE = Space.of([Parameter(name, tuple(range(8))) for name in "abc"])
 START = (4, 4, 4)
 
 
-def learned(strong: int, weak: int) -> Prediction:
+def learned(strong: int, weak: int) -> TimePredictor:
     """A start and its neighbours; one parameter doubles the time each step, one adds a tenth."""
-    prediction = Prediction(SPACE)
+    prediction = TimePredictor(SPACE)
     neighbours = [
         (*START[:axis], value, *START[axis + 1 :])
         for axis in range(3)
@@ -53,13 +53,13 @@ def test_of_places_with_the_same_time_one_is_among_the_fastest() -> None:
 
 
 def test_what_fails_is_expected_to_be_slow() -> None:
-    prediction = Prediction(SPACE)
+    prediction = TimePredictor(SPACE)
     for b in range(8):
         prediction.learn((0, b, 0), 5.0)
         prediction.learn((7, b, 0), None)
     near_good, near_failed = prediction.least([(0, 3, 1), (7, 3, 1)])
     assert near_good < near_failed
-    failed = Prediction(SPACE)
+    failed = TimePredictor(SPACE)
     failed.learn((0, 0, 0), None)
     failed.learn((1, 0, 0), None)
     first, second = failed.least([(2, 0, 0), (0, 5, 5)])
@@ -71,7 +71,7 @@ def test_parameters_of_one_axis_are_told_apart() -> None:
     names = [Parameter(name, tuple(range(8))) for name in "ab"]
     space = Space.of(names, [Condition.read("a + b < 12")])
     (table,) = space.tables
-    prediction = Prediction(space)
+    prediction = TimePredictor(space)
     for row in range(0, table.size, 2):
         prediction.learn((row,), 1.0 + int(str(table.row(row)["a"])))
     by_name = dict(zip(table.names, prediction._spreads(prediction._logs), strict=True))

@@ -10,7 +10,7 @@ import pytest
 
 from cutune.search.techniques.registry import TECHNIQUES, technique_named
 from cutune.search.techniques.replay import (
-    Known,
+    KnownTime,
     expected_of_chance,
     quartiles,
     random_curve,
@@ -22,10 +22,10 @@ from cutune.space.space import Space
 SPACE = Space.of([Parameter(name, tuple(range(24))) for name in "ab"])
 
 
-def valley(space: Space) -> dict[int, Known]:
+def valley(space: Space) -> dict[int, KnownTime]:
     """The further from (5, 17), the slower; each run takes half a second."""
     return {
-        number: Known(
+        number: KnownTime(
             10.0
             + abs(int(space.configuration(number)["a"]) - 5)
             + abs(int(space.configuration(number)["b"]) - 17),
@@ -38,7 +38,7 @@ def valley(space: Space) -> dict[int, Known]:
 def test_the_curve_of_random_search_is_exact() -> None:
     """Against all orders of five times, one of which failed and counts as the slowest."""
     times = [3.0, 1.0, None, 7.0, 2.5]
-    known = {number: Known(time, 0.0) for number, time in enumerate(times)}
+    known = {number: KnownTime(time, 0.0) for number, time in enumerate(times)}
     filled = [7.0 if time is None else time for time in times]
     orders = list(itertools.permutations(filled))
     curve = random_curve(known)
@@ -52,7 +52,7 @@ def test_random_search_scores_nothing_and_the_optimum_at_once_everything() -> No
     chance = replayed(SPACE, known, technique_named("random"), 60)
     assert abs(chance.score) < 0.12
     assert fmean(chance.needed) == pytest.approx(expected_of_chance(known), rel=0.35)
-    constant = {number: Known(2.0, 1.0) for number in known}
+    constant = {number: KnownTime(2.0, 1.0) for number in known}
     assert replayed(SPACE, constant, technique_named("random"), 3).score == 1.0
 
 
@@ -67,11 +67,11 @@ def test_a_search_that_follows_the_slope_is_ahead() -> None:
 def test_what_is_never_found() -> None:
     """Of 10,000 configurations one is good, and 1,000 are measured."""
     space = Space.of([Parameter("a", tuple(range(10_000)))])
-    known = {number: Known(1.0 if number == 9_999 else 5.0, 1.0) for number in range(10_000)}
+    known = {number: KnownTime(1.0 if number == 9_999 else 5.0, 1.0) for number in range(10_000)}
     (random_search,) = [one for one in TECHNIQUES if one.name == "brute_force"]
     found = replayed(space, known, random_search, 4)
     assert set(found.needed) <= {inf, 1.0}
     assert quartiles((3.0, inf, inf, inf)) == (3.0, inf, inf)
     assert quartiles((1.0, 2.0, 3.0, 4.0, 5.0)) == (2.0, 3.0, 4.0)
-    failed = {number: Known(None, 1.0) for number in range(10_000)}
+    failed = {number: KnownTime(None, 1.0) for number in range(10_000)}
     assert set(replayed(space, failed, random_search, 2).needed) == {inf}

@@ -16,13 +16,13 @@ from cutune.emulator.elf import code_hash
 from cutune.fit.measurement.measurement import Origin
 from cutune.search.builds import Builds, Built, Effects
 from cutune.search.regions import HostMeasurement
-from cutune.search.trials import Ended, Status, Trial, Trials, read_measured, read_trials
+from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured, read_trials
 from cutune.toolchain.nvcc import host_compiler
 
 ORIGIN = Origin("/a.cu", "0123")
 TRIAL = Trial(ORIGIN, "sm_90", {"n": "100"}, {"WPT": 4, "R": "none"})
 MEASURED = HostMeasurement(ORIGIN, "a GPU", {"WPT": 4, "R": "none"}, {"WPT": {"n": 100}}, 1.5)
-ENDED = Ended(Status.OK, "", (MEASURED,), (1.5, 1.25), "abc")
+ENDED = EndedTrial(Status.OK, "", (MEASURED,), (1.5, 1.25), "abc")
 
 
 def silent(said: Diagnostic) -> None:
@@ -115,9 +115,13 @@ def test_an_entry_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 
 def test_what_cost_nothing_is_told() -> None:
-    ended = [Ended(Status.COMPILE), Ended(Status.LIMITS), Ended(Status.OK, is_copied=True)]
+    ended = [
+        EndedTrial(Status.COMPILE),
+        EndedTrial(Status.LIMITS),
+        EndedTrial(Status.OK, is_copied=True),
+    ]
     assert not any(one.has_run for one in ended)
-    assert all(Ended(one).has_run for one in (Status.OK, Status.WRONG, Status.TIMEOUT))
+    assert all(EndedTrial(one).has_run for one in (Status.OK, Status.WRONG, Status.TIMEOUT))
 
 
 def test_entries_of_another_kind_are_skipped(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from cutune.cluster.task import Outcome, Task
+from cutune.cluster.task import Task, TaskOutcome
 from cutune.collect.run import Run
 from cutune.core.processes import ProgramResult
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import FailedInTurn, RanInTurn, measure_in_turn
-from cutune.search.trials import Ended as EndedTrial
-from cutune.search.trials import Status, Trial, Trials, read_measured
+from cutune.search.regions import FailedSettings, MeasuredSettings, measure_several
+from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured
 from tests.unit.test_trials import ENDED, MEASURED, ORIGIN, silent, trials
 
 TURNS = [{"m": 4, "R": 0}, {"m": 8, "R": 0}, {"m": 16, "R": 1}]
@@ -32,15 +31,15 @@ def line(turn: int, region: int = 1, m: int | None = None, **more: Any) -> str:
     return json.dumps({**whole, "tunables": tunables, **more}) + "\n"
 
 
-def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
+def found_in(log: str, status: int | None = 0) -> MeasuredSettings | FailedSettings:
     asked: list[Task] = []
 
-    def performed(task: Task) -> Outcome:
+    def performed(task: Task) -> TaskOutcome:
         asked.append(task)
-        return Outcome(ProgramResult(status, b"done\n"), log, 1.0)
+        return TaskOutcome(ProgramResult(status, b"done\n"), log, 1.0)
 
     run = Run(("./program",), {}, statuses=frozenset({0}))
-    found = measure_in_turn(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)
+    found = measure_several(run, TURNS, Origin("a.cu", "0"), {"A": "b"}, 5.0, performed)
     (task,) = asked
     assert task.environment == {
         "A": "b",
@@ -52,7 +51,7 @@ def found_in(log: str, status: int | None = 0) -> RanInTurn | FailedInTurn:
 
 def times_in(log: str) -> list[float | None]:
     found = found_in(log)
-    assert isinstance(found, RanInTurn) and found.output == b"done\n"
+    assert isinstance(found, MeasuredSettings) and found.output == b"done\n"
     return [
         None if one is None else sum(m.milliseconds or 0 for m in one) for one in found.measured
     ]
@@ -94,11 +93,11 @@ def test_what_is_not_whole_or_not_as_asked_does_not_count(
     ],
 )
 def test_what_was_at_work_when_it_failed(log: str, status: int, turn: int) -> None:
-    assert found_in(log, status) == FailedInTurn(turn)
+    assert found_in(log, status) == FailedSettings(turn)
 
 
 def test_one_that_hangs() -> None:
-    assert found_in(line(0), None) == FailedInTurn(1)
+    assert found_in(line(0), None) == FailedSettings(1)
 
 
 def trial(size: str, block: int) -> Trial:
@@ -139,11 +138,11 @@ def test_workers_ask_while_others_begin() -> None:
         with ThreadPoolExecutor(1) as pool:
             beside = pool.submit(begin_and_end)
             while not beside.done():
-                assert not any(map(kept.company, own))
+                assert not any(map(kept.most_sharing, own))
             beside.result()
     finally:
         sys.setswitchinterval(before)
-    assert kept.company(trial("398", 32)) == 1 and kept.company(trial("399", 32)) is None
+    assert kept.most_sharing(trial("398", 32)) == 1 and kept.most_sharing(trial("399", 32)) is None
 
 
 def test_what_shares_a_process_that_never_ends_shares_smaller_ones(tmp_path: Path) -> None:
@@ -151,14 +150,14 @@ def test_what_shares_a_process_that_never_ends_shares_smaller_ones(tmp_path: Pat
     own, other = [trial("1", block) for block in range(256)], trial("2", 1)
     first = trials(path)
     all_ = first.share(own)
-    assert {first.company(one) for one in own} == {16} and first.company(other) is None
+    assert {first.most_sharing(one) for one in own} == {16} and first.most_sharing(other) is None
     some = first.share(own[:16])
     again: Trials = trials(path)
-    assert [again.company(one) for one in (own[15], own[16], other)] == [4, 16, None]
+    assert [again.most_sharing(one) for one in (own[15], own[16], other)] == [4, 16, None]
     assert again.known(own[0]) is None
     again.share(own[:3])
-    assert again.company(own[0]) == 1 and again.company(own[3]) == 4
+    assert again.most_sharing(own[0]) == 1 and again.most_sharing(own[3]) == 4
     first.part(some)
-    assert first.company(own[0]) == 16
+    assert first.most_sharing(own[0]) == 16
     first.part(all_)
-    assert first.company(own[0]) is None and trials(path).company(own[15]) is None
+    assert first.most_sharing(own[0]) is None and trials(path).most_sharing(own[15]) is None

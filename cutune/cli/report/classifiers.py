@@ -14,7 +14,7 @@ from cutune.search.techniques.replay import MOST, quartiles
 from cutune.tunables.clones.sets import SetChoice
 from cutune.tunables.fixed import FixedChoice
 from cutune.tunables.neighbours.classifier import Intervals, Regret
-from cutune.tunables.neighbours.model import Choice, ChoiceModel
+from cutune.tunables.neighbours.model import ChoiceModel, FittedClassifier
 from cutune.tunables.neighbours.published_procedure import Distribution, Split
 from cutune.tunables.neighbours.table import Configuration
 from cutune.tunables.neighbours.transfer import Transfer
@@ -61,7 +61,7 @@ def _lost(choice: FixedChoice, regret: Regret | None) -> str:
     return f"time lost mean {regret.mean:.2%}, worst {regret.worst:.2%}{where}"
 
 
-def _print_rule(model: ChoiceModel, choice: Choice) -> None:
+def _print_rule(model: ChoiceModel, choice: FittedClassifier) -> None:
     rule = choice.rule
     if not isinstance(rule, Intervals):
         print(f"  the nearest of {len(rule.points)} measured sizes")
@@ -71,7 +71,7 @@ def _print_rule(model: ChoiceModel, choice: Choice) -> None:
     print(f"  above: {_named(model, rule.configurations[-1])}")
 
 
-def _print_evidence(model: ChoiceModel, choice: Choice) -> None:
+def _print_evidence(model: ChoiceModel, choice: FittedClassifier) -> None:
     evidence = choice.evidence
     if evidence is None:
         return

@@ -10,13 +10,13 @@ from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.parameter import listed, shown
 
 if TYPE_CHECKING:
-    from cutune.tunables.clones.verdict import Verdict
+    from cutune.tunables.clones.verdict import BySizeVerdict
 
 Json = dict[str, object]
 
 
 def space_lines(
-    program: Program, found: ProgramSpace, verdicts: Mapping[str, Verdict]
+    program: Program, found: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
 ) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
     for constant in program.constants:
@@ -36,7 +36,7 @@ def space_lines(
         yield f"asked at each size: {condition.text}"
 
 
-def _verdict_line(verdict: Verdict) -> str:
+def _verdict_line(verdict: BySizeVerdict) -> str:
     if verdict.note is None:
         return f"by size: chosen at each call of {verdict.outer}"
     return f"by size: no; {verdict.note.message} [{verdict.note.code.number}]"
@@ -49,7 +49,7 @@ def _size_line(found: ProgramSpace) -> str:
     return f"space: {size:,}{of} configurations, {programs} to build"
 
 
-def space_json(found: ProgramSpace, verdicts: Mapping[str, Verdict]) -> Json:
+def space_json(found: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]) -> Json:
     """Raw and valid size, parameters with their settings, the number of programs."""
     return {
         "raw_size": found.space.raw_size,
@@ -70,7 +70,7 @@ def space_json(found: ProgramSpace, verdicts: Mapping[str, Verdict]) -> Json:
     }
 
 
-def _by_size(verdict: Verdict | None) -> Json:
+def _by_size(verdict: BySizeVerdict | None) -> Json:
     """Of macros and constants: the function at each call of which one is chosen, or why not."""
     if verdict is None:
         return {}

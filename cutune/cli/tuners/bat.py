@@ -36,7 +36,7 @@ from cutune.search.collect import HostSweep, Search, collect_host, prepared, rep
 from cutune.search.own_results import rules_of
 from cutune.search.techniques.budget import Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique
-from cutune.search.techniques.replay import Score, quartiles
+from cutune.search.techniques.replay import TechniqueScore, quartiles
 from cutune.search.trial_runs import EMULATED, GPU, Measuring
 
 SCHEMA = "cutune-bat-1"
@@ -217,7 +217,7 @@ def _json(one: Compared) -> dict[str, object]:
     }
 
 
-def _score_json(score: Score) -> dict[str, object]:
+def _score_json(score: TechniqueScore) -> dict[str, object]:
     return {
         "search": score.technique,
         "evaluations": [_finite(one) for one in score.needed],

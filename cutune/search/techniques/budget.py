@@ -44,30 +44,30 @@ class Budget:
 
     @staticmethod
     def read(text: str) -> Budget:
-        """What `--search` says.
+        """Return the budget that `--search` states.
 
         Raises:
             CutuneError: CT815 for what is no budget.
         """
-        found = _BUDGET.fullmatch(text.strip())
-        if found is not None and found[1] is not None and int(found[1]) > 0:
-            return Budget(configurations=int(found[1]))
-        amount = Fraction(found[2]) if found is not None and found[2] is not None else Fraction(0)
-        if found is not None and amount > 0:
-            if found[3] != "%":
-                return Budget(seconds=float(amount * _SECONDS[found[3]]))
+        match = _BUDGET.fullmatch(text.strip())
+        amount = Fraction(match[1] or match[2]) if match is not None else Fraction(0)
+        if match is not None and amount > 0:
+            if match[1]:
+                return Budget(configurations=int(amount))
+            if match[3] != "%":
+                return Budget(seconds=float(amount * _SECONDS[match[3]]))
             if amount <= 100:
                 return Budget(share=amount / 100)
         raise CutuneError(Diagnostic.at(Code.BAD_BUDGET, None, text=text))
 
     def most(self, size: int) -> int:
-        """How many configurations may be measured in a space of this size."""
+        """Return how many configurations may be measured in a space of this size."""
         if self.share is not None:
             return ceil(size * self.share)
         return size if self.configurations is None else min(size, self.configurations)
 
     def at(self, size: int, spent_seconds: float, sizes_left: int) -> Allowance:
-        """What it allows at the next size; time that is left is shared by the sizes that are."""
+        """Return the allowance at the next size; the time left is shared by the sizes left."""
         if self.seconds is None:
             return Allowance(self.most(size))
         return Allowance(size, max(0.0, self.seconds - spent_seconds) / sizes_left)

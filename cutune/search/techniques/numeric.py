@@ -1,7 +1,7 @@
-"""Techniques of scipy.optimize. Take what may be tried and a start, try places.
+"""Techniques of scipy.optimize and, an extra, of optuna. Take `Tries` and a start, try places.
 
-They work on real numbers: a coordinate per parameter, whose whole part is the number of a value. A
-combination that no condition allows stands for the nearest that is.
+They work on real numbers: a coordinate per parameter, whose whole part is the index of a value. A
+combination that no condition allows stands for the nearest one that is allowed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from scipy import optimize
 
 from cutune.search.techniques.tries import Rows, Tries
 from cutune.space.parameter import Parameter
-from cutune.space.space import Space
 
 Point = NDArray[np.float64]
 #: They end when no more may be measured.
@@ -34,16 +34,16 @@ _DESCENT = 50
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Numbers in place of values."""
+    """The places of a search as points of real numbers."""
 
-    space: Space
+    tries: Tries
     #: In a large table the nearest row takes milliseconds to find, and descents come back to it.
     _places: dict[tuple[int, ...], Rows] = field(default_factory=dict, compare=False)
 
-    @property
+    @cached_property
     def varied(self) -> list[Parameter]:
         """The parameters with a choice."""
-        return [one for one in self.space.parameters if len(one.values) > 1]
+        return [one for one in self.tries.space.parameters if len(one.values) > 1]
 
     @property
     def bounds(self) -> optimize.Bounds[Any]:
@@ -51,32 +51,42 @@ class Coordinates:
         ends = [len(one.values) - 1e-6 for one in self.varied]
         return optimize.Bounds(np.zeros(len(ends)), np.array(ends))
 
-    def place(self, numbers: Iterable[float]) -> Rows:
-        """The place of some numbers of values, or the nearest that is allowed."""
-        varied = self.varied
-        own = tuple(
+    def place(self, point: Iterable[float]) -> Rows:
+        """Return the place of a point, or the nearest one that is allowed."""
+        indices = tuple(
             min(max(int(number), 0), len(one.values) - 1)
-            for one, number in zip(varied, numbers, strict=True)
+            for one, number in zip(self.varied, point, strict=True)
         )
-        if own not in self._places:
-            wanted = {one.name: one.values[i] for one, i in zip(varied, own, strict=True)}
-            self._places[own] = tuple(table.closest(wanted) for table in self.space.tables)
-        return self._places[own]
+        if indices not in self._places:
+            pairs = zip(self.varied, indices, strict=True)
+            wanted = {one.name: one.values[index] for one, index in pairs}
+            tables = self.tries.space.tables
+            self._places[indices] = tuple(table.closest(wanted) for table in tables)
+        return self._places[indices]
 
     def point(self, rows: Rows) -> Point:
-        """The coordinates of a place."""
-        values = self.space.of_rows(rows)
+        """Return the coordinates of a place."""
+        values = self.tries.space.of_rows(rows)
         return np.array([one.values.index(values[one.name]) + 0.5 for one in self.varied])
+
+    def cost(self, point: Iterable[float]) -> float:
+        """Return the cost at a point, as `Tries.cost`."""
+        return self.tries.cost(self.place(point))
+
+    def drawn(self, generator: random.Random) -> Point:
+        """Return the point of a random place."""
+        space = self.tries.space
+        return self.point(space.rows(generator.randrange(space.size)))
 
 
 def differential_evolution(tries: Tries, start: Rows, generator: random.Random) -> None:
     """A population whose members are moved by differences of others."""
-    found = Coordinates(tries.space)
+    points = Coordinates(tries)
     optimize.differential_evolution(
-        _cost(tries, found),
-        found.bounds,
-        x0=found.point(start),
-        init=np.array([_drawn(found, generator) for _ in range(POPULATION)]),
+        points.cost,
+        points.bounds,
+        x0=points.point(start),
+        init=np.array([points.drawn(generator) for _ in range(POPULATION)]),
         maxiter=_ENDLESS,
         tol=0,
         polish=False,
@@ -86,22 +96,21 @@ def differential_evolution(tries: Tries, start: Rows, generator: random.Random) 
 
 def annealing(tries: Tries, start: Rows, generator: random.Random) -> None:
     """Simulated annealing, in its generalized form."""
-    _annealing(tries, start, generator, no_local_search=True)
+    _annealing(Coordinates(tries), start, generator, no_local_search=True)
 
 
 def dual_annealing(tries: Tries, start: Rows, generator: random.Random) -> None:
     """Annealing with descents from what it finds."""
-    found = Coordinates(tries.space)
-    options = {"method": "Powell", "bounds": found.bounds, "options": {"maxfev": _DESCENT}}
-    _annealing(tries, start, generator, minimizer_kwargs=options)
+    points = Coordinates(tries)
+    options = {"method": "Powell", "bounds": points.bounds, "options": {"maxfev": _DESCENT}}
+    _annealing(points, start, generator, minimizer_kwargs=options)
 
 
-def _annealing(tries: Tries, start: Rows, generator: random.Random, **options: Any) -> None:
-    found = Coordinates(tries.space)
+def _annealing(points: Coordinates, start: Rows, generator: random.Random, **options: Any) -> None:
     optimize.dual_annealing(
-        _cost(tries, found),
-        found.bounds,
-        x0=found.point(start),
+        points.cost,
+        points.bounds,
+        x0=points.point(start),
         maxiter=_ENDLESS,
         maxfun=_ENDLESS,
         seed=generator.randrange(1 << 32),
@@ -111,29 +120,26 @@ def _annealing(tries: Tries, start: Rows, generator: random.Random, **options: A
 
 def mcmc(tries: Tries, start: Rows, generator: random.Random) -> None:
     """A walk that takes what is worse with a probability that falls with how much it is."""
-    _walk(tries, start, generator, {"method": _stay})
+    _walk(Coordinates(tries), start, generator, {"method": _stay})
 
 
 def basin_hopping(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """The same walk, with a descent from each place."""
-    bounds = Coordinates(tries.space).bounds
-    options = {"maxfev": _DESCENT}
-    _walk(tries, start, generator, {"method": "Nelder-Mead", "bounds": bounds, "options": options})
+    """The walk of `mcmc`, with a descent from each place."""
+    points, options = Coordinates(tries), {"maxfev": _DESCENT}
+    descent = {"method": "Nelder-Mead", "bounds": points.bounds, "options": options}
+    _walk(points, start, generator, descent)
 
 
-def _walk(tries: Tries, start: Rows, generator: random.Random, descent: Any) -> None:
-    found = Coordinates(tries.space)
-    parameters = found.varied
-
+def _walk(points: Coordinates, start: Rows, generator: random.Random, descent: Any) -> None:
     def stepped(point: Point) -> Any:
         # One parameter changes, to any of its values.
         moved, axis = point.copy(), generator.randrange(len(point))
-        moved[axis] = generator.randrange(len(parameters[axis].values)) + 0.5
+        moved[axis] = generator.randrange(len(points.varied[axis].values)) + 0.5
         return moved
 
     optimize.basinhopping(
-        _cost(tries, found),
-        found.point(start),
+        points.cost,
+        points.point(start),
         niter=_ENDLESS,
         T=TEMPERATURE,
         minimizer_kwargs=descent,
@@ -155,34 +161,20 @@ def powell(tries: Tries, start: Rows, generator: random.Random) -> None:
 def _descents(
     tries: Tries, start: Rows, generator: random.Random, method: Literal["Nelder-Mead", "Powell"]
 ) -> None:
-    found = Coordinates(tries.space)
-    point = found.point(start)
+    points = Coordinates(tries)
+    point = points.point(start)
+    options: Any = {"maxfev": _DESCENT * len(point)}
     while True:
-        optimize.minimize(
-            _cost(tries, found),
-            point,
-            method=method,
-            bounds=found.bounds,
-            options={"maxfev": _DESCENT * len(point)},
-        )
-        point = _drawn(found, generator)
+        optimize.minimize(points.cost, point, method=method, bounds=points.bounds, options=options)
+        point = points.drawn(generator)
 
 
 def direct(tries: Tries, start: Rows, generator: random.Random) -> None:
     """The space divided into boxes, the promising ones further."""
-    found = Coordinates(tries.space)
+    points = Coordinates(tries)
     # Room for all of them is made at once.
     most = min(_BOXES, 100 * tries.space.size)
-    optimize.direct(_cost(tries, found), found.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
-
-
-def _cost(tries: Tries, coordinates: Coordinates) -> Any:
-    return lambda numbers: tries.cost(coordinates.place(numbers))
-
-
-def _drawn(coordinates: Coordinates, generator: random.Random) -> Point:
-    space = coordinates.space
-    return coordinates.point(space.rows(generator.randrange(space.size)))
+    optimize.direct(points.cost, points.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
 
 
 def _stay(cost: Callable[[Point], float], point: Point, *_: Any, **__: Any) -> Any:

@@ -1,12 +1,4 @@
-"""What times are expected of places. Takes places and their times, gives least times of others.
-
-A place is expected to take what known ones near it take. What is near is learned: how much the
-times of known places differ where a parameter does is its spread, and the distance of two places
-is the spread of the parameters in which they differ. So places that differ in a parameter without
-effect alone are at no distance, and what one of them takes is known of all.
-
-Times are logarithms, so that a factor counts the same for fast and slow ones.
-"""
+"""Predicted times of places. Takes places and their times, gives least times of others."""
 
 from __future__ import annotations
 
@@ -40,12 +32,8 @@ NO_DISTANCE = 1e-12
 
 
 @dataclass
-class Prediction:
-    """What is known, and the spreads of the parameters.
-
-    Attributes:
-        places: in the order in which they were learned.
-    """
+class TimePredictor:
+    """Predicts the times of places from those that it has learned, in the order of `places`."""
 
     space: Space
     places: list[Rows] = field(default_factory=list)
@@ -67,19 +55,19 @@ class Prediction:
     def learn(self, place: Rows, milliseconds: float | None) -> None:
         """Add a place that is not known."""
         point = self._points_of([place])
-        own = nan if milliseconds is None else log(max(milliseconds, LEAST))
-        self._compare(point, own)
+        time = nan if milliseconds is None else log(max(milliseconds, LEAST))
+        self._compare(point, time)
         self.places.append(place)
         self._points = np.concatenate([self._points, point])
-        self._logs = np.append(self._logs, own)
+        self._logs = np.append(self._logs, time)
 
     def fastest(self, most: int) -> list[Rows]:
-        """Some of the places; of those with the very same time, which are one program, one."""
+        """Return the fastest places; of those with equal times, which are one program, only one."""
         _, first = np.unique(self._filled(self._logs), return_index=True)
         return [self.places[index] for index in first[:most]]
 
     def least(self, places: Sequence[Rows]) -> Array:
-        """What places may well take: one standard deviation less than is expected."""
+        """Return logarithms of times one standard deviation below the predicted ones."""
         logs = self._filled(self._logs)
         used = np.argsort(logs, kind="stable")[:MOST]
         squares = np.full((len(places), len(used)), NO_DISTANCE)
@@ -92,38 +80,37 @@ class Prediction:
         least: Array = expected - np.sqrt(nearest[:, 0])
         return least
 
-    def _compare(self, point: Array, own: float) -> None:
-        """What a new place and the known ones tell of each parameter."""
-        logs = self._filled(np.append(self._logs, own))
+    def _compare(self, point: Array, time: float) -> None:
+        """Update the spreads by the differences between a new place and the known ones."""
+        logs = self._filled(np.append(self._logs, time))
         steps = _steps(point - self._points)
         differing = steps > 0
         # Of two that failed it is not known which is slower.
-        told = ~(np.isnan(self._logs) & np.isnan(own))
+        told = ~(np.isnan(self._logs) & np.isnan(time))
         weights = told * np.maximum(differing.sum(axis=1), 1.0) ** -SHARED
         squares = (logs[:-1] - logs[-1]) ** 2 / np.maximum(steps.sum(axis=1), NO_DISTANCE)
         self._squares += ((weights * squares)[:, None] * differing).sum(axis=0)
         self._pairs += (weights[:, None] * differing).sum(axis=0)
 
     def _spreads(self, logs: Array) -> Array:
-        """The square of the difference between the first and the last value of each parameter."""
+        """Squares of the differences between the first and last value of each parameter."""
         assumed = float(np.var(logs)) / len(self._columns)
         return (self._squares + ASSUMED * assumed) / (self._pairs + ASSUMED)
 
     def _filled(self, logs: Array) -> Array:
-        """What failed counts as slower than the slowest."""
+        """Replace failures by times slower than the slowest."""
         failed = np.isnan(logs)
         worst = 0.0 if failed.all() else float(np.nanmax(logs)) + log(FAILED)
         return np.where(failed, worst, logs)
 
     def _points_of(self, places: Iterable[Rows]) -> Array:
-        """Coordinates of places: each parameter from 0 to 1."""
+        """Return the coordinates of places: each parameter from 0 to 1."""
         rows = np.array([*places], dtype=np.int64).reshape(-1, len(self.space.tables))
-        return np.stack(
-            [column[rows[:, axis]] / last for axis, column, last in self._columns], axis=1
-        )
+        columns = [column[rows[:, axis]] / last for axis, column, last in self._columns]
+        return np.stack(columns, axis=1)
 
 
 def _steps(differences: Array) -> Array:
-    """How much differences of a parameter count: 0 for none, 1 between its ends."""
+    """Return how much differences of a parameter count: 0 for none, 1 between its ends."""
     away = np.abs(differences)
     return np.where(away > 0, NEXT_VALUE + (1 - NEXT_VALUE) * away, 0.0)

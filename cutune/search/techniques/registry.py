@@ -1,7 +1,8 @@
 """The techniques of `--technique` by their names. Takes a name, gives the `Technique`; runs one.
 
-Names of other tuners are understood where the technique is the same; where it is none of these, the
-message names the nearest. cutune's own is the local search; the others come from scipy and optuna.
+Names of other tuners are understood where the technique is the same; for a name of none of these
+the message names the nearest technique. The local search is cutune's own; the others come from
+scipy and optuna.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ class Technique:
 
     @property
     def is_installed(self) -> bool:
-        """Is what it needs here?"""
-        found = find_spec(self.package) if self.package else None
+        """Is the package that it needs here?"""
+        spec = find_spec(self.package) if self.package else None
         # A folder of that name, wherever cutune is called, is no package.
-        return not self.package or (found is not None and found.origin is not None)
+        return not self.package or (spec is not None and spec.origin is not None)
 
 
 def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) -> None:
@@ -77,26 +78,23 @@ def search(technique: Technique, tries: Tries, start: Rows, state: int = STATE) 
 
 
 def technique_named(name: str) -> Technique:
-    """A technique by its name, or by that of another tuner.
+    """Return a technique by its name, or by that of another tuner.
 
     Raises:
         CutuneError: CT816 for an unknown name, CT817 without the package that it needs.
     """
     wanted = _plain(name)
-    known = {_plain(word): one for one in TECHNIQUES for word in (one.name, *one.others)}
-    found = known.get(wanted)
-    if found is None:
+    words = {word: one for one in TECHNIQUES for word in (one.name, *one.others)}
+    technique = {_plain(word): one for word, one in words.items()}.get(wanted)
+    if technique is None:
         nearest = next((near for word, near in NEAREST.items() if word in wanted), None)
-        further = f"; the nearest is '{nearest}'" if nearest else meant(name, _words())
-        names = ", ".join(one.name for one in TECHNIQUES)
-        raise CutuneError(
-            Diagnostic.at(Code.UNKNOWN_TECHNIQUE, None, name=name, known=f"{names}{further}")
-        )
-    if not found.is_installed:
-        raise CutuneError(
-            Diagnostic.at(Code.TECHNIQUE_NEEDS, None, name=found.name, package=found.package)
-        )
-    return found
+        further = f"; the nearest is '{nearest}'" if nearest else meant(name, words)
+        known = ", ".join(one.name for one in TECHNIQUES) + further
+        raise CutuneError(Diagnostic.at(Code.UNKNOWN_TECHNIQUE, None, name=name, known=known))
+    if not technique.is_installed:
+        name, package = technique.name, technique.package
+        raise CutuneError(Diagnostic.at(Code.TECHNIQUE_NEEDS, None, name=name, package=package))
+    return technique
 
 
 def random_search(tries: Tries, start: Rows, generator: random.Random) -> None:
@@ -105,11 +103,11 @@ def random_search(tries: Tries, start: Rows, generator: random.Random) -> None:
     Raises:
         SearchEnd: no more may be measured.
     """
-    _in_turn(tries, shuffled(tries.space.size, generator))
+    _try_all(tries, shuffled(tries.space.size, generator))
 
 
 def shuffled(size: int, generator: random.Random) -> Iterator[int]:
-    """The numbers below a size in a random order; takes no more memory than are asked for."""
+    """Yield the numbers below a size in a random order, in memory for those that are taken."""
     seen: set[int] = set()
     while len(seen) <= size // 2:
         number = generator.randrange(size)
@@ -122,15 +120,15 @@ def shuffled(size: int, generator: random.Random) -> Iterator[int]:
 
 
 def _brute_force(tries: Tries, start: Rows, generator: random.Random) -> None:
-    _in_turn(tries, range(tries.space.size))
+    _try_all(tries, range(tries.space.size))
 
 
-def _in_turn(tries: Tries, numbers: Iterable[int]) -> None:
-    rest = iter(numbers)
-    some = _next(tries, rest)
+def _try_all(tries: Tries, numbers: Iterable[int]) -> None:
+    rest = map(tries.space.rows, numbers)
+    some = list(islice(rest, TOGETHER))
     while some:
         # So that no worker waits while the last of these is measured.
-        following = _next(tries, rest)
+        following = list(islice(rest, TOGETHER))
         tries.expect([*some, *following])
         for rows in some:
             if rows not in tries.known:
@@ -138,37 +136,22 @@ def _in_turn(tries: Tries, numbers: Iterable[int]) -> None:
         some = following
 
 
-def _next(tries: Tries, numbers: Iterator[int]) -> list[Rows]:
-    return [tries.space.rows(number) for number in islice(numbers, TOGETHER)]
-
-
+_OF_RANDOM = ("random_sample", "random_sampling", "pure_random")
+_OF_BRUTE_FORCE = ("exhaustive", "grid", "grid_search", "full_search")
+_OF_NELDER_MEAD = (
+    *("minimize", "random_nelder_mead", "right_nelder_mead", "regular_nelder_mead"),
+    "multi_nelder_mead",
+)
 TECHNIQUES = (
     Technique(DEFAULT, local_search, is_ahead=True),
-    Technique(
-        "random", random_search, ("random_sample", "random_sampling", "pure_random"), is_ahead=True
-    ),
-    Technique(
-        "brute_force",
-        _brute_force,
-        ("exhaustive", "grid", "grid_search", "full_search"),
-        is_ahead=True,
-    ),
+    Technique("random", random_search, _OF_RANDOM, is_ahead=True),
+    Technique("brute_force", _brute_force, _OF_BRUTE_FORCE, is_ahead=True),
     Technique("annealing", annealing, ("simulated_annealing", "pseudo_annealing_search")),
     Technique("dual_annealing", dual_annealing),
     Technique("mcmc", mcmc, ("metropolis",)),
     Technique("basin_hopping", basin_hopping),
     Technique("differential_evolution", differential_evolution, ("diff_evo", "de")),
-    Technique(
-        "nelder_mead",
-        nelder_mead,
-        (
-            "minimize",
-            "random_nelder_mead",
-            "right_nelder_mead",
-            "regular_nelder_mead",
-            "multi_nelder_mead",
-        ),
-    ),
+    Technique("nelder_mead", nelder_mead, _OF_NELDER_MEAD),
     Technique("powell", powell),
     Technique("direct", direct),
     Technique("genetic", genetic, ("genetic_algorithm", "ga"), OPTUNA),
@@ -186,10 +169,6 @@ NEAREST = {
     "bandit": "local",
     "cmaes": "tpe",
 }
-
-
-def _words() -> list[str]:
-    return [word for one in TECHNIQUES for word in (one.name, *one.others)]
 
 
 def _plain(name: str) -> str:

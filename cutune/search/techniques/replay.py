@@ -1,4 +1,4 @@
-"""Techniques compared on times that are known. Takes a space and its times, gives a `Score`.
+"""Techniques compared on known times. Takes a space and its times, gives a `TechniqueScore`.
 
 How many configurations a technique measures until it is within 5 % of the best, and the score of
 Willemsen et al. (FGCS 2024, doi 10.1016/j.future.2024.05.021), here over the number of
@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import inf
 from statistics import fmean, median, quantiles
 
@@ -29,26 +30,21 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Known:
-    """What a trial took.
-
-    Attributes:
-        milliseconds: None where it failed.
-        seconds: that its runs took.
-    """
+class KnownTime:
+    """The time of a configuration, None where it failed, and the seconds that its runs took."""
 
     milliseconds: float | None
     seconds: float
 
 
 @dataclass(frozen=True)
-class Score:
+class TechniqueScore:
     """How a technique did.
 
     Attributes:
-        needed: configurations until one is within the goal, of each repetition; inf: none was.
+        needed: by repetition, configurations until one is within the goal; inf: none was.
         seconds: that their runs took.
-        curve: the best time after 1, 2, … configurations, on the average, as far as the score goes.
+        curve: the mean best time after 1, 2, … configurations, as far as the score goes.
     """
 
     technique: str
@@ -59,7 +55,7 @@ class Score:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """The lower quartile, the median and the upper quartile."""
+    """Return the lower quartile, the median and the upper quartile."""
     if inf in values:
         # Order is enough: what lies between a number and infinity is none.
         ordered = sorted(values)
@@ -70,11 +66,17 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def replayed(
-    space: Space, known: Mapping[int, Known], technique: Technique, repetitions: int = REPETITIONS
-) -> Score:
-    """A technique on the times of a whole space, by number of the configuration; starts vary."""
+    space: Space,
+    known: Mapping[int, KnownTime],
+    technique: Technique,
+    repetitions: int = REPETITIONS,
+) -> TechniqueScore:
+    """Score a technique on the times of a whole space, by number of the configuration.
+
+    Each repetition has another start.
+    """
     curves, needed, seconds = [], [], []
-    goal, chance = least(known) / GOAL, random_curve(known)
+    goal, chance, worst = least(known) / GOAL, random_curve(known), max(_times(known), default=inf)
     for state in range(repetitions):
         order = _order(space, known, technique, state, len(chance))
         times = [known[number].milliseconds for number in order]
@@ -82,37 +84,37 @@ def replayed(
         needed.append(inf if first is None else first + 1.0)
         spent = sum(known[number].seconds for number in order[: (first or 0) + 1])
         seconds.append(inf if first is None else spent)
-        curves.append(_best_so_far(times, _worst(known)))
+        curves.append([*accumulate((worst if one is None else one for one in times), min)])
     mean = [fmean(one[min(i, len(one) - 1)] for one in curves) for i, _ in enumerate(chance)]
     score = _score(mean, chance, least(known))
-    return Score(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
+    return TechniqueScore(technique.name, tuple(needed), tuple(seconds), score, tuple(mean))
 
 
-def least(known: Mapping[int, Known]) -> float:
-    """The best time; inf where all failed."""
-    return min(
-        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
-    )
+def _times(known: Mapping[int, KnownTime]) -> list[float]:
+    """Return the times of the configurations that did not fail."""
+    return [one.milliseconds for one in known.values() if one.milliseconds is not None]
 
 
-def expected_of_chance(known: Mapping[int, Known]) -> float:
-    """Configurations that random search measures on the average until one is within the goal."""
+def least(known: Mapping[int, KnownTime]) -> float:
+    """Return the best time; inf where all failed."""
+    return min(_times(known), default=inf)
+
+
+def expected_of_chance(known: Mapping[int, KnownTime]) -> float:
+    """Return how many configurations random search measures, on average, to reach the goal."""
     goal = least(known) / GOAL
-    good = sum(one.milliseconds is not None and one.milliseconds <= goal for one in known.values())
-    return (len(known) + 1) / (good + 1)
+    return (len(known) + 1) / (sum(time <= goal for time in _times(known)) + 1)
 
 
-def random_curve(known: Mapping[int, Known]) -> list[float]:
-    """The expected best after 1, 2, … different draws, as far as the score goes.
+def random_curve(known: Mapping[int, KnownTime]) -> list[float]:
+    """Return the expected best of 1, 2, … different draws, as far as the score goes.
 
     Of n times in rising order the i-th is the least of k draws with the probability that it is
     drawn and no earlier one is; from one time to the next that falls by (n - k - i) / (n - 1 - i).
     """
-    worst = _worst(known)
-    times = sorted(
-        worst if one.milliseconds is None else one.milliseconds for one in known.values()
-    )
-    count, optimum = len(times), times[0]
+    count, times = len(known), sorted(_times(known))
+    times += [times[-1] if times else inf] * (count - len(times))
+    optimum = times[0]
     end = optimum + (median(times) - optimum) * (1 - CUT)
     curve = []
     for draws in range(1, count + 1):
@@ -127,16 +129,10 @@ def random_curve(known: Mapping[int, Known]) -> list[float]:
     return curve
 
 
-def _worst(known: Mapping[int, Known]) -> float:
-    return max(
-        (one.milliseconds for one in known.values() if one.milliseconds is not None), default=inf
-    )
-
-
 def _order(
-    space: Space, known: Mapping[int, Known], technique: Technique, state: int, scored: int
+    space: Space, known: Mapping[int, KnownTime], technique: Technique, state: int, scored: int
 ) -> list[int]:
-    """The numbers of the configurations, as they are measured.
+    """Return the numbers of the configurations in the order in which they are measured.
 
     Args:
         scored: so many of them count for the score.
@@ -161,14 +157,6 @@ def _order(
     tries = Tries(space, timed, Allowance(min(space.size, MOST)))
     search(technique, tries, space.rows(start), state)
     return order
-
-
-def _best_so_far(times: Sequence[float | None], worst: float) -> list[float]:
-    best, curve = worst, []
-    for one in times:
-        best = best if one is None else min(best, one)
-        curve.append(best)
-    return curve
 
 
 def _score(curve: Sequence[float], chance: Sequence[float], optimum: float) -> float:

@@ -31,15 +31,15 @@ def _ask(tries: Tries, start: Rows, sampler: Any) -> None:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=sampler)
-    found = Coordinates(tries.space)
-    numbers = {one.name: int(x) for one, x in zip(found.varied, found.point(start), strict=True)}
-    study.enqueue_trial(numbers)
+    points = Coordinates(tries)
+    pairs = zip(points.varied, points.point(start), strict=True)
+    study.enqueue_trial({one.name: int(x) for one, x in pairs})
     while True:
         trial = study.ask()
-        wanted = [
+        point = [
             trial.suggest_int(one.name, 0, len(one.values) - 1)
             if all(isinstance(value, int) for value in one.values)
             else trial.suggest_categorical(one.name, range(len(one.values)))
-            for one in found.varied
+            for one in points.varied
         ]
-        study.tell(trial, tries.cost(found.place(wanted)))
+        study.tell(trial, points.cost(point))

@@ -1,7 +1,8 @@
-"""The configurations that a search tries, each once. Takes a timer, gives times.
+"""The configurations that a search tries, each once, within its budget. Takes a timer, gives times.
 
-A technique asks for the time of places (a row of each table of the space) as often as it likes;
-what is known is not measured again. When no more may be measured, asking ends the technique.
+A technique asks for the time of places (a row of each table of the space) as often as it likes; a
+known place is not measured again. When no more may be measured, asking ends the technique. The
+budget is read from `200`, `10min` or `5%`.
 """
 
 from __future__ import annotations
@@ -46,22 +47,18 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Company:
-    """Configurations that one process measures in turn.
+class SharedProcess:
+    """How one process measures several configurations in turn.
 
     Attributes:
-        most: so many of them take little longer than one, whose process must start.
+        most: so many take little longer than one, because the start of a process takes longest.
         processes: so many run at once.
-        shared: what is the same of configurations that can share a process.
+        key: equal for configurations that can share a process.
     """
 
     most: int
     processes: int
-    shared: Callable[[Configuration], Hashable]
-
-
-def _ignore(configurations: Iterable[Configuration]) -> None:
-    pass
+    key: Callable[[Configuration], Hashable]
 
 
 @dataclass
@@ -69,17 +66,17 @@ class Tries:
     """What was tried, in order.
 
     Attributes:
-        timed: measures.
+        timed: measures a configuration.
         expected: is told what will be asked for soon.
-        company: None: each has a process of its own.
+        sharing: None: each configuration has a process of its own.
         known: times of places; None: it failed.
     """
 
     space: Space
     timed: Callable[[Configuration], Timed]
     allowance: Allowance
-    expected: Callable[[Iterable[Configuration]], None] = _ignore
-    company: Company | None = None
+    expected: Callable[[Iterable[Configuration]], None] = lambda _: None
+    sharing: SharedProcess | None = None
     clock: Callable[[], float] = time.monotonic
     known: dict[Rows, float | None] = field(default_factory=dict)
     _measured: int = 0
@@ -87,35 +84,31 @@ class Tries:
     _begun: float | None = None
 
     def at(self, rows: Rows) -> float | None:
-        """The time at a place; None where it fails.
+        """Return the time at a place; None where it fails.
 
         Raises:
             SearchEnd: no more may be measured, or this and much before was known.
         """
-        if rows in self.known:
-            self._repeated += 1
-            if self._repeated > FRUITLESS or self.is_over:
-                raise SearchEnd
-            return self.known[rows]
-        if self.is_over:
+        self._repeated = self._repeated + 1 if rows in self.known else 0
+        if self._repeated > FRUITLESS or self.is_over:
             raise SearchEnd
-        self._repeated = 0
-        found = self.timed(self.space.of_rows(rows))
-        self.known[rows] = found.milliseconds
-        self._measured += found.is_measured
-        return found.milliseconds
+        if rows not in self.known:
+            timed = self.timed(self.space.of_rows(rows))
+            self.known[rows] = timed.milliseconds
+            self._measured += timed.is_measured
+        return self.known[rows]
 
     def cost(self, rows: Rows) -> float:
-        """The logarithm of the time at a place in units of the first: for numeric methods.
+        """Return the logarithm of the time at a place in units of the first, for numeric methods.
 
         Raises:
             SearchEnd: as `at`.
         """
-        found = self.at(rows)
+        own = self.at(rows)
         times = [max(one, LEAST) for one in self.known.values() if one is not None]
         if not times:
             return 0.0
-        return log((FAILED * max(times) if found is None else max(found, LEAST)) / times[0])
+        return log((FAILED * max(times) if own is None else max(own, LEAST)) / times[0])
 
     def expect(self, places: Iterable[Rows]) -> None:
         """Say what will be asked for, as far as it may be measured."""
@@ -123,23 +116,22 @@ class Tries:
         some = islice(new, self.allowance.most - self._measured)
         self.expected([self.space.of_rows(rows) for rows in some])
 
-    def together(self, ranked: Sequence[Rows], least: int) -> list[Rows]:
-        """Which places to try now, of those that are ranked: the first ones, and whatever else is
-        measured with them in little more time.
+    def first_of(self, ranked: Sequence[Rows], least: int) -> list[Rows]:
+        """Return the places to try now, best first, and others that cost little more with them.
 
         Args:
             least: so many, if there are, and more where they share processes.
         """
-        company = self.company
-        if company is None:
+        sharing = self.sharing
+        if sharing is None:
             return list(ranked[:least])
-        most = min(company.most, max(least, self.allowance.most // ROUNDS))
-        sharing: dict[Hashable, list[Rows]] = {}
+        most = min(sharing.most, max(least, self.allowance.most // ROUNDS))
+        groups: dict[Hashable, list[Rows]] = {}
         for rows in ranked:
-            sharing.setdefault(company.shared(self.space.of_rows(rows)), []).append(rows)
+            groups.setdefault(sharing.key(self.space.of_rows(rows)), []).append(rows)
         chosen: list[Rows] = []
-        for number, some in enumerate(sharing.values()):
-            if number >= company.processes and len(chosen) >= least:
+        for number, some in enumerate(groups.values()):
+            if number >= sharing.processes and len(chosen) >= least:
                 break
             chosen += some[:most]
         return chosen
@@ -160,8 +152,8 @@ class Tries:
     @property
     def best(self) -> Configuration | None:
         """The fastest so far; None where all failed."""
-        found = [(time, rows) for rows, time in self.known.items() if time is not None]
-        return self.space.of_rows(min(found)[1]) if found else None
+        times = [(time, rows) for rows, time in self.known.items() if time is not None]
+        return self.space.of_rows(min(times)[1]) if times else None
 
     @property
     def least(self) -> float:

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from cutune.frontend.syntax.tokens import Token
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
-from cutune.tunables.clones.depending import Dependent, OneValue
+from cutune.tunables.clones.depending import Dependent, NotBySize
 from cutune.tunables.clones.reached import check_reached
 from cutune.tunables.clones.words import (
     ATTRIBUTES,
@@ -38,7 +38,7 @@ _HOME = "write it at file scope of the source itself"
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FunctionParameter:
     """A parameter of a function: the tokens of its type, and its name."""
 
     type: tuple[str, ...]
@@ -47,7 +47,7 @@ class Parameter:
 
 def check(found: Dependent, data: Collection[str]) -> None:
     """Raises:
-    OneValue: something is not known to mean the same in a copy.
+    NotBySize: something is not known to mean the same in a copy.
     """
     allowed = _Allowed(found)
     for index in found.declarations:
@@ -63,11 +63,11 @@ def check(found: Dependent, data: Collection[str]) -> None:
     check_reached(found)
 
 
-def parameters_of(function: Declaration) -> tuple[Parameter, ...]:
+def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
     """The parameters of a function, as they are written.
 
     Raises:
-        OneValue: one has no name, or is not written as a type and a name.
+        NotBySize: one has no name, or is not written as a type and a name.
     """
     texts = function.texts[: function.body]
     opener = texts.index("(", texts.index(function.name))
@@ -83,15 +83,15 @@ def parameters_of(function: Declaration) -> tuple[Parameter, ...]:
     return tuple(_parameter(function.name, piece) for piece in pieces)
 
 
-def _parameter(function: str, piece: Sequence[str]) -> Parameter:
+def _parameter(function: str, piece: Sequence[str]) -> FunctionParameter:
     is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
     if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
         text = " ".join(piece)
-        raise OneValue(
+        raise NotBySize(
             f"'{function}' has the parameter '{text}'",
             "write each of its parameters as a type and a name",
         )
-    return Parameter(tuple(piece[:-1]), piece[-1])
+    return FunctionParameter(tuple(piece[:-1]), piece[-1])
 
 
 @dataclass(frozen=True)
@@ -129,18 +129,18 @@ class _Allowed:
         declaration = self.found.of(index)
         shown = ", ".join(sorted(declaration.names)) or " ".join(declaration.texts[:4])
         if declaration.path != self.found.versions.path:
-            raise OneValue(f"'{shown}' stands in a header", _HOME)
+            raise NotBySize(f"'{shown}' stands in a header", _HOME)
         if declaration.scope:
-            raise OneValue(f"'{shown}' stands in '{declaration.scope[-1]}'", _HOME)
+            raise NotBySize(f"'{shown}' stands in '{declaration.scope[-1]}'", _HOME)
         if not declaration.name:
-            raise OneValue(f"'{shown}' declares no or several names", "declare one name at a time")
+            raise NotBySize(f"'{shown}' declares no or several names", "declare one name at a time")
         if sum(declaration.name in other.names for other in self.own) > 1:
-            raise OneValue(
+            raise NotBySize(
                 f"'{shown}' is declared twice, or overloaded",
                 "declare it once, under a name of its own",
             )
         if declaration.name in self.found.versions.own.other_words:
-            raise OneValue(
+            raise NotBySize(
                 f"a header uses the name '{shown}' as well", "give it a name that no header uses"
             )
 
@@ -167,10 +167,10 @@ class _Allowed:
             raise self._head(name, " ".join(texts[-3:]))
         is_local = "static" in before or "inline" in before
         if index != self.found.outer and not is_local:
-            raise OneValue(f"another source may call '{name}'", "make it static")
+            raise NotBySize(f"another source may call '{name}'", "make it static")
 
-    def _head(self, name: str, what: str) -> OneValue:
-        return OneValue(
+    def _head(self, name: str, what: str) -> NotBySize:
+        return NotBySize(
             f"'{name}' is declared with '{what}'",
             "declare it as a plain function: static, __global__, __device__, types and parameters",
         )
@@ -191,7 +191,7 @@ class _Allowed:
         for again in (name, self.found.of(self.found.outer).name):
             if again in called:
                 itself = "itself" if again == name else f"'{again}' again"
-                raise OneValue(f"'{name}' calls {itself}", "write it as a loop")
+                raise NotBySize(f"'{name}' calls {itself}", "write it as a loop")
 
     def _check_word(self, declaration: Declaration, at: int) -> None:
         tokens, name = declaration.tokens, declaration.name
@@ -215,10 +215,10 @@ class _Allowed:
         is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
         # What is set of a kernel, once or by another source, would be set of one copy.
         if word in self.functions and not is_called:
-            raise OneValue(f"'{name}' uses '{word}' without calling it", "call it directly")
+            raise NotBySize(f"'{name}' uses '{word}' without calling it", "call it directly")
 
-    def _body(self, name: str, what: str) -> OneValue:
-        return OneValue(
+    def _body(self, name: str, what: str) -> NotBySize:
+        return NotBySize(
             f"'{name}' uses '{what}', of which a copy might have another",
             "do without it there",
         )
@@ -230,16 +230,16 @@ class _Allowed:
             end = texts.index("=") if "=" in texts else len(texts)
             head = {*texts[:end]} - {name}
             if "=" not in texts or not _CONST & head or head - PLAIN - _CONST - {"static"}:
-                raise OneValue(
+                raise NotBySize(
                     f"the variable '{name}' depends on it", "make it a constant of a number"
                 )
             calls = (a for a, b in pairwise(texts[end:]) if b == "(" and a.isidentifier())
             if {"{", "["} & {*texts[end:]} or any(calls):
-                raise OneValue(
+                raise NotBySize(
                     f"the value of '{name}' is not a plain expression", "write it without calls"
                 )
         elif not self.types.is_plain_type(declaration):
-            raise OneValue(
+            raise NotBySize(
                 f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
             )
 
@@ -249,39 +249,39 @@ class _Allowed:
         """Its arguments can be passed on, and the sizes are among them."""
         outer = self.found.of(self.found.outer)
         if not data:
-            raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
+            raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
         parameters = parameters_of(outer)
         for one in parameters:
             type_ = [word for word in one.type if word not in _OF_POINTERS]
             is_passed_on = type_[-1:] in (["*"], ["&"]) or self.types.is_plain(one.type)
             if "&&" in one.type or not is_passed_on:
                 shown = " ".join((*one.type, one.name))
-                raise OneValue(
+                raise NotBySize(
                     f"'{outer.name}' has the parameter '{shown}'",
                     "pass numbers, pointers, references or plain structs",
                 )
         integers = {one.name for one in parameters if self._is_integer(one.type)}
         for name in data:
             if name not in integers:
-                raise OneValue(
+                raise NotBySize(
                     f"'{outer.name}' has no integer parameter '{name}'",
                     f"pass the size to it under the name {name}",
                 )
         at = outer.texts.index(outer.name)
         result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
         if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
-            raise OneValue(
+            raise NotBySize(
                 f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
             )
         heads = {one.texts[: one.body] for one in self.versions_of(self.found.outer)}
         if len(heads) > 1:
-            raise OneValue(
+            raise NotBySize(
                 f"the head of '{outer.name}' depends on it",
                 "keep what depends on it within the function",
             )
         head = {*outer.texts[: outer.body]} - {outer.name}
         if depending := sorted(head & self.found.names):
-            raise OneValue(
+            raise NotBySize(
                 f"a type in the head of '{outer.name}' depends on it: '{depending[0]}'",
                 "keep what depends on it within the function",
             )
@@ -299,7 +299,7 @@ class _Allowed:
             for version in self.versions_of(index):
                 for at, token in enumerate(version.tokens):
                     if token.text == outer and not _is_call(version.tokens, at):
-                        raise OneValue(
+                        raise NotBySize(
                             f"'{outer}' is used without being called",
                             "call it directly everywhere",
                         )

@@ -15,7 +15,7 @@ from functools import cached_property
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 
 
-class OneValue(Exception):
+class NotBySize(Exception):
     """Why a parameter has one value for all sizes, and what would help."""
 
     def __init__(self, reason: str, remedy: str) -> None:
@@ -43,18 +43,18 @@ class Versions:
 
     def check(self) -> None:
         """Raises:
-        OneValue: versions differ in more than the inside of the source's own declarations.
+        NotBySize: versions differ in more than the inside of the source's own declarations.
         """
         for other in self.others:
             if other.others != self.own.others:
-                raise OneValue(
+                raise NotBySize(
                     "a header that is not the program's own differs with it",
                     "give it a name that no header uses",
                 )
             if [_frame(d) for d in other.declarations] != [
                 _frame(d) for d in self.own.declarations
             ]:
-                raise OneValue(
+                raise NotBySize(
                     "with another value there are other declarations",
                     "move the #if that asks for it into the functions",
                 )
@@ -106,14 +106,14 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
     """What depends on the parameters, and how it is reached.
 
     Raises:
-        OneValue: it is not called through one function of the host alone.
+        NotBySize: it is not called through one function of the host alone.
     """
     versions.check()
     graph = _Graph(versions)
     constants, functions = graph.direct(versions.differing)
     if not functions:
         name = next(iter(parameters))
-        raise OneValue(f"no function depends on {name}", "remove its pragma")
+        raise NotBySize(f"no function depends on {name}", "remove its pragma")
     while True:
         graph.check_main(functions, ())
         exposed = {f: used for f in functions if (used := graph.callers(f, functions))}
@@ -124,8 +124,8 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
         if not exposed:
             names = " and ".join(f"'{graph.own[index].name}'" for index in sorted(outer))
             if not outer:
-                raise OneValue("functions that depend on it call each other", "write a loop")
-            raise OneValue(
+                raise NotBySize("functions that depend on it call each other", "write a loop")
+            raise NotBySize(
                 f"{names} depend on it, and other sources may call each",
                 "call all through one function of the host",
             )
@@ -169,7 +169,7 @@ class _Graph:
                 for name in declaration.names:
                     waiting += self._users.get(name, ())
             else:
-                raise OneValue(
+                raise NotBySize(
                     f"{_shown(declaration)} depends on it",
                     "let functions, constants and plain types alone use it",
                 )
@@ -181,7 +181,7 @@ class _Graph:
         users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
         for user in users - inside:
             if self.own[user].kind is not Kind.FUNCTION:
-                raise OneValue(
+                raise NotBySize(
                     f"'{declaration.name}' is named outside of functions",
                     "let it be defined before its first use, and called directly",
                 )
@@ -199,12 +199,12 @@ class _Graph:
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
         """Raises:
-        OneValue: `main` is among these functions, and uses those that are exposed.
+        NotBySize: `main` is among these functions, and uses those that are exposed.
         """
         if any(self.own[i].names == {"main"} for i in functions):
             names = sorted({self.own[i].name for i in exposed} - {"main"})
             used = " and ".join(f"'{name}'" for name in names) or "it"
-            raise OneValue(
+            raise NotBySize(
                 f"'main' uses {used}",
                 "move all that depends on it into one function of the host, which main calls",
             )

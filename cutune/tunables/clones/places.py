@@ -10,7 +10,7 @@ from cutune.frontend.tunable import TunableConstant
 from cutune.rewrite.copied import Copies, Outer
 from cutune.tunables.clones.allowed import parameters_of
 from cutune.tunables.clones.declarations import Declaration, Kind, NotSplit, written
-from cutune.tunables.clones.depending import Dependent, OneValue
+from cutune.tunables.clones.depending import Dependent, NotBySize
 
 
 def copies_of(
@@ -23,19 +23,19 @@ def copies_of(
     """The places of what depends on some parameters, for value sets of them.
 
     Raises:
-        OneValue: the text of a declaration is not found in the source as it is written there.
+        NotBySize: the text of a declaration is not found in the source as it is written there.
     """
     try:
         declared = written(source.text, source.path)
     except NotSplit:
-        raise OneValue(
+        raise NotBySize(
             "branches of an #if share brackets", "write whole functions in each"
         ) from None
     own = [_of(declared, found.of(index)) for index in found.declarations]
     outer = _of(declared, found.of(found.outer))
     texts = outer.texts[: outer.body]
     if any(token.kind == "DIRECTIVE" for token in outer.tokens[: outer.body]) or texts[-1] != ")":
-        raise OneValue(f"the head of '{outer.name}' has an #if", "write it without")
+        raise NotBySize(f"the head of '{outer.name}' has an #if", "write it without")
     arguments = tuple(one.name for one in parameters_of(found.of(found.outer)))
     named = texts.index(outer.name)
     places = Outer(
@@ -62,7 +62,7 @@ def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
     """The declaration of a name, as it is written."""
     found = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
     if len(found) != 1 or (found[0].kind is Kind.FUNCTION and found[0].body < 0):
-        raise OneValue(
+        raise NotBySize(
             f"'{wanted.name}' is made by a macro, or written twice", "write it once, and out"
         )
     return found[0]

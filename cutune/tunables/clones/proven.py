@@ -27,7 +27,7 @@ from cutune.toolchain.demangle import demangled
 from cutune.toolchain.steps.cudafe import host_assembly
 from cutune.toolchain.steps.dry_run import first_error
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
-from cutune.tunables.clones.depending import Dependent, OneValue, Versions
+from cutune.tunables.clones.depending import Dependent, NotBySize, Versions
 from cutune.tunables.clones.host_code import functions_of
 from cutune.tunables.clones.versions import expanded, plain_unit
 
@@ -45,7 +45,7 @@ class NotProven(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class ProgramWithCopies:
     """A program with copies.
 
     Attributes:
@@ -71,7 +71,7 @@ class Question:
         return plain_unit(self.program, {**self.fixed, **values})
 
 
-def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str]]:
+def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict[str, str]]:
     """The prefixes of the sets whose copies are proven; of the others, why not."""
     refused: dict[str, str] = {}
     for prefix, reason in _unequal_texts(question):
@@ -85,7 +85,7 @@ def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str
 # ---- tokens
 
 
-def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
+def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
     """Sets whose copies are other tokens than the compiler gets for these values."""
     try:
         whole = expanded(question.session, question.unit)
@@ -104,7 +104,7 @@ def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
         except CutuneError as error:
             yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
             continue
-        except OneValue as problem:
+        except NotBySize as problem:
             yield prefix, problem.reason
             continue
         wanted = [plain.declarations[index].texts for index in question.found.declarations]
@@ -115,7 +115,7 @@ def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
             yield prefix, "the compiler gets other tokens"
 
 
-def _copied(whole: Expanded, prefix: str, question: Question) -> list[tuple[str, ...]]:
+def _copied(whole: Expanded, prefix: str, question: ProgramWithCopies) -> list[tuple[str, ...]]:
     """The copies of a value set, by their own names; not the announcement of the outermost one."""
     found = [one for one in whole.declarations if _is_of(one, (prefix,))]
     outer = prefix + question.copies.outer.name
@@ -131,7 +131,7 @@ def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
     return any(name.startswith(prefix) for name in one.names for prefix in prefixes)
 
 
-def _is_own(question: Question, whole: Expanded, own: Expanded) -> bool:
+def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool:
     """Is all the rest what the program was, but for the choice in its outermost function?"""
     prefixes = tuple(question.copies.sets)
     rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
@@ -161,7 +161,7 @@ def _is_pushed(one: Declaration) -> bool:
 # ---- code
 
 
-def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
+def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Sets whose copies are compiled to other code than programs that have these values alone."""
     session = question.session
     try:
@@ -197,7 +197,7 @@ def _assembly(session: Session, unit: TranslationUnit) -> str:
     )
 
 
-def _compare_device(question: Question, prefix: str, copied: str, alone: str) -> None:
+def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
     """Raises:
     NotProven: a function of a copy is other code for the device.
     """
@@ -283,7 +283,7 @@ def _base(identifier: str) -> str:
     return name.partition("(")[0].rpartition(" ")[2]
 
 
-def _compare_host(question: Question, prefix: str, copied: str, alone: str) -> None:
+def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
     """Raises:
     NotProven: a function of a copy is other code for the host.
     """

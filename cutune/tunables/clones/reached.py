@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
-from cutune.tunables.clones.depending import Dependent, OneValue
+from cutune.tunables.clones.depending import Dependent, NotBySize
 
 _CONST = frozenset({"const", "constexpr"})
 _LASTING = ("static", "thread_local", "extern", "mutable")
@@ -33,12 +33,12 @@ _OWN_PLACE = frozenset({"__builtin_LINE", "__builtin_FILE", "source_location"})
 
 def check_reached(found: Dependent) -> None:
     """Raises:
-    OneValue: what is called besides may hold something that outlives a call.
+    NotBySize: what is called besides may hold something that outlives a call.
     """
     reached = _Reached(found)
     for one in reached.own:
         if asking := sorted(_OWN_PLACE & one.words):
-            raise OneValue(f"the program uses '{asking[0]}'", "use __LINE__ and __FILE__ there")
+            raise NotBySize(f"the program uses '{asking[0]}'", "use __LINE__ and __FILE__ there")
     for index in found.declarations:
         for version in found.versions.all:
             reached.check_calls(version.declarations[index])
@@ -76,27 +76,27 @@ class _Reached:
 
     def check(self, one: Declaration) -> None:
         """Raises:
-        OneValue: it may hold something that outlives a call, or leads back.
+        NotBySize: it may hold something that outlives a call, or leads back.
         """
         shown = one.name or next(iter(sorted(one.names)), "")
         outer = self.found.of(self.found.outer).name
         if outer in one.words:
-            raise OneValue(
+            raise NotBySize(
                 f"'{outer}' calls '{shown}', which calls it again", "call it from outside alone"
             )
         if one.kind is Kind.VARIABLE:
             if not self._is_constant(one):
-                raise OneValue(
+                raise NotBySize(
                     f"it uses the variable '{shown}'",
                     "pass it as an argument, or make it a constant",
                 )
         elif one.kind is Kind.PROTOTYPE:
             if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.own):
-                raise OneValue(
+                raise NotBySize(
                     f"it uses '{shown}', which another source defines", "define it in this source"
                 )
         elif one.kind is Kind.OTHER and not _is_type_template(one.texts):
-            raise OneValue(
+            raise NotBySize(
                 f"it uses something of '{' '.join(one.texts[:5])} …', whose form is not known",
                 "declare one thing at a time there",
             )
@@ -108,13 +108,13 @@ class _Reached:
         for text, following in pairwise(one.texts[max(one.body, 0) :]):
             # `static const` may be set by the first call.
             if text in _LASTING and (text, following) not in _KNOWN:
-                raise OneValue(
+                raise NotBySize(
                     f"it uses '{shown}', which holds '{text}'", "keep no state between calls"
                 )
 
     def check_calls(self, one: Declaration) -> None:
         """Raises:
-        OneValue: it may call what no name leads to, or ask who calls it.
+        NotBySize: it may call what no name leads to, or ask who calls it.
         """
         texts, shown = one.texts, one.name or next(iter(sorted(one.names)), "")
         asked = sorted((_INDIRECT | _ASKING) & one.words)
@@ -127,7 +127,7 @@ class _Reached:
         members = any(texts[at + 1 : at + 2] == ("*",) for at in _places(texts, "::"))
         if asked or pointers or members:
             what = asked[0] if asked else "a pointer to a function"
-            raise OneValue(
+            raise NotBySize(
                 f"'{shown}' holds '{what}', so that it is not known what is called",
                 "call functions by their names",
             )

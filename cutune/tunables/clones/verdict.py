@@ -1,4 +1,4 @@
-"""May a program hold several values of a parameter? Takes a program, gives verdicts."""
+"""May a program hold several values of a parameter? Takes a program, gives by_size_verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cutune.frontend.program import Program
 from cutune.frontend.tunable import TunableConstant
 from cutune.rewrite.copied import Copies
 from cutune.tunables.clones.allowed import check
-from cutune.tunables.clones.depending import Dependent, OneValue, dependent
+from cutune.tunables.clones.depending import Dependent, NotBySize, dependent
 from cutune.tunables.clones.places import copies_of
 from cutune.tunables.clones.versions import Texts, versions
 
@@ -23,7 +23,7 @@ _RELOCATABLE = frozenset(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BySizeVerdict:
     """Whether a parameter may be chosen by size.
 
     Attributes:
@@ -37,24 +37,26 @@ class Verdict:
     note: Diagnostic | None = None
 
 
-def verdicts(session: Session, program: Program) -> dict[str, Verdict]:
+def by_size_verdicts(session: Session, program: Program) -> dict[str, BySizeVerdict]:
     """The verdict on each macro and constant of a program."""
-    return {one.name: _verdict(session, program, one) for one in program.constants}
+    return {one.name: _by_size_verdict(session, program, one) for one in program.constants}
 
 
-def _verdict(session: Session, program: Program, constant: TunableConstant) -> Verdict:
+def _by_size_verdict(
+    session: Session, program: Program, constant: TunableConstant
+) -> BySizeVerdict:
     try:
         found, _ = found_copies(session, program, [constant], {}, None)
-    except OneValue as problem:
-        return Verdict("", (), note_of(constant, problem))
+    except NotBySize as problem:
+        return BySizeVerdict("", (), note_of(constant, problem))
     except CutuneError as error:
         reason = error.diagnostic.message.splitlines()[0]
-        unknown = OneValue(f"it is not known what depends on it: {reason}", "let nvcc read it")
-        return Verdict("", (), note_of(constant, unknown))
-    return Verdict(found.of(found.outer).name, constant.data)
+        unknown = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
+        return BySizeVerdict("", (), note_of(constant, unknown))
+    return BySizeVerdict(found.of(found.outer).name, constant.data)
 
 
-def note_of(constant: TunableConstant, problem: OneValue) -> Diagnostic:
+def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
     """Why a parameter has one value, at its pragma."""
     place = constant.source, constant.pragma
     return Diagnostic.at(
@@ -75,15 +77,15 @@ def found_copies(
         fixed: values of other parameters. sets: None: no copy is written.
 
     Raises:
-        OneValue: they must have one value for all sizes. CutuneError: nvcc does not read it.
+        NotBySize: they must have one value for all sizes. CutuneError: nvcc does not read it.
     """
     sizes = tuple(dict.fromkeys(name for one in constants for name in one.data))
     if not sizes or any(not one.data for one in constants):
-        raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
+        raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
     if any(one.source.path != program.source.path for one in constants):
-        raise OneValue("it stands in a header", "define it in the source itself")
+        raise NotBySize("it stands in a header", "define it in the source itself")
     if _RELOCATABLE & {*session.flags}:
-        raise OneValue("device code is linked with that of others", "compile it without -rdc=true")
+        raise NotBySize("device code is linked with that of others", "compile it without -rdc=true")
     known: list[Mapping[str, str]] | None = None if sets is None else [dict(one) for one in sets]
     seen = versions(session, program, constants, fixed, known)
     found = dependent(seen, [one.name for one in constants])

@@ -18,7 +18,7 @@ from cutune.passes import ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.parameter import shown
 from cutune.tunables.clones.declarations import Expanded, NotSplit, split
-from cutune.tunables.clones.depending import OneValue, Versions
+from cutune.tunables.clones.depending import NotBySize, Versions
 
 Texts = Mapping[str, str]
 """Parameter → the text of its value."""
@@ -43,13 +43,13 @@ def expanded(session: Session, unit: TranslationUnit) -> Expanded:
 
     Raises:
         CutuneError: it cannot be preprocessed.
-        OneValue: its declarations cannot be told apart.
+        NotBySize: its declarations cannot be told apart.
     """
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
         return split(session.with_written(unit, session.nvcc.preprocess), users)
     except NotSplit as problem:
-        raise OneValue(str(problem), "write whole declarations in each file") from None
+        raise NotBySize(str(problem), "write whole declarations in each file") from None
 
 
 def versions(
@@ -66,7 +66,7 @@ def versions(
 
     Raises:
         CutuneError: the program cannot be preprocessed as it is.
-        OneValue: its declarations cannot be told apart.
+        NotBySize: its declarations cannot be told apart.
     """
     own = expanded(session, plain_unit(program, fixed))
     asked = [_stand_ins(constants), *(_shown(program, constants) if sets is None else sets)]
@@ -77,7 +77,7 @@ def versions(
         except CutuneError:  # an #error: no program has these values
             continue
     if not others:
-        raise OneValue("the program is not preprocessed at another value", "remove its pragma")
+        raise NotBySize("the program is not preprocessed at another value", "remove its pragma")
     return Versions(program.source.path, own, tuple(others))
 
 

@@ -7,6 +7,8 @@ where several configurations are nearly as fast, and a heuristic wants few steps
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: The largest loss that the published correction by hand accepts is 3.96 %.
@@ -14,58 +16,49 @@ DEFAULT_LIMIT = 0.04
 
 
 def observed(table: TimeTable) -> dict[Point, Configuration]:
-    """The fastest configuration of each size."""
+    """Return the fastest configuration of each size."""
     return {point: table.best(point) for point in table.points}
 
 
 def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
-    """A configuration per size with a regret of at most `limit`, and as few changes as possible.
+    """Return a configuration per size with a regret of at most `limit`, changing rarely.
 
     With one size: the fewest intervals, and among those the smallest sum of regrets, by dynamic
     programming over (size, configuration). With several there is no order: the fewest
     configurations, greedily.
     """
-    if len(table.sizes) == 1:
-        return _fewest_intervals(table, limit)
-    return _fewest_configurations(table, limit)
-
-
-def _allowed(table: TimeTable, point: Point, limit: float) -> dict[Configuration, float]:
-    """Regrets within the limit; the best has 0, so that there always is one."""
-    regrets = {c: table.regret(point, c) for c in table.times[point]}
-    return {c: regret for c, regret in regrets.items() if regret is not None and regret <= limit}
-
-
-def _fewest_intervals(table: TimeTable, limit: float) -> dict[Point, Configuration]:
-    # Cost: (changes, sum of regrets). The smaller configuration wins where both are equal.
-    costs: dict[Configuration, tuple[int, float]] = {}
-    origins: list[dict[Configuration, Configuration]] = []
+    allowed = {}  # The best has the regret 0, so that one is always allowed.
     for point in table.points:
-        allowed = _allowed(table, point, limit)
-        if not costs:
-            costs = {c: (0, regret) for c, regret in allowed.items()}
-            origins.append({c: c for c in allowed})
-            continue
+        regrets = {c: table.regret(point, c) for c in table.times[point]}
+        allowed[point] = {c: r for c, r in regrets.items() if r is not None and r <= limit}
+    if len(table.sizes) == 1:
+        return _fewest_intervals(table, allowed)
+    return _fewest_configurations(table, allowed)
+
+
+#: By size the regrets of the configurations within the limit.
+_Allowed = Mapping[Point, Mapping[Configuration, float]]
+
+
+def _fewest_intervals(table: TimeTable, allowed: _Allowed) -> dict[Point, Configuration]:
+    # Cost: (changes, sum of regrets). The smaller configuration wins where both are equal.
+    first, *following = table.points
+    costs = {c: (0, regret) for c, regret in allowed[first].items()}
+    origins: list[dict[Configuration, Configuration]] = []
+    for point in following:
         cheapest = min(costs, key=lambda c: (costs[c], c))
-        following, origin = {}, {}
-        for c, regret in allowed.items():
-            changes, total = costs[cheapest]
-            change = (changes + 1, total)
-            origin[c] = c if c in costs and costs[c] <= change else cheapest
-            changes, total = min(change, costs.get(c, change))
-            following[c] = (changes, total + regret)
-        costs = following
-        origins.append(origin)
-    label = min(costs, key=lambda c: (costs[c], c))
-    found = {}
-    for point, origin in zip(reversed(table.points), reversed(origins), strict=True):
-        found[point] = label
-        label = origin[label]
-    return {point: found[point] for point in table.points}
+        change = (costs[cheapest][0] + 1, costs[cheapest][1])
+        stays = {c: c in costs and costs[c] <= change for c in allowed[point]}
+        origins.append({c: c if stay else cheapest for c, stay in stays.items()})
+        before = {c: costs[c] if stay else change for c, stay in stays.items()}
+        costs = {c: (n, total + allowed[point][c]) for c, (n, total) in before.items()}
+    chosen = [min(costs, key=lambda c: (costs[c], c))]
+    for origin in reversed(origins):
+        chosen.append(origin[chosen[-1]])
+    return dict(zip(table.points, reversed(chosen), strict=True))
 
 
-def _fewest_configurations(table: TimeTable, limit: float) -> dict[Point, Configuration]:
-    allowed = {point: _allowed(table, point, limit) for point in table.points}
+def _fewest_configurations(table: TimeTable, allowed: _Allowed) -> dict[Point, Configuration]:
     chosen: list[Configuration] = []
     open_points = set(table.points)
     while open_points:

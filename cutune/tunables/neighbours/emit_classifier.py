@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from cutune.emit.emitter import Emitter, c_integer
 from cutune.tunables.neighbours.classifier import Intervals, Neighbours
-from cutune.tunables.neighbours.model import Choice, ChoiceModel
+from cutune.tunables.neighbours.model import ChoiceModel, FittedClassifier
 
 #: The product of max(a, b) / min(a, b), in the order of `ratio_distance`.
 _RATIO = """\
@@ -75,7 +75,9 @@ def c_name(text: str) -> str:
     return re.sub(r"\W+", "_", text, flags=re.ASCII)
 
 
-def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContextManager[None]:
+def _given(
+    emit: Emitter, model: ChoiceModel, choice: FittedClassifier
+) -> AbstractContextManager[None]:
     """A test for the given values; if no test is true, the last rule is used."""
     if choice is model.choices[-1]:
         return nullcontext()
@@ -86,7 +88,7 @@ def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContext
     return emit.braces(f"if ({' && '.join(tests)})")
 
 
-def _emit_rule(emit: Emitter, choice: Choice, names: Sequence[str], index: int) -> None:
+def _emit_rule(emit: Emitter, choice: FittedClassifier, names: Sequence[str], index: int) -> None:
     if isinstance(choice.rule, Intervals):
         _emit_intervals(emit, choice.rule, names[0], index)
     else:

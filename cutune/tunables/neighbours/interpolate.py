@@ -18,7 +18,7 @@ STEPS = 7
 
 
 def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
-    """The table with interpolated times at sizes between; of several sizes it stays as it is.
+    """Add interpolated times at sizes between; a table of several sizes stays as it is.
 
     Only configurations that were measured at both neighbours are interpolated, and only if the best
     of either neighbour is among them.

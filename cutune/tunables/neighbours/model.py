@@ -1,13 +1,14 @@
-"""A classifier with its evidence. Takes a table of times, gives a `ChoiceModel` and back from JSON.
+"""Classifiers with their evidence. Takes a table of times, gives a `ChoiceModel`, to and from JSON.
 
 A tunable may be chosen given others that were chosen before (the sub-system size given the number
-of recursive steps): there is one classifier per value of these.
+of recursive steps): there is one classifier per value of these. A rule that was made on one device
+may be judged on others; the published Table III does this for that of the RTX 2080 Ti.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import sqrt
 from typing import Annotated, Any
@@ -50,13 +51,13 @@ class Evidence:
     left_out: Regret | None
     fixed: Configuration | None
     at_fixed: Regret | None
-    #: Sizes that should be measured, too: amid those between which the rule may lose more than the
-    #: limit, as far as is known of those that were left out.
+    #: Sizes that should be measured, too: between measured ones where the rule may lose more than
+    #: the limit, judging by the sizes that were left out.
     amid: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class Choice:
+class FittedClassifier:
     """One classifier, for one combination of the given values."""
 
     given: tuple[int, ...]
@@ -75,7 +76,7 @@ class ChoiceModel:
 
     Attributes:
         tunables: names of the integers.
-        sizes: names of what a classifier decides on.
+        sizes: names of the integers that a classifier decides on.
         given: names of values that were chosen before; each combination has its own classifier.
         limit: the largest regret at a measured size that was accepted for the sake of fewer
             intervals.
@@ -85,16 +86,17 @@ class ChoiceModel:
     sizes: tuple[str, ...]
     given: tuple[str, ...]
     limit: float
-    choices: tuple[Choice, ...]
+    choices: tuple[FittedClassifier, ...]
 
     def choose(self, point: Point, given: tuple[int, ...] = ()) -> Configuration:
-        """The configuration at sizes; given values that were never measured get the last rule."""
-        own = next((c for c in self.choices if c.given == given), self.choices[-1])
-        return own.rule.choose(point)
+        """Return the configuration at sizes; unknown given values get the last rule."""
+        return next((c for c in self.choices if c.given == given), self.choices[-1]).rule.choose(
+            point
+        )
 
 
 def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
-    """Correct and classify; the first `given` sizes of the table are the given values."""
+    """Fit a model to a table, whose first `given` sizes are the given values."""
     groups: dict[Point, dict[Point, Mapping[Configuration, float]]] = {}
     for point in table.points:
         groups.setdefault(point[:given], {})[point[given:]] = table.times[point]
@@ -105,12 +107,12 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
         rule = fit_rule(own, limit)
         lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
         evidence = _evidence(own, rule, limit)
-        choices.append(Choice(values, rule, len(times), lowest, highest, evidence))
+        choices.append(FittedClassifier(values, rule, len(times), lowest, highest, evidence))
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
 def fit_rule(table: TimeTable, limit: float) -> Classifier:
-    """The classifier of a table: its regret at the sizes and between them is within the limit."""
+    """Return the classifier of a table whose regret at and between the sizes is within a limit."""
     return classifier(corrected(densified(table), limit))
 
 
@@ -133,7 +135,7 @@ def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
 
 
 def _left_out(table: TimeTable, limit: float) -> dict[Point, Configuration]:
-    """What each size gets by a rule that was made without it."""
+    """Return what each size gets by a rule that was made without it."""
     if len(table.points) < FEWEST_TO_LEAVE_OUT:
         return {}
     inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
@@ -144,7 +146,7 @@ def _left_out(table: TimeTable, limit: float) -> dict[Point, Configuration]:
 def _amid(
     table: TimeTable, left_out: Mapping[Point, Configuration], limit: float
 ) -> tuple[int, ...]:
-    """The middle, by ratio, of both gaps beside each size that loses more than the limit."""
+    """Return the middle, by ratio, of both gaps beside each size that loses more than the limit."""
     if len(table.sizes) != 1:
         return ()
     lossy = {p for p, chosen in left_out.items() if (table.regret(p, chosen) or 0.0) > limit}
@@ -154,30 +156,26 @@ def _amid(
 
 
 def to_json(model: ChoiceModel) -> dict[str, Any]:
-    """The model without its evidence, which a report shows."""
-    return {
-        "tunables": list(model.tunables),
-        "sizes": list(model.sizes),
-        "given": list(model.given),
-        "limit": model.limit,
-        "choices": [
-            {
-                "given": list(choice.given),
-                "measured": choice.measured,
-                "lowest": list(choice.lowest),
-                "highest": list(choice.highest),
-                **_rule_json(choice.rule),
-            }
-            for choice in model.choices
-        ],
-    }
+    """Return a model as JSON, without its evidence."""
+    names = {"tunables": model.tunables, "sizes": model.sizes, "given": model.given}
+    choices = [
+        {
+            "given": choice.given,
+            "measured": choice.measured,
+            "lowest": choice.lowest,
+            "highest": choice.highest,
+            **asdict(choice.rule),
+        }
+        for choice in model.choices
+    ]
+    return {**names, "limit": model.limit, "choices": choices}
 
 
 Integers = tuple[Integer, ...]
 
 
 @dataclass(frozen=True)
-class ChoiceEntry:
+class FittedClassifierEntry:
     """A classifier as a file holds it: intervals have limits, neighbours points."""
 
     given: Integers
@@ -188,8 +186,8 @@ class ChoiceEntry:
     limits: Integers | None = None
     points: tuple[Integers, ...] | None = None
 
-    def read(self) -> Choice:
-        """The classifier.
+    def read(self) -> FittedClassifier:
+        """Return the classifier.
 
         Raises:
             ValueError: its entries do not fit together.
@@ -204,7 +202,7 @@ class ChoiceEntry:
             sizes = len(self.lowest)
             require(all(len(p) == sizes for p in rule.points), "a point has all sizes")
         require(count == len(self.configurations), "each point has a configuration")
-        return Choice(self.given, rule, self.measured, self.lowest, self.highest)
+        return FittedClassifier(self.given, rule, self.measured, self.lowest, self.highest)
 
 
 @dataclass(frozen=True)
@@ -215,10 +213,10 @@ class ChoiceModelEntry:
     sizes: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
     given: tuple[MemberName, ...]
     limit: Quantity
-    choices: Annotated[tuple[ChoiceEntry, ...], Meta(min_length=1)]
+    choices: Annotated[tuple[FittedClassifierEntry, ...], Meta(min_length=1)]
 
     def read(self) -> ChoiceModel:
-        """The model.
+        """Return the model.
 
         Raises:
             ValueError: its entries do not fit together.
@@ -236,10 +234,3 @@ class ChoiceModelEntry:
             require(has_all, "a configuration has a value for each tunable")
         choices = tuple(choice.read() for choice in self.choices)
         return ChoiceModel(self.tunables, self.sizes, self.given, self.limit, choices)
-
-
-def _rule_json(rule: Classifier) -> dict[str, Any]:
-    configurations = [list(configuration) for configuration in rule.configurations]
-    if isinstance(rule, Intervals):
-        return {"limits": list(rule.limits), "configurations": configurations}
-    return {"points": [list(point) for point in rule.points], "configurations": configurations}

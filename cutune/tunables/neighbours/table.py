@@ -1,8 +1,8 @@
-"""Measured times of configurations at sizes. Takes a file, gives a `TimeTable`.
+"""Tables of measured times by size and configuration. Takes a file, gives a `TimeTable`.
 
-One row per measurement, as CSV or as JSON lines (`.jsonl`): sizes, the values of the tunables, and
-the time in any unit. A table without times names one configuration per row, the best one, as
-published tables often do.
+A file has one row per measurement, as CSV or as JSON lines (`.jsonl`): sizes, the values of the
+tunables, and the time in any unit. A table without times names one configuration per row, the best
+one, as published tables often do.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class TimeTable:
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """All configurations that were measured anywhere, in rising order."""
+        """All configurations that were measured at any size, in rising order."""
         return tuple(sorted({c for own in self.times.values() for c in own}))
 
     def best(self, point: Point) -> Configuration:
-        """The fastest configuration; the smallest of equally fast ones."""
+        """Return the fastest configuration; the smallest of equally fast ones."""
         return self._best[point]
 
     @cached_property
@@ -68,14 +68,14 @@ class TimeTable:
         return {p: min(own, key=lambda c: (own[c], c)) for p, own in self.times.items()}
 
     def regret(self, point: Point, configuration: Configuration) -> float | None:
-        """t(configuration) / t(best) - 1, or None where it was not measured."""
-        own = self.times[point]
-        if configuration not in own:
+        """Return t(configuration) / t(best) - 1, or None where it was not measured."""
+        times = self.times[point]
+        if configuration not in times:
             return None
-        return own[configuration] / own[self.best(point)] - 1
+        return times[configuration] / times[self.best(point)] - 1
 
     def restricted(self, points: Iterable[Point]) -> TimeTable:
-        """The same table at some of its sizes."""
+        """Return the table at some of its sizes."""
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
 
 
@@ -94,8 +94,8 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
         point, configuration = row.integers(columns.sizes), row.integers(columns.tunables)
         names = (*columns.sizes, *columns.tunables)
         if holds(columns.condition, dict(zip(names, (*point, *configuration), strict=True))):
-            own = samples.setdefault(point, {})
-            own.setdefault(configuration, []).append(row.time(columns.time))
+            times_here = samples.setdefault(point, {}).setdefault(configuration, [])
+            times_here.append(row.time(columns.time))
     if not samples:
         raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
     times = {p: {c: median(t) for c, t in own.items()} for p, own in samples.items()}
@@ -130,7 +130,7 @@ class _Row:
         return self.values[column].strip()
 
     def integers(self, columns: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._integer(column) for column in columns)
+        return tuple(map(self._integer, columns))
 
     def time(self, column: str) -> float:
         try:
@@ -155,10 +155,8 @@ class _Row:
     def error(self, code: Code, column: str, wanted: str = "") -> CutuneError:
         start = self.source.line_start(self.line)
         span = Span(start, start + max(1, len(self.source.line_text(self.line))))
-        text = self.text(column)
-        return CutuneError(
-            Diagnostic.at(code, self.source, span, column=column, text=text, wanted=wanted)
-        )
+        values = {"column": column, "text": self.text(column), "wanted": wanted}
+        return CutuneError(Diagnostic.at(code, self.source, span, notes=(), **values))
 
 
 def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
@@ -178,7 +176,7 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
 
 
 def _csv_rows(source: Source) -> Iterator[_Row]:
-    # Only what ends a line of the source does: a cell may hold other characters that do elsewhere.
+    # Only line ends of the source count: a cell may hold other characters that Python splits at.
     texts = enumerate(source.text.split("\n"), 1)
     lines = ((n, t.rstrip("\r")) for n, t in texts if not t.startswith("#"))
     numbers: list[int] = []
@@ -195,14 +193,12 @@ def _csv_rows(source: Source) -> Iterator[_Row]:
             # Cells behind the last column belong to none.
             yield _Row(source, numbers[-1], {n: t for n, t in values.items() if n is not None})
     except csv.Error as error:
-        reason = f"line {numbers[-1]} is no CSV: {error}"
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=source.path, reason=reason)
-        ) from error
+        code, reason = Code.UNREADABLE_FILE, f"line {numbers[-1]} is no CSV: {error}"
+        raise CutuneError(Diagnostic.at(code, None, path=source.path, reason=reason)) from error
 
 
 def _json_rows(source: Source) -> Iterator[_Row]:
-    """One object per line; `{"block": [8, 4]}` has the columns `block.0` and `block.1`."""
+    """Yield one row per line; `{"block": [8, 4]}` has the columns `block.0` and `block.1`."""
     for number, text in enumerate(source.text.split("\n"), 1):
         if not text.strip():
             continue

@@ -24,7 +24,7 @@ class Transfer:
 
 
 def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> list[Transfer]:
-    """Every device's heuristic on every device, its own included."""
+    """Judge every device's heuristic on every device, its own included."""
     rules = {name: fit_rule(table, limit) for name, table in tables.items()}
     return [
         Transfer(made_on, used_on, regret(table, rule.choose))
