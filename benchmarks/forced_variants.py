@@ -44,7 +44,7 @@ from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import Place, outcome_of
+from cutune.evaluation.outcome import RunPlace, outcome_of
 from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.toolchain.nvcc import find_nvcc
@@ -126,7 +126,7 @@ def _commands(folder: Path) -> Iterator[str]:
             return
 
 
-def judged(subject: Subject, place: Place, folder: Path) -> Found:
+def judged(subject: Subject, place: RunPlace, folder: Path) -> Found:
     """Build and compare a program; the working directory is where it runs."""
     if not subject.sources:
         return Found(subject.name, "no sources")
@@ -160,7 +160,7 @@ def _preloaded() -> dict[str, str]:
 
 
 def _with_run(
-    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: Place
+    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: RunPlace
 ) -> Found:
     """The same with one more run."""
     found = replace(found, runs=found.runs + 1)
@@ -191,7 +191,7 @@ def one_subject(text: str, on: str) -> int:
     device = DeviceProfile.named("h200") if on == "emulated" else None
     try:
         with TemporaryDirectory() as folder:
-            found = judged(subject, Place(device, (COPIED,), threads=1), Path(folder))
+            found = judged(subject, RunPlace(device, (COPIED,), threads=1), Path(folder))
     except CutuneError as error:
         found = Found(subject.name, "error", said=str(error.diagnostic.message)[:300])
     print(json.dumps(asdict(found)))

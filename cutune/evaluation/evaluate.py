@@ -69,7 +69,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Score:
+class StrategyScore:
     """A strategy over all cases.
 
     Attributes:
@@ -113,13 +113,13 @@ class Evaluation:
         """In the order of the tables, the evaluated model last."""
         return tuple(self.cases[0].answers) if self.cases else ()
 
-    def score(self, strategy: str) -> Score:
+    def score(self, strategy: str) -> StrategyScore:
         """One strategy, over all cases."""
         regrets = np.array([case.regret(strategy) for case in self.cases])
         spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
         errors = [case.launch.error(case.configuration(strategy)) for case in spread]
         gains = np.array([case.gain(strategy) for case in self.cases])
-        return Score(
+        return StrategyScore(
             strategy=strategy,
             cases=len(self.cases),
             answered=sum(case.answers[strategy] is not None for case in self.cases),

@@ -42,7 +42,7 @@ Configured = tuple[str, Triple, Triple]
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
 
     device: DeviceProfile | None
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What one run gave: `contents` of output and files, by their names in messages.
 
     `status` is None after a time-out. `launches`: the configurations that were launched, on the
@@ -67,10 +67,10 @@ class Outcome:
 
 def outcome_of(
     run: Run,
-    place: Place,
+    place: RunPlace,
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
-) -> Outcome:
+) -> RunOutcome:
     """Run a program to its end or to the time limit.
 
     Raises:
@@ -92,10 +92,10 @@ def outcome_of(
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
     contents |= {f"'{path}'": _content(path) for path in place.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
-    return Outcome(ended.status, named, seconds, launches)
+    return RunOutcome(ended.status, named, seconds, launches)
 
 
-def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, str]:
+def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
     if place.device is not None:
         found = program_environment(Path(run.command[0]))

@@ -1,8 +1,8 @@
 """Figures for a paper, as PNG and PDF: the manner of its Figure 3, and of its Tables 2 and 3.
 
-Takes a `Report` and training rows; gives the files that were written. The figure shows the times of
-a kernel from its best to its worst configuration on a logarithmic axis, with the default and the
-chosen one between them. What there are no times of is not drawn.
+Takes `PageFacts` and training rows; gives the files that were written. The figure shows the times
+of a kernel from its best to its worst configuration on a logarithmic axis, with the default and the
+chosen one between them. Kernels without times are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.evaluation.training import TrainingRow
 from cutune.page.drawing.scales import three_digits
-from cutune.page.facts.report import Report
+from cutune.page.facts.report import PageFacts
 from cutune.page.html import required
 
 #: Rows of a page of a table. Inches: width of all, height of a row and of what stands around them.
@@ -31,7 +31,7 @@ STYLE = {"text.parse_math": False, "font.size": 8, "pdf.fonttype": 42, "svg.font
 Row = Sequence[str]
 
 
-def write_figures(folder: Path, report: Report, training: Iterable[TrainingRow]) -> list[Path]:
+def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRow]) -> list[Path]:
     """Write what there is to show into a folder.
 
     Raises:
@@ -48,7 +48,7 @@ def write_figures(folder: Path, report: Report, training: Iterable[TrainingRow])
 
 
 def _documents(
-    matplotlib: Any, report: Report, training: Sequence[TrainingRow]
+    matplotlib: Any, report: PageFacts, training: Sequence[TrainingRow]
 ) -> Iterator[tuple[str, list[Any]]]:
     """Names of files, and their pages."""
     if report.kernels:
@@ -85,7 +85,7 @@ def _figure(matplotlib: Any, rows: int, around: float = AROUND) -> Any:
     return matplotlib.figure.Figure(figsize=size, layout="constrained")
 
 
-def _gains(matplotlib: Any, report: Report) -> Any:
+def _gains(matplotlib: Any, report: PageFacts) -> Any:
     """Predicted gains of all kernels, and measured ones where there are any."""
     kernels = list(report.ranked)[::-1]
     figure = _figure(matplotlib, len(kernels))

@@ -1,4 +1,4 @@
-"""A report as one HTML page. Takes a `Report`, gives text that loads nothing.
+"""A report as one HTML page. Takes `PageFacts`, gives text that loads nothing.
 
 Every string of a source, a model or a device passes jinja2's escaping, which no template turns off.
 Besides, the page allows the browser only its own script and its own style.
@@ -27,13 +27,13 @@ from cutune.page.drawing.scales import ratio, three_digits, unit_for
 from cutune.page.drawing.scatter import agreement, scatter
 from cutune.page.drawing.svg import Svg
 from cutune.page.drawing.terms import TERMS, TermRow, stacked_bars, term_rows
-from cutune.page.facts.report import SPEAKING_GAIN, AtSizes, LaunchFacts, Report, Standing
+from cutune.page.facts.report import SPEAKING_GAIN, AtSizes, LaunchFacts, PageFacts, Standing
 
 #: A page is below this size, in bytes.
 LARGEST = 3_000_000
 
 
-def to_html(report: Report) -> str:
+def to_html(report: PageFacts) -> str:
     """The page. Where it would be too large, it says what it leaves out.
 
     Raises:
@@ -46,7 +46,7 @@ def to_html(report: Report) -> str:
     return _rendered(report, with_programs=False, left_out=f"The page would be large: {words}.")
 
 
-def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
+def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str:
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
@@ -129,7 +129,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _contents(report: Report) -> Iterator[tuple[str, str]]:
+def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
     """Anchors and titles of the sections."""
     yield "gains", "Gains"
     if report.evaluation is not None:
@@ -140,7 +140,7 @@ def _contents(report: Report) -> Iterator[tuple[str, str]]:
     yield "provenance", "Provenance"
 
 
-def _still(report: Report) -> Iterator[tuple[str, LaunchFacts]]:
+def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
     """The launches without a prediction, and their anchors."""
     for number, program in enumerate(report.programs, 1):
         for place, launch in enumerate(program.launches, 1):

@@ -40,18 +40,18 @@ from cutune.page.drawing.scatter import agreement
 from cutune.page.facts.flow import flow_chart, formula
 from cutune.page.facts.gathered import (
     NO_TIMINGS,
-    Subject,
+    ReportSource,
     Timings,
     read_subjects,
     read_timings,
     report_of,
 )
-from cutune.page.facts.kernels import Place, kernel_facts
+from cutune.page.facts.kernels import KernelPlace, kernel_facts
 from cutune.page.facts.report import (
     AtSizes,
     Candidate,
     KernelFacts,
-    Report,
+    PageFacts,
     Standing,
 )
 from cutune.page.facts.sources import excerpt
@@ -97,12 +97,14 @@ def facts_at_64() -> KernelFacts:
 
 
 def facts(launches: tuple[SweptLaunch, ...] = (), sizes: tuple[int, ...] = ()) -> KernelFacts:
-    found = kernel_facts(ADD, H200, Place("kernel-1", "add", "add.cu"), launches, sizes or None)
+    found = kernel_facts(
+        ADD, H200, KernelPlace("kernel-1", "add", "add.cu"), launches, sizes or None
+    )
     assert found is not None
     return found
 
 
-def report(subjects: list[Subject], folder: Path, timings: Timings = NO_TIMINGS) -> Report:
+def report(subjects: list[ReportSource], folder: Path, timings: Timings = NO_TIMINGS) -> PageFacts:
     made = datetime(2026, 1, 2, tzinfo=UTC)
     return report_of(Session(), subjects, H200, Workspace(folder), timings, made=made)
 
@@ -165,7 +167,7 @@ def test_a_configuration_without_a_time_has_no_measured_gain() -> None:
 
 def test_launches_have_verdicts_and_the_source_beside_them(tmp_path: Path) -> None:
     found, model = add_program()
-    (launch,) = report([Subject("add.cu", found, (model,))], tmp_path).launches
+    (launch,) = report([ReportSource("add.cu", found, (model,))], tmp_path).launches
     assert launch.standing in (Standing.GAINS, Standing.GOOD)
     assert launch.models == ("kernel-1",)
     marked = [line for line in launch.lines if line.marked]
@@ -177,7 +179,7 @@ def test_launches_have_verdicts_and_the_source_beside_them(tmp_path: Path) -> No
 
 def test_a_refused_launch_says_what_would_settle_it(tmp_path: Path) -> None:
     text = f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n"
-    made = report([Subject("t.cu", program(text), ())], tmp_path)
+    made = report([ReportSource("t.cu", program(text), ())], tmp_path)
     (launch,) = made.launches
     assert launch.standing is Standing.REFUSED
     assert launch.code == "CT211"
@@ -190,7 +192,7 @@ def test_a_refused_launch_says_what_would_settle_it(tmp_path: Path) -> None:
 
 def test_a_launch_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     found, _ = add_program()
-    (launch,) = report([Subject("add.cu", found, ())], tmp_path).launches
+    (launch,) = report([ReportSource("add.cu", found, ())], tmp_path).launches
     assert launch.standing is Standing.UNMODELLED
     assert "cutune tune" in launch.question
 
@@ -204,7 +206,7 @@ def test_where_a_thread_space_has_to_be_named_that_of_the_runs_is_shown(tmp_path
         recorded=(((64, 64), (64, 64, 1)), ((64, 64), (96, 64, 1))),
     )
     changed = replace(model, kernel=kernel, reached=model.reached * 2, variants=())
-    made = report([Subject("add.cu", found, (changed,))], tmp_path)
+    made = report([ReportSource("add.cu", found, (changed,))], tmp_path)
     assert [one.label for one in made.kernels[0].sizes] == [
         "n=64, m=64, T.x=64, T.y=64",
         "n=64, m=64, T.x=96, T.y=64",
@@ -311,18 +313,18 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
 def test_the_choice_is_compared_with_what_was_timed(tmp_path: Path) -> None:
     found, model = add_program()
     timings = Timings((with_times(1024), with_times(2048, 3.0)))
-    made = report([Subject("add.cu", found, (model,))], tmp_path, timings)
+    made = report([ReportSource("add.cu", found, (model,))], tmp_path, timings)
     assert made.evaluation is not None
     # Where times are what is predicted, only a band of equals is between the choice and the best.
     assert made.evaluation.score(made.evaluation.judged).worst < 0.07
     others = Timings((replace(with_times(1024), kernel="unknown"),))
-    assert report([Subject("add.cu", found, (model,))], tmp_path, others).evaluation is None
+    assert report([ReportSource("add.cu", found, (model,))], tmp_path, others).evaluation is None
 
 
 def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None:
     found, model = add_program()
     Workspace(tmp_path).note_command(["tune", "a b.cu", "--run", "./{program} {n}"])
-    made = report([Subject("add.cu", found, (model,))], tmp_path)
+    made = report([ReportSource("add.cu", found, (model,))], tmp_path)
     lines = {fact.name: fact.value for fact in made.provenance}
     assert lines["made"] == "2026-01-02 00:00 UTC"
     assert lines["command"] == "cutune tune 'a b.cu' --run './{program} {n}'"

@@ -15,7 +15,7 @@ from rich.table import Table
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.device.thread_block import configuration_text, shape
-from cutune.evaluation.evaluate import Case, Evaluation, Score
+from cutune.evaluation.evaluate import Case, Evaluation, StrategyScore
 from cutune.evaluation.strategies import OWN
 
 SCHEMA = "cutune-evaluation-1"
@@ -30,7 +30,7 @@ def print_evaluation(evaluation: Evaluation, per_launch: bool) -> None:
     standard_output().print(_scores([evaluation.score(name) for name in evaluation.strategies]))
 
 
-def _scores(scores: Sequence[Score]) -> Table:
+def _scores(scores: Sequence[StrategyScore]) -> Table:
     table = Table(
         "strategy",
         "answers",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cutune.device.thread_block import WARP, configuration_text
 from cutune.fit.measurement.sweep import SweptConfiguration
-from cutune.page.drawing.scales import Scale, count, ratio
+from cutune.page.drawing.scales import PictureScale, count, ratio
 from cutune.page.drawing.svg import Svg, dots, element, line, picture, polyline, text
 from cutune.page.facts.report import CurvePoint
 
@@ -42,7 +42,7 @@ def shown_rows(curve: Sequence[CurvePoint]) -> list[SweptConfiguration]:
 
 def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) -> Iterator[Svg]:
     most = max(1.1, *(point.gain for point in curve))
-    up = Scale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
+    up = PictureScale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
     ticks = up.ticks
     step = ticks[1] - ticks[0] if len(ticks) > 1 else most - 1
     for tick in [1.0, *(tick for tick in ticks if tick - 1 > step / 3)]:

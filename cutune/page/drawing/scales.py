@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Scale:
+class PictureScale:
     """From `low … high` to `start … end`, by the value itself or by its logarithm."""
 
     low: float
@@ -55,7 +55,7 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Unit:
+class TimeUnit:
     """A unit of time: its name, and what microseconds are multiplied with."""
 
     name: str
@@ -74,10 +74,10 @@ class Unit:
         return f"{self.bare(us)} {self.name}"
 
 
-MICROSECONDS, MILLISECONDS, SECONDS = Unit("µs", 1.0), Unit("ms", 1e-3), Unit("s", 1e-6)
+MICROSECONDS, MILLISECONDS, SECONDS = TimeUnit("µs", 1.0), TimeUnit("ms", 1e-3), TimeUnit("s", 1e-6)
 
 
-def unit_for(times_us: Iterable[float]) -> Unit:
+def unit_for(times_us: Iterable[float]) -> TimeUnit:
     """The unit in which the least of the times reads best: all that is compared has one unit."""
     least = min(times_us, default=0.0)
     return MICROSECONDS if least < 1e3 else MILLISECONDS if least < 1e6 else SECONDS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cutune.device.thread_block import configuration_text
 from cutune.page.drawing.heat_map import marks_of
-from cutune.page.drawing.scales import Scale, Unit, unit_for
+from cutune.page.drawing.scales import PictureScale, TimeUnit, unit_for
 from cutune.page.drawing.svg import Svg, element, line, picture, text
 from cutune.page.facts.report import AtSizes, Candidate
 
@@ -58,7 +58,7 @@ def stacked_bars(rows: Sequence[TermRow]) -> Svg:
     """A bar per row; the mark is the prediction, which joins terms that overlap."""
     unit = unit_for(row.predicted_us for row in rows)
     longest = max(sum(us for _, us in row.terms) for row in rows)
-    scale = Scale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
+    scale = PictureScale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
     parts: list[Svg] = []
     for number, row in enumerate(rows):
         parts += _bar(row, TOP + number * ROW, scale, unit)
@@ -66,7 +66,7 @@ def stacked_bars(rows: Sequence[TermRow]) -> Svg:
     return picture(WIDTH, TOP + ROW * len(rows), label, *parts, class_="terms")
 
 
-def _bar(row: TermRow, y: float, scale: Scale, unit: Unit) -> Iterator[Svg]:
+def _bar(row: TermRow, y: float, scale: PictureScale, unit: TimeUnit) -> Iterator[Svg]:
     yield text(0, y + 12, row.label, "strong")
     yield text(WIDTH, y + 12, unit(row.predicted_us), anchor="end")
     left, middle = 0.0, y + 17
@@ -82,6 +82,6 @@ def _bar(row: TermRow, y: float, scale: Scale, unit: Unit) -> Iterator[Svg]:
     yield line(at, middle - 3, at, middle + BAR + 3, "mark")
 
 
-def _in_words(row: TermRow, unit: Unit) -> str:
+def _in_words(row: TermRow, unit: TimeUnit) -> str:
     terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
     return f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}"

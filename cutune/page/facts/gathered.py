@@ -1,4 +1,4 @@
-"""From a workspace to a report. Takes sources or a project's workspace, timings; gives `Report`."""
+"""From sources or a workspace, their models and timings, to all facts of a page."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from cutune.frontend.program import Program
 from cutune.nvcc.lending import lenders_of, seen_units
 from cutune.nvcc.unit_models import models_in
 from cutune.nvcc.units import CompiledSource, registered, working_in
-from cutune.page.facts.kernels import Place, kernel_facts
+from cutune.page.facts.kernels import KernelPlace, kernel_facts
 from cutune.page.facts.provenance import provenance
-from cutune.page.facts.report import ProgramFacts, Report, Sweep
+from cutune.page.facts.report import PageFacts, ProgramFacts, TimingSource
 from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
 from cutune.page.facts.summary import summary
 from cutune.toolchain.demangle import instance_names
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSource:
     """A source that a report is about.
 
     Attributes:
@@ -61,13 +61,15 @@ class Timings:
     """Launches that were timed on the modelled device, and where they come from."""
 
     launches: tuple[SweptLaunch, ...] = ()
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[TimingSource, ...] = ()
 
 
 NO_TIMINGS = Timings()
 
 
-def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) -> list[Subject]:
+def read_subjects(
+    session: Session, workspace: Workspace, files: Sequence[str]
+) -> list[ReportSource]:
     """The sources with their models: those that are named, else all that the workspace knows.
 
     Raises:
@@ -84,12 +86,12 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
         subjects += _together(session, together, known)
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)
-    alone = (Compiled((path,)) for path in own if path not in read)
+    alone = (CompiledTogether((path,)) for path in own if path not in read)
     return [*subjects, *(one for each in alone for one in _together(session, each, known))]
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledTogether:
     """Sources that a command compiled together, seen from its folder, with its flags."""
 
     sources: tuple[Text, ...]
@@ -102,13 +104,13 @@ class Compiled:
         return [str((Path(self.folder) / source).resolve()) for source in self.sources]
 
 
-def compiled_sources(workspace: Workspace) -> list[Compiled]:
+def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
     """What commands compiled for this workspace; of those that share a source the last one."""
     if not workspace.commands.exists():
         return []
     command = "cutune tune"
     lines = read_lines(workspace.commands, COMMAND_SCHEMA, _as_compiled, command, lambda _: None)
-    found: list[Compiled] = []
+    found: list[CompiledTogether] = []
     taken: set[str] = set()
     for one in reversed([*lines]):
         if one.sources and taken.isdisjoint(one.paths):
@@ -117,8 +119,8 @@ def compiled_sources(workspace: Workspace) -> list[Compiled]:
     return found[::-1]
 
 
-def _as_compiled(entry: Json) -> Compiled:
-    return typed(Compiled, entry)
+def _as_compiled(entry: Json) -> CompiledTogether:
+    return typed(CompiledTogether, entry)
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
@@ -131,7 +133,9 @@ def _models(workspace: Workspace) -> list[FittedModel]:
         raise
 
 
-def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]) -> list[Subject]:
+def _together(
+    session: Session, compiled: CompiledTogether, known: Sequence[FittedModel]
+) -> list[ReportSource]:
     """The sources of one program: one may define what another one launches."""
     own, read, found = session.with_flags(compiled.flags), [], []
     try:
@@ -151,7 +155,7 @@ def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]
 
 def _unit(
     session: Session, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
-) -> Subject:
+) -> ReportSource:
     """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
     try:
@@ -166,18 +170,20 @@ def _unit(
         return _subject(program, known)
 
 
-def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Subject:
+def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> ReportSource:
     said = one_line(error.diagnostic) if isinstance(error, CutuneError) else str(error)
-    return Subject(path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,))
+    return ReportSource(
+        path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,)
+    )
 
 
-def _subject(program: Program, known: Iterable[FittedModel]) -> Subject:
+def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
     fresh = tuple(model for model in own if model.kernel.origin == origin)
     stale = Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path)
-    return Subject(
+    return ReportSource(
         origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
     )
 
@@ -205,13 +211,13 @@ def read_timings(
         launches += own
         if own:
             origin = str(folder.measurements)
-            sweeps.append(Sweep(origin, device.name, "", "", len(own)))
+            sweeps.append(TimingSource(origin, device.name, "", "", len(own)))
     return Timings(tuple(launches), tuple(sweeps)), notes
 
 
-def _sweep(path: str, found: RecordedSweep) -> Sweep:
+def _sweep(path: str, found: RecordedSweep) -> TimingSource:
     driver = f"driver {found.driver}" if found.driver else ""
-    return Sweep(path, found.device, driver, found.method, len(found.launches))
+    return TimingSource(path, found.device, driver, found.method, len(found.launches))
 
 
 def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
@@ -228,14 +234,14 @@ def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
 
 def report_of(
     session: Session,
-    subjects: Sequence[Subject],
+    subjects: Sequence[ReportSource],
     device: DeviceProfile,
     workspace: Workspace,
     timings: Timings = NO_TIMINGS,
     sizes: Sequence[int] | None = None,
     notes: Sequence[str] = (),
     made: datetime | None = None,
-) -> Report:
+) -> PageFacts:
     """The whole report.
 
     Args:
@@ -254,7 +260,7 @@ def report_of(
     session.progress("looking at kernels", 1, 1)
     kernels = tuple(one.facts for one in known if one.facts is not None)
     at = made or datetime.now().astimezone()
-    return Report(
+    return PageFacts(
         _title(subjects, workspace),
         device.name,
         summary(programs, kernels, device.name),
@@ -267,14 +273,14 @@ def report_of(
     )
 
 
-def _title(subjects: Sequence[Subject], workspace: Workspace) -> str:
+def _title(subjects: Sequence[ReportSource], workspace: Workspace) -> str:
     if len(subjects) == 1:
         return Path(subjects[0].path).name
     return workspace.folder.absolute().parent.name or str(workspace.folder)
 
 
 def _modelled(
-    subject: Subject,
+    subject: ReportSource,
     device: DeviceProfile,
     timings: Timings,
     sizes: Sequence[int] | None,
@@ -285,7 +291,7 @@ def _modelled(
     names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
     stem, found = Path(subject.path).stem, []
     for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
-        place = Place(f"kernel-{number}", name, Path(subject.path).name)
+        place = KernelPlace(f"kernel-{number}", name, Path(subject.path).name)
         if subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
             place = replace(place, file=file, line=line, text=text)
@@ -298,7 +304,7 @@ def _modelled(
     return found
 
 
-def _program(subject: Subject, models: Sequence[Modelled]) -> ProgramFacts:
+def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
     if subject.program is None:
         return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
     return program_facts(subject.program, models, subject.notes)
@@ -314,7 +320,7 @@ def _evaluation(
 
 
 def training(
-    session: Session, workspace: Workspace, subjects: Iterable[Subject], device: DeviceProfile
+    session: Session, workspace: Workspace, subjects: Iterable[ReportSource], device: DeviceProfile
 ) -> Iterator[TrainingRow]:
     """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
     if not workspace.measurements.exists():

@@ -35,7 +35,7 @@ LONG_CURVE = tuple(10_000 * 2**exponent for exponent in range(15))
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizeQuestion:
     """Sizes to ask for, and the launch that was timed there, if one was."""
 
     label: str
@@ -45,7 +45,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Place:
+class KernelPlace:
     """Where a kernel is defined, and how it is called on the page."""
 
     key: str
@@ -59,7 +59,7 @@ class Place:
 def kernel_facts(
     model: FittedModel,
     device: DeviceProfile,
-    place: Place,
+    place: KernelPlace,
     launches: Sequence[SweptLaunch] = (),
     sizes: Sequence[int] | None = None,
 ) -> KernelFacts | None:
@@ -110,7 +110,7 @@ def at_sizes(
     """
     words = [str(every)] if every is not None else []
     label = ", ".join([*words, *(f"{name}={value}" for name, value in sizes.items())])
-    return _Choosers(model, device).at(Asked(label, sizes, every))
+    return _Choosers(model, device).at(SizeQuestion(label, sizes, every))
 
 
 def _counts(model: FittedModel) -> str:
@@ -120,25 +120,27 @@ def _counts(model: FittedModel) -> str:
 
 def _asked(
     model: FittedModel, launches: Sequence[SweptLaunch], sizes: Sequence[int] | None
-) -> Iterator[Asked]:
+) -> Iterator[SizeQuestion]:
     """The launches, then sizes that none of them has."""
     timed = _spread(launches)
     labels = _labels(timed)
     for launch, label in zip(timed, labels, strict=True):
-        yield Asked(label, sizes_of(launch, model), launch.size, launch)
+        yield SizeQuestion(label, sizes_of(launch, model), launch.size, launch)
     word = threads_alone(model.kernel)
     for size in sizes or (() if len(timed) > FEW else usual_sizes(model)):
         if str(size) not in labels:
             held = usually_held(model.kernel)
             words = (f"{name}={value}" for name, value in held.items())
             first = f"{word}={size}" if word else str(size)
-            yield Asked(", ".join([first, *words]), held, size)
+            yield SizeQuestion(", ".join([first, *words]), held, size)
 
 
-def _as_run(model: FittedModel) -> Iterator[Asked]:
+def _as_run(model: FittedModel) -> Iterator[SizeQuestion]:
     """Launches of the runs, where no others can be asked for."""
     for sizes in sizes_as_run(model):
-        yield Asked(", ".join(f"{name}={value}" for name, value in sizes.items()), sizes, None)
+        yield SizeQuestion(
+            ", ".join(f"{name}={value}" for name, value in sizes.items()), sizes, None
+        )
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
@@ -173,13 +175,13 @@ class _Choosers:
             if one.kernel.variant in names
         }
 
-    def answers(self, questions: Iterable[Asked]) -> Iterator[AtSizes]:
+    def answers(self, questions: Iterable[SizeQuestion]) -> Iterator[AtSizes]:
         """Those that have an answer: no size is missing, and a launch is possible."""
         for asked in questions:
             with suppress(CutuneError):
                 yield self.at(asked)
 
-    def at(self, asked: Asked) -> AtSizes:
+    def at(self, asked: SizeQuestion) -> AtSizes:
         """At the sizes of a launch; raises as `Chooser.choose` does."""
         choice = self._choice.choose(asked.sizes, asked.every)
         predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
@@ -212,7 +214,7 @@ class _Choosers:
                 )
 
 
-def _ranked(chooser: Chooser, asked: Asked) -> Sequence[Prediction]:
+def _ranked(chooser: Chooser, asked: SizeQuestion) -> Sequence[Prediction]:
     try:
         return chooser.choose(asked.sizes, asked.every).ranked
     except CutuneError:

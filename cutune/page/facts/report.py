@@ -235,7 +235,7 @@ class KernelFacts:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class TimingSource:
     """Where timings come from: a file, or the workspace."""
 
     origin: str
@@ -246,7 +246,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Fact:
+class ProvenanceLine:
     """A line of the provenance."""
 
     name: str
@@ -254,7 +254,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Report:
+class PageFacts:
     """Everything that the page says.
 
     Attributes:
@@ -272,8 +272,8 @@ class Report:
     kernels: tuple[KernelFacts, ...]
     notes: tuple[str, ...]
     evaluation: Evaluation | None
-    sweeps: tuple[Sweep, ...]
-    provenance: tuple[Fact, ...]
+    sweeps: tuple[TimingSource, ...]
+    provenance: tuple[ProvenanceLine, ...]
 
     @property
     def launches(self) -> list[LaunchFacts]:
