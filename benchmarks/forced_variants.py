@@ -36,7 +36,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.compile_lines import compiled_files
-from benchmarks.program_sets import JUDGES, ROOT, SAMPLES, set_name
 from benchmarks.public_programs import reduced
 from cutune.analysis.session import Session
 from cutune.collect.agreement import Agreement
@@ -49,6 +48,7 @@ from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.variants.registry import checked_names
+from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60
 LARGE, SMALL = 2048, 256

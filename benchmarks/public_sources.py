@@ -26,7 +26,6 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
-from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
@@ -38,6 +37,7 @@ from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 SEED = 20261121
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl", ".cpp")

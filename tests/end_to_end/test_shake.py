@@ -22,7 +22,7 @@ from cutune.evaluation.shake import trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 

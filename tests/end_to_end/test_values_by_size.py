@@ -23,9 +23,9 @@ from cutune.tunables.clones.proven import Question, unequal_code, without_unprov
 from cutune.tunables.clones.verdict import found_copies, verdicts
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
-from tests.short_headers import with_all_headers
-from tests.trial_files import write_trials
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
+from tests.support.short_headers import with_all_headers
+from tests.support.trial_files import write_trials
 
 pytestmark = pytest.mark.nvcc
 

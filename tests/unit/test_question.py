@@ -28,7 +28,7 @@ from cutune.models.selection.usual_sizes import (
     usual_sizes,
 )
 from cutune.page.facts.kernels import KernelPlace, kernel_facts
-from tests.replayed import fitted, measured
+from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")
 #: It has one size, which bounds its threads in x.

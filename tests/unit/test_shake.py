@@ -15,7 +15,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.evaluation.baseline import Conditions
 from cutune.evaluation.outcome import RunPlace
 from cutune.evaluation.shake import Shaken, shake, trials_of
-from tests.unit.scripts import PLAIN, runs, script
+from tests.support.shell_programs import PLAIN, runs, script
 
 SAYS = 'echo "sum $1"'
 

@@ -15,7 +15,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import RunPlace
 from cutune.evaluation.verify import verify
-from tests.unit.scripts import PLAIN, runs, script
+from tests.support.shell_programs import PLAIN, runs, script
 
 #: A number that no other run has.
 COUNT = 'echo x >> "$0.count"; wc -l < "$0.count"'

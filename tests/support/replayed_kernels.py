@@ -23,8 +23,8 @@ from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.frontend.launch_sites import SiteNumbers
-from tests.emulated import HEADER
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
+from tests.support.ptx_statements import HEADER
 
 _BEGIN = """
 .visible .entry {name}(.param .u32 n, .param .u64 a, .param .u64 b)

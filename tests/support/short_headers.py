@@ -17,7 +17,8 @@ from unittest.mock import patch
 #: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
 #: nvcc has by itself are twice as long.
 STANDARD = "-std=c++14"
-_HEADERS = ("-isystem", str(Path(__file__).parent / "headers"), "-Xcompiler", "-include,left_out.h")
+_FOLDER = Path(__file__).parents[1] / "headers"
+_HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 _VARIABLE = "NVCC_PREPEND_FLAGS"
