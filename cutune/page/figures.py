@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.workspace import make_folder, writing
-from cutune.device.thread_block import configuration_text, shape
+from cutune.device.thread_block import shape
 from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.evaluation.training import TrainingRow
-from cutune.page.drawing.scales import three_digits
 from cutune.page.facts.report import PageFacts
-from cutune.page.html import required
+from cutune.page.html import required, size_and_times
 
 #: Rows of a page of a table. Inches: width of all, height of a row and of what stands around them.
 ROWS, WIDTH, ROW, AROUND = 40, 7.2, 0.2, 0.75
@@ -139,12 +138,9 @@ TABLE_3 = ("kernel", "N", "default", "ms", "chosen", "ms", "best", "ms", "worst 
 def table_3(evaluation: Evaluation) -> Iterator[Row]:
     """The rows of the paper's Table 3: Error is (chosen - best) / (worst - best)."""
     for case in evaluation.cases:
-        launch, chosen = case.launch, case.configuration(evaluation.judged)
-        cells = [launch.kernel, str(launch.size or "")]
-        for one in (case.configuration(OWN), chosen, launch.fastest):
-            cells += [configuration_text(*one), three_digits(launch.times[one] / 1e3)]
-        worst = three_digits(max(launch.times.values()) / 1e3)
-        yield [*cells, worst, f"{100 * launch.error(chosen):.2f}"]
+        error = case.launch.error(case.configuration(evaluation.judged))
+        cells = size_and_times(case, evaluation.judged)
+        yield [case.launch.kernel, *cells, f"{100 * error:.2f}"]
 
 
 TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycles")

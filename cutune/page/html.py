@@ -17,7 +17,7 @@ from cutune import __version__
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import configuration_text
-from cutune.evaluation.evaluate import Evaluation
+from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.fit.measurement.sweep import SweptConfiguration
 from cutune.page.drawing.choice_chart import choice_chart
@@ -181,18 +181,20 @@ def _percent(share: float) -> str:
 
 
 def _launch_rows(evaluation: Evaluation) -> Iterator[list[str]]:
-    """Table 3 of the paper: default, chosen, best, worst."""
     for case in evaluation.cases:
-        launch = case.launch
-        row = [f"{launch.program}: {launch.kernel}", str(launch.size or "")]
-        for one in (
-            case.configuration(OWN),
-            case.configuration(evaluation.judged),
-            launch.fastest,
-        ):
-            row += [_name(one), three_digits(launch.times[one] / 1e3)]
-        worst = three_digits(max(launch.times.values()) / 1e3)
-        yield [*row, worst, _percent(case.regret(evaluation.judged))]
+        name = f"{case.launch.program}: {case.launch.kernel}"
+        regret = _percent(case.regret(evaluation.judged))
+        yield [name, *size_and_times(case, evaluation.judged), regret]
+
+
+def size_and_times(case: Case, judged: str) -> Iterator[str]:
+    """Cells of the paper's Table 3: size; default, chosen and best with their ms; the worst ms."""
+    launch = case.launch
+    yield str(launch.size or "")
+    for configuration in (case.configuration(OWN), case.configuration(judged), launch.fastest):
+        yield configuration_text(*configuration)
+        yield three_digits(launch.times[configuration] / 1e3)
+    yield three_digits(max(launch.times.values()) / 1e3)
 
 
 _FUNCTIONS = {

@@ -46,7 +46,7 @@ from cutune.page.facts.gathered import (
     read_timings,
     report_of,
 )
-from cutune.page.facts.kernels import KernelPlace, kernel_facts
+from cutune.page.facts.kernels import kernel_facts
 from cutune.page.facts.report import (
     AtSizes,
     Candidate,
@@ -97,9 +97,7 @@ def facts_at_64() -> KernelFacts:
 
 
 def facts(launches: tuple[SweptLaunch, ...] = (), sizes: tuple[int, ...] = ()) -> KernelFacts:
-    found = kernel_facts(
-        ADD, H200, KernelPlace("kernel-1", "add", "add.cu"), launches, sizes or None
-    )
+    found = kernel_facts(ADD, H200, ("kernel-1", "add", "add.cu"), launches, sizes or None)
     assert found is not None
     return found
 
@@ -305,7 +303,7 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
     files = [str(tmp_path / f"{name}.json") for name in (H200.name, "other")]
     timings, notes = read_timings(workspace, files, H200)
     assert timings.launches == (launch, launch)
-    assert [sweep.device for sweep in timings.sweeps] == [H200.name, H200.name]
+    assert [origin.split(" on ")[1].split(";")[0] for origin in timings.origins] == 2 * [H200.name]
     (note,) = notes
     assert "left out" in note and "other" in note
 
@@ -325,7 +323,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
     found, model = add_program()
     Workspace(tmp_path).note_command(["tune", "a b.cu", "--run", "./{program} {n}"])
     made = report([ReportSource("add.cu", found, (model,))], tmp_path)
-    lines = {fact.name: fact.value for fact in made.provenance}
+    lines = dict(made.provenance)
     assert lines["made"] == "2026-01-02 00:00 UTC"
     assert lines["command"] == "cutune tune 'a b.cu' --run './{program} {n}'"
     assert model.kernel.origin.content in lines["model of add"]

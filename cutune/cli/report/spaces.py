@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from cutune.cli.report.programs import Json, place_of
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.parameter import listed, shown
@@ -12,17 +13,13 @@ from cutune.space.parameter import listed, shown
 if TYPE_CHECKING:
     from cutune.tunables.clones.verdict import Verdict
 
-Json = dict[str, object]
-
 
 def space_lines(
     program: Program, found: ProgramSpace, verdicts: Mapping[str, Verdict]
 ) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
     for constant in program.constants:
-        line = constant.source.location(constant.value.start).line
-        own = constant.source is program.source
-        place = f"line {line}" if own else f"{constant.source.path}:{line}"
+        place = place_of(program, constant, constant.value, "line ")
         by = f"; by {', '.join(constant.data)}" if constant.data else ""
         values = listed(constant.parameter.values)
         yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
@@ -58,12 +55,11 @@ def space_json(found: ProgramSpace, verdicts: Mapping[str, Verdict]) -> Json:
         "parameters": [
             {
                 "name": parameter.name,
-                "values": [value if isinstance(value, int) else shown(value) for value in values],
+                "values": [v if isinstance(v, int) else shown(v) for v in parameter.values],
                 "set_by": found.settings[parameter.name].value,
                 **_by_size(verdicts.get(parameter.name)),
             }
             for parameter in found.space.parameters
-            for values in (parameter.values,)
         ],
         "axes": [list(table.names) for table in found.space.tables],
         "asked_at_each_size": [condition.text for condition in found.sized],

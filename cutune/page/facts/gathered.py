@@ -24,7 +24,6 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin, by_entry
 from cutune.fit.measurement.sweep import (
     LINE_SCHEMA,
-    RecordedSweep,
     SweptLaunch,
     read_sweep,
     swept_launch,
@@ -33,9 +32,9 @@ from cutune.frontend.program import Program
 from cutune.nvcc.lending import lenders_of, seen_units
 from cutune.nvcc.unit_models import models_in
 from cutune.nvcc.units import CompiledSource, registered, working_in
-from cutune.page.facts.kernels import KernelPlace, kernel_facts
+from cutune.page.facts.kernels import kernel_facts
 from cutune.page.facts.provenance import provenance
-from cutune.page.facts.report import PageFacts, ProgramFacts, TimingSource
+from cutune.page.facts.report import PageFacts, ProgramFacts
 from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
 from cutune.page.facts.summary import summary
 from cutune.toolchain.demangle import instance_names
@@ -58,10 +57,10 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class Timings:
-    """Launches that were timed on the modelled device, and where they come from."""
+    """Launches that were timed on the modelled device, and in words where they come from."""
 
     launches: tuple[SweptLaunch, ...] = ()
-    sweeps: tuple[TimingSource, ...] = ()
+    origins: tuple[str, ...] = ()
 
 
 NO_TIMINGS = Timings()
@@ -197,27 +196,23 @@ def read_timings(
         CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
     """
     launches: list[SweptLaunch] = []
-    sweeps, notes = [], []
+    origins, notes = [], []
     for path in files:
-        found = read_sweep(Path(path))
-        if found.device != device.name:
-            notes.append(f"{path} was timed on {found.device}, not on {device.name}: left out")
+        sweep = read_sweep(Path(path))
+        if sweep.device != device.name:
+            notes.append(f"{path} was timed on {sweep.device}, not on {device.name}: left out")
             continue
-        launches += found.launches
-        sweeps.append(_sweep(path, found))
+        launches += sweep.launches
+        text = f"{path}: {len(sweep.launches)} launches on {sweep.device}"
+        driver = f"driver {sweep.driver}" if sweep.driver else ""
+        origins.append("; ".join(filter(None, [text, driver, sweep.method])))
     folders = [workspace, *(unit.own_workspace(workspace) for unit in registered(workspace))]
     for folder in folders:
-        own = list(_swept_in(folder, device))
-        launches += own
-        if own:
-            origin = str(folder.measurements)
-            sweeps.append(TimingSource(origin, device.name, "", "", len(own)))
-    return Timings(tuple(launches), tuple(sweeps)), notes
-
-
-def _sweep(path: str, found: RecordedSweep) -> TimingSource:
-    driver = f"driver {found.driver}" if found.driver else ""
-    return TimingSource(path, found.device, driver, found.method, len(found.launches))
+        swept = list(_swept_in(folder, device))
+        launches += swept
+        if swept:
+            origins.append(f"{folder.measurements}: {len(swept)} launches on {device.name}")
+    return Timings(tuple(launches), tuple(origins)), notes
 
 
 def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
@@ -268,8 +263,7 @@ def report_of(
         kernels,
         tuple(notes),
         _evaluation(timings, models, device),
-        timings.sweeps,
-        provenance(session, device, workspace, models, timings.sweeps, at),
+        tuple(provenance(session, device, workspace, models, timings.origins, at)),
     )
 
 
@@ -289,17 +283,16 @@ def _modelled(
     """The models of a source; `before`: kernels that the page has already."""
     kernels = [model.kernel for model in subject.models]
     names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
-    stem, found = Path(subject.path).stem, []
+    path, found = Path(subject.path), []
     for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
-        place = KernelPlace(f"kernel-{number}", name, Path(subject.path).name)
-        if subject.program is not None:
+        kernel = (path.stem, model.kernel.name)
+        timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
+        facts = kernel_facts(model, device, (f"kernel-{number}", name, path.name), timed, sizes)
+        if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
-            place = replace(place, file=file, line=line, text=text)
-        own = [o for o in timings.launches if (o.program, o.kernel) == (stem, model.kernel.name)]
-        facts = kernel_facts(model, device, place, own, sizes)
+            facts = replace(facts, file=file, line=line, text=text)
         words = (*model.kernel.parameters, *model.kernel.extent_words)
-        asked = " ".join(f"{word}=…" for word in words)
-        question = f"cutune select {model.kernel.name} {asked}"
+        question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
         found.append(Modelled(model, facts, "" if facts is not None else question))
     return found
 

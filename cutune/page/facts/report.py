@@ -39,7 +39,7 @@ class LaunchFacts:
 
     Attributes:
         kernel: as the launch names it.
-        file, line: where it stands.
+        file, line: its place in the source.
         reason, code: why it stays as it is; empty where it may change.
         remedy: what would settle it, in words. pragma: the line to insert there, if one would do.
         models: keys of `KernelFacts` of the kernels that it launches.
@@ -107,7 +107,7 @@ class AtSizes:
     grid: Block
 
     def candidate(self, configuration: SweptConfiguration) -> Candidate | None:
-        """The one of that configuration."""
+        """The candidate with that configuration."""
         return next((c for c in self.candidates if c.configuration == configuration), None)
 
     @property
@@ -194,28 +194,28 @@ class KernelFacts:
     Attributes:
         key: names it within the page.
         name: with template arguments where its program has several instances.
-        program: name of its source. file, line: where it is defined; line 0: not known.
+        program: name of its source.
         own: the program's own block.
         counts: how good the fitted counts are, in words.
         idle_variants: variants that are nowhere faster, and are not written into the program.
-        text: its definition.
         sizes: the kernel at some sizes. curve: the choice over all sizes alike.
         c_text: the rational program as it is written into the tuned program.
+        file, line: the place of its definition; line 0: not known. text: the definition.
     """
 
     key: str
     name: str
     program: str
-    file: str
-    line: int
     own: Block
     counts: str
     idle_variants: tuple[str, ...]
-    text: tuple[CodeLine, ...]
     sizes: tuple[AtSizes, ...]
     curve: tuple[CurvePoint, ...]
     flow: FlowChart
     c_text: str
+    file: str = ""
+    line: int = 0
+    text: tuple[CodeLine, ...] = ()
 
     @property
     def gain(self) -> float:
@@ -224,7 +224,7 @@ class KernelFacts:
 
     @property
     def measured_gain(self) -> float | None:
-        """The same of measured times, where there are any."""
+        """The gain by measured times, where there are any."""
         known = [one.measured_gain for one in self.sizes if one.measured_gain is not None]
         return geometric_mean(known) if known else None
 
@@ -232,25 +232,6 @@ class KernelFacts:
     def standing(self) -> Standing:
         """Does it gain?"""
         return Standing.GAINS if self.gain >= SPEAKING_GAIN else Standing.GOOD
-
-
-@dataclass(frozen=True)
-class TimingSource:
-    """Where timings come from: a file, or the workspace."""
-
-    origin: str
-    device: str
-    driver: str
-    method: str
-    launches: int
-
-
-@dataclass(frozen=True)
-class ProvenanceLine:
-    """A line of the provenance."""
-
-    name: str
-    value: str
 
 
 @dataclass(frozen=True)
@@ -262,7 +243,7 @@ class PageFacts:
         summary: one sentence.
         notes: messages that are not about one program.
         evaluation: the choice and baselines against what was measured; None without timings.
-        provenance: versions, device, commands, hashes.
+        provenance: names and values: versions, device, commands, hashes, timings.
     """
 
     title: str
@@ -272,8 +253,7 @@ class PageFacts:
     kernels: tuple[KernelFacts, ...]
     notes: tuple[str, ...]
     evaluation: Evaluation | None
-    sweeps: tuple[TimingSource, ...]
-    provenance: tuple[ProvenanceLine, ...]
+    provenance: tuple[tuple[str, str], ...]
 
     @property
     def launches(self) -> list[LaunchFacts]:
