@@ -34,7 +34,7 @@ FILE = RECORDED / "regrets_h200.json"
 
 @dataclass(frozen=True)
 class Regret:
-    """What a choice lost at one launch of a judge set, as a fraction of the best time."""
+    """The loss of a choice at one launch of a judge set, as a fraction of the best time."""
 
     judges: str
     program: str

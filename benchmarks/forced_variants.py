@@ -73,7 +73,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program. `outcome`: `same`, `same within tolerance`, `differs`, …"""
+    """The result of a program. `outcome`: `same`, `same within tolerance`, `differs`, …"""
 
     name: str
     outcome: str
@@ -162,7 +162,7 @@ def _preloaded() -> dict[str, str]:
 def _with_run(
     found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: RunPlace
 ) -> Found:
-    """The same with one more run."""
+    """Add one more run."""
     found = replace(found, runs=found.runs + 1)
     first = _compared(original, shaken, trials, Conditions(place, Agreement(True), None))
     if first.trial is None:
@@ -229,7 +229,7 @@ def run(output: Path, subjects: Sequence[Subject], on: str, jobs: int) -> None:
 
 
 def _apart(subject: Subject, on: str, environment: Mapping[str, str]) -> Found:
-    """What is found in a process of its own, in a copy of the program's folder."""
+    """The findings of a process of its own, in a copy of the program's folder."""
     command = [sys.executable, "-m", "benchmarks.forced_variants", "one", "--on", on]
     with TemporaryDirectory() as own:
         place = _copied(Path(subject.folder), Path(own))

@@ -1,4 +1,4 @@
-"""What `cutune inspect` says of every launch of programs: takes programs, gives lines of JSON.
+"""Verdicts of `cutune inspect` on every launch of programs: takes programs, gives lines of JSON.
 
 Each translation unit list is inspected in a process of its own, so that a failure or a time-out is
 a line of its program and ends nothing else.
@@ -69,7 +69,7 @@ class LaunchVerdict:
 
     @property
     def place(self) -> tuple[str, str, str, int, str, int]:
-        """What names it in another run."""
+        """The key that names it in another run."""
         return self.set, self.program, self.file, self.line, self.kernel, self.nth
 
 
@@ -125,7 +125,7 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
 
 
 def to_document(programs: Iterable[Inspected], settings: dict[str, object]) -> dict[str, object]:
-    """What `read` gives back."""
+    """The line that `read` gives back."""
     return {
         "schema": "cutune.benchmarks.tunable/1",
         **settings,

@@ -1,4 +1,4 @@
-"""What the front end makes of public CUDA sources: `python -m benchmarks.public_sources FOLDER …`.
+"""The front end on public CUDA sources: `python -m benchmarks.public_sources FOLDER …`.
 
 Files that hold CUDA are drawn from the folders by a random state; per file:
 
@@ -212,7 +212,7 @@ def _failure(session: Session, path: Path, flags: Sequence[str]) -> str:
 
 
 def _flags(path: Path, folders: Sequence[Path]) -> list[str]:
-    """What the folder's Makefile compiles with; else all include folders of the collection."""
+    """Options of the folder's Makefile; else all include folders of the collection."""
     for made, flags in compiled_files(path.parent).items():
         if made.name == path.name:
             return flags

@@ -62,7 +62,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program.
+    """The result of a program.
 
     Attributes:
         launches, tunable: as the summary of `tune` counts them, else `inspect`.
@@ -136,7 +136,7 @@ def repetitions(folder: Path) -> int | None:
 
 
 def _usage(folder: Path) -> list[str]:
-    """What the program says its arguments are: `<width> <repeat>`; empty where it says nothing."""
+    """The arguments by its usage text: `<width> <repeat>`; empty where it says nothing."""
     for path in sorted(filter(Path.is_file, folder.rglob("*.c*"))):
         text = path.read_text(errors="replace")
         if found := re.search(r"[Uu]sage[^;]*?((?:<[^>\n]+>[\s\"]*)+)", text):
@@ -196,7 +196,7 @@ def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
 
 
 def _sources(folder: Path) -> tuple[list[str], list[str]]:
-    """What the Makefile compiles, and with which options of cutune."""
+    """The sources of the Makefile, and the options of cutune for them."""
     files = compiled_files(folder)
     flags = [f"--nvcc-flag={flag}" for flag in next(iter(files.values()), [])]
     return [str(path.relative_to(folder)) for path in files if folder in path.parents], flags
@@ -291,7 +291,7 @@ def _counts(inspected: Ended) -> tuple[int, int]:
 
 
 def shaken(folder: Path, limit_s: float) -> str:
-    """What `shake` says first of the sources of one program."""
+    """The first finding of `shake` about the sources of one program."""
     sources, flags = _sources(folder)
     template, vary = run_command(folder)
     command = " ".join(["./{program}", *template.split(" ")[1:]])

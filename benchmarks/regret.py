@@ -111,7 +111,7 @@ def _programs(folder: Path) -> list[Path]:
 
 
 def _emulated_sizes(folder: Path) -> Mapping[str, Sequence[str]]:
-    """What the emulated device runs of each program of a set."""
+    """Sizes at which the emulated device runs each program of a set."""
     if folder == SAMPLES:
         return {path.stem: SMALL for path in _programs(folder)}
     plan = json.loads((folder / "sizes.json").read_text())

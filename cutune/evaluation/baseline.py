@@ -83,7 +83,7 @@ class Baseline:
         return replace(self, outcome=outcome, varying=varying)._checked()
 
     def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
-        """The same as `difference`, without differences that runs of the original have, too.
+        """Return the first difference that runs of the original lack, and what is then known.
 
         Raises:
             CutuneError: as `baseline`.

@@ -53,7 +53,7 @@ class RunPlace:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What one run gave: `contents` of output and files, by their names in messages.
+    """The end of a run: `contents` of output and files, by their names in messages.
 
     `status` is None after a time-out. `launches`: the configurations that were launched, on the
     emulated device.

@@ -1,4 +1,4 @@
-"""Does a program give the same results in any legal configuration? Takes programs, gives findings.
+"""The two programs of `shake`: built from sources, run, compared. Gives the first difference.
 
 The shaken program takes random configurations, by the seed in its environment. It runs once with
 each seed, once with each variant wherever that may run, and once with `CUTUNE=off`: then the
@@ -102,7 +102,7 @@ def shake(
 def _told(
     outcomes: Iterable[RunOutcome], first: int, total: int, progress: Progress
 ) -> Iterator[RunOutcome]:
-    """The same, and how many programs have run with each."""
+    """Pass the outcomes on, and tell the progress with each."""
     for done, outcome in enumerate(outcomes, first):
         # The end of a run is told by who has compared it.
         progress("shaking", min(done, total - 1), total)

@@ -77,7 +77,7 @@ def _unit(session: Session, program: Program) -> Unit:
 
 
 def _code(session: Session, path: Path, flags: Sequence[str]) -> BuiltCode | None:
-    """What its analysis has compiled it to."""
+    """The device code that the analysis of the source has compiled, if there is any."""
     known = session.known_code.original(str(path), flags)
     return known.built() if known is not None else None
 

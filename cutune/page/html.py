@@ -118,7 +118,7 @@ def _own_file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may run and load: these two texts, nothing else."""
+    """The policy by which the browser runs and loads these two texts, nothing else."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: programs, recorded data, stand-ins, and ways to run cutune."""
+"""Helpers of tests and benchmarks: programs, recorded data, stand-ins, and ways to run cutune."""

@@ -49,7 +49,7 @@ class Sample:
         return "{GPUS}" in self.words
 
     def asked(self, gpus: int = 1) -> Asked:
-        """What its command line says of parameters, on a machine with so many GPUs."""
+        """The parameters of its command line, on a machine with so many GPUs."""
         options = self.path.with_suffix(".options")
         flags = expand_response_files(["--options-file", str(options)]) if options.exists() else ()
         tunes = [*self.tunes, *([f"GPUS={_listed(gpus)}"] if self.takes_gpus else [])]

@@ -58,5 +58,5 @@ def undefined_operations(ptx: str) -> Iterator[tuple[str, str]]:
 
 
 def hashes(output: str) -> dict[str, str]:
-    """What a program prints."""
+    """The output of a program."""
     return dict(line.split() for line in output.splitlines())

@@ -118,7 +118,7 @@ class Work:
             path.write_bytes(content)
 
     def results(self) -> dict[str, bytes]:
-        """What it has written."""
+        """The files that it has written."""
         return {name: _content(self.folder / "work" / name) for name in self.written}
 
     def finish(self) -> float:
@@ -199,7 +199,7 @@ WORKS: Mapping[str, Callable[[Path], Work]] = {"tune": _tune, "collect": _collec
 
 @dataclass
 class Report:
-    """What has been tried, and what was found."""
+    """The calls that were tried, and what was found."""
 
     kills: Counter[str] = field(default_factory=Counter)
     trials: Counter[str] = field(default_factory=Counter)

@@ -136,7 +136,7 @@ def loaded() -> tuple[AssembledModule, LoadedModule]:
 
 
 def described(name: str) -> MeasuredKernel:
-    """What `collect` knows of a kernel before it is measured; `x` is free, bounded by `n`."""
+    """The kernel as `collect` knows it before measuring; `x` is free, bounded by `n`."""
     code = loaded()[0].kernels[name]
     return replace(
         KERNEL,

@@ -1,4 +1,4 @@
-"""What tests compile with: options by which nvcc has less to do.
+"""Options by which nvcc has less to do, with which tests compile.
 
 Most of what it compiles in a small program are headers, and most of what is emitted takes is to be
 optimised: `headers/left_out.h` does without both. Tests that compile as users do have all of it.
@@ -33,7 +33,7 @@ def with_short_headers() -> Iterator[None]:
 
 @contextmanager
 def with_all_headers() -> Iterator[None]:
-    """The same with all of CUDA's headers, for programs that rely on them."""
+    """Compile with all of CUDA's headers, for programs that rely on them."""
     with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
         yield
 

@@ -53,7 +53,7 @@ def print_profile(profile: DeviceProfile) -> None:
 
 
 def print_calibration(profile: DeviceProfile, found: Calibration) -> None:
-    """What was fitted, and where the model explains the times least."""
+    """Print the fitted profile, and the cases whose times the model explains least."""
     print_profile(profile)
     console = standard_output()
     console.print(

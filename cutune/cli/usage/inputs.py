@@ -1,4 +1,4 @@
-"""What `inspect` is asked about. Takes files, folders and compile_commands.json, gives sources.
+"""Inputs of `inspect`. Takes files, folders and compile_commands.json, gives sources.
 
 Of a compile command only what the code depends on is taken, so that a project of a stranger names
 neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on.

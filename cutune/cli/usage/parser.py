@@ -98,5 +98,5 @@ def name_of(action: argparse.Action) -> str:
 
 
 def help_of(action: argparse.Action) -> str:
-    """What `--help` says of it."""
+    """The text of an option in `--help`."""
     return (action.help or "") % {**vars(action), "prog": "cutune"}

@@ -17,7 +17,7 @@ NOT_AS_REQUIRED = 3
 
 
 class Lacking(NamedTuple):
-    """What contradicts a pattern, and the launch of which that is said."""
+    """A pattern that does not hold: the message, and the launch that it is about."""
 
     diagnostic: Diagnostic
     site: LaunchSite | None = None

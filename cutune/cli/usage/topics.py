@@ -1,4 +1,4 @@
-"""What `cutune help TOPIC` shows: a page of the guide, or what is known of a code.
+"""Topics of `cutune help`. Takes a word, gives a page of the guide or the meaning of a code.
 
 The pages are those of docs/, which a wheel holds; the texts on codes those of `core.reference`.
 """

@@ -35,7 +35,7 @@ DIGITS = 4
 
 
 def query_profile(gpu: Gpu) -> DeviceProfile:
-    """What the driver says of a GPU, with prior constants."""
+    """The profile of a GPU as its driver describes it, with prior constants."""
     major, minor = gpu.compute_capability
     clock = Fraction(gpu.attribute("CLOCK_RATE"), KHZ_PER_GHZ)
     # Two transfers per clock; the bus width is in bits.

@@ -1,4 +1,4 @@
-"""What the micro-kernels do: a case of the suite in, a `FittedModel` of exactly that case out.
+"""Counts of micro-kernels: a case of the suite in, a `FittedModel` of exactly that case out.
 
 The emulated device runs a few blocks of every launch. Micro-kernels do the same in all blocks, so
 the totals follow from the number of threads that work: constants instead of functions of a size.

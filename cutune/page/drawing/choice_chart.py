@@ -120,7 +120,7 @@ def _sizes(curve: Sequence[CurvePoint], across: Sequence[float], y: float) -> It
 
 
 def in_words(curve: Sequence[CurvePoint]) -> str:
-    """What the picture shows, for those who do not see it: where the choice changes."""
+    """The picture for those who do not see it: where the choice changes."""
     words, before = [], None
     for point in curve:
         if point.chosen != before:

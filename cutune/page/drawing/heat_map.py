@@ -154,7 +154,7 @@ def _strip(
 
 
 def variant_words(name: str) -> str:
-    """What was done to a kernel: `pointers are __restrict__, a thread does 4 ids of y`."""
+    """A variant in words: `pointers are __restrict__, a thread does 4 ids of y`."""
     if not name:
         return "as the source has it"
     found = []

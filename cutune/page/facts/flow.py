@@ -154,7 +154,7 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 
 def _choice(rule: SelectionRule, has_variants: bool) -> Iterator[Step]:
-    """What decides when all times are known: `models.selection.choose` in words."""
+    """The decision when all times are known: `models.selection.choose` in words."""
     smaller, larger = rule.own_band.smaller, rule.own_band.larger
     limit = f"{float(smaller):.4g}"
     if smaller != larger:

@@ -104,7 +104,7 @@ class CompiledTogether:
 
 
 def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
-    """What commands compiled for this workspace; of those that share a source the last one."""
+    """Sources that commands compiled for this workspace; of commands that share one, the last."""
     if not workspace.commands.exists():
         return []
     command = "cutune tune"

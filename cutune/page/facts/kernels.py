@@ -1,4 +1,4 @@
-"""What is known of a kernel at some sizes, and over all. Takes a model, gives `KernelFacts`."""
+"""Facts of a kernel at some sizes, and over all. Takes a model, gives `KernelFacts`."""
 
 from __future__ import annotations
 

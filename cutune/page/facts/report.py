@@ -16,7 +16,7 @@ SPEAKING_GAIN = 1.02
 
 
 class Standing(Enum):
-    """What is known of a kernel or of a launch, in one word; the value is shown."""
+    """The state of a kernel or a launch; the page shows the value."""
 
     GAINS = "gains"
     GOOD = "good already"
@@ -230,7 +230,7 @@ class KernelFacts:
 
     @property
     def standing(self) -> Standing:
-        """Does it gain?"""
+        """Whether it gains."""
         return Standing.GAINS if self.gain >= SPEAKING_GAIN else Standing.GOOD
 
 
