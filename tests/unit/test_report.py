@@ -335,7 +335,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
 
 def kernel(name: str, gain: float) -> KernelFacts:
     own = SweptConfiguration((32, 8, 1))
-    at = AtSizes("1", own, own, gain, "", False, (), (1, 1, 1))
+    at = AtSizes("1", own, own, gain, "", (), (1, 1, 1))
     return replace(facts_at_64(), key=name, name=name, sizes=(at,))
 
 
@@ -380,16 +380,8 @@ def at(times: dict[tuple[int, int, int], float], own: tuple[int, int, int]) -> A
         Candidate(SweptConfiguration(block), us, None, {}) for block, us in times.items()
     )
     first = min(times, key=lambda block: times[block])
-    return AtSizes(
-        "1",
-        SweptConfiguration(own),
-        SweptConfiguration(first),
-        1.0,
-        "",
-        False,
-        candidates,
-        (1, 1, 1),
-    )
+    configurations = SweptConfiguration(own), SweptConfiguration(first)
+    return AtSizes("1", *configurations, 1.0, "", candidates, (1, 1, 1))
 
 
 def test_blocks_of_two_dimensions_lie_by_width_and_height() -> None:

@@ -231,7 +231,7 @@ def test_numbers_in_few_characters() -> None:
 def test_the_choice_chart_shows_the_own_block_first(made: PageFacts) -> None:
     (kernel,) = made.kernels
     rows = shown_rows(kernel.curve)
-    assert rows[0].block == kernel.own
+    assert rows[0] == kernel.sizes[0].own
     assert {point.chosen for point in kernel.curve} <= {*rows}
     picture = choice_chart(kernel.curve)
     assert picture.count("<rect") >= 1 and 'role="img"' in picture

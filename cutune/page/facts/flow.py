@@ -80,13 +80,13 @@ def _steps(title: str, definitions: Iterable[Definition]) -> Iterator[Step]:
 def _parted(definition: Definition) -> tuple[list[Step], Expression | None]:
     """The questions in a definition, and what is computed behind them, if there is more."""
     if _is_choice(definition.value):
-        return [_question(definition.value, definition.name, definition.meaning)], None
+        return [_question(definition.value, definition.name)], None
     questions: list[Step] = []
 
     def without(node: Expression) -> Expression:
         if _is_choice(node):
             name = f"{definition.name}{'′' * (len(questions) + 1)}"
-            questions.append(_question(node, name, f"a part of {definition.name}"))
+            questions.append(_question(node, name))
             return Parameter(name)
         if isinstance(node, Operation):
             return replace(node, operands=tuple(map(without, node.operands)))
@@ -101,11 +101,10 @@ def _is_choice(node: Expression) -> bool:
     return isinstance(node, Operation) and node.operator is Operator.CHOICE
 
 
-def _question(node: Expression, name: str, meaning: str) -> Step:
+def _question(node: Expression, name: str) -> Step:
     assert isinstance(node, Operation)
     condition, if_true, if_false = map(formula, node.operands)
-    head = Line(name, "", meaning)
-    return Step(f"{condition}?", (head,), f"{name} = {if_true}", f"{name} = {if_false}")
+    return Step(f"{condition}?", (), f"{name} = {if_true}", f"{name} = {if_false}")
 
 
 def formula(node: Expression) -> str:

@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING, during
 from cutune.core.typed import Text, typed
-from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
+from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.sweep_gpu import by_name
@@ -33,7 +33,7 @@ from cutune.nvcc.lending import lenders_of, seen_units
 from cutune.nvcc.unit_models import models_in
 from cutune.nvcc.units import CompiledSource, registered, working_in
 from cutune.page.facts.kernels import kernel_facts
-from cutune.page.facts.provenance import provenance
+from cutune.page.facts.provenance import noted_commands, provenance
 from cutune.page.facts.report import PageFacts, ProgramFacts
 from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
 from cutune.page.facts.summary import summary
@@ -105,21 +105,13 @@ class CompiledTogether:
 
 def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
     """Sources that commands compiled for this workspace; of commands that share one, the last."""
-    if not workspace.commands.exists():
-        return []
-    command = "cutune tune"
-    lines = read_lines(workspace.commands, COMMAND_SCHEMA, _as_compiled, command, lambda _: None)
-    found: list[CompiledTogether] = []
+    compiled: list[CompiledTogether] = []
     taken: set[str] = set()
-    for one in reversed([*lines]):
+    for one in reversed(noted_commands(workspace, lambda entry: typed(CompiledTogether, entry))):
         if one.sources and taken.isdisjoint(one.paths):
             taken.update(one.paths)
-            found.append(one)
-    return found[::-1]
-
-
-def _as_compiled(entry: Json) -> CompiledTogether:
-    return typed(CompiledTogether, entry)
+            compiled.append(one)
+    return compiled[::-1]
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
@@ -136,7 +128,7 @@ def _together(
     session: Session, compiled: CompiledTogether, known: Sequence[FittedModel]
 ) -> list[ReportSource]:
     """The sources of one program: one may define what another one launches."""
-    own, read, found = session.with_flags(compiled.flags), [], []
+    own, read, unread = session.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
             with during(session.progress, ANALYZING):
@@ -144,10 +136,10 @@ def _together(
                     try:
                         read.append(own.read(source))
                     except CutuneError as error:
-                        found.append(_unread(path, known, error))
+                        unread.append(_unread(path, known, error))
                 programs = linked(read)
             own.reported(programs)
-            return [*(_subject(program, known) for program in programs), *found]
+            return [*(_subject(program, known) for program in programs), *unread]
     except (CutuneError, OSError) as error:
         return [_unread(path, known, error) for path in compiled.paths]
 

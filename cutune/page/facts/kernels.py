@@ -74,7 +74,6 @@ def kernel_facts(
     error = model.held_out_error
     return KernelFacts(
         *names,
-        own=kernel.original,
         counts="exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
         idle_variants=tuple(sorted(model.variant_names - every.variants.keys())),
         sizes=tuple(shown),
@@ -172,7 +171,6 @@ class _Choosers:
             SweptConfiguration(choice.chosen.block, choice.variant),
             choice.gain,
             choice.reason,
-            choice.chosen.launch_bound,
             tuple(_candidates(predicted, asked.launch.times if asked.launch else {})),
             choice.chosen.grid,
         )

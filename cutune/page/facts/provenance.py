@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import TypeVar
 
 from cutune import __version__
 from cutune.analysis.session import Session
@@ -15,6 +16,7 @@ from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 
+T = TypeVar("T")
 #: Commands that are shown, the last ones.
 MOST_COMMANDS = 10
 
@@ -33,7 +35,9 @@ def provenance(
     yield "compiler", _compiler(session)
     yield "device profile", _device(device)
     yield "workspace", str(workspace.folder)
-    yield from (("command", command) for command in _commands(workspace))
+    commands = noted_commands(workspace, lambda entry: str(entry["command"]))
+    for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
+        yield "command", shown(command)
     yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
     yield from (("timings", timed) for timed in timings)
 
@@ -55,15 +59,12 @@ def _device(device: DeviceProfile) -> str:
     return f"{device.name}, {rates}, {calibrated}; {content}"
 
 
-def _commands(workspace: Workspace) -> list[str]:
-    if not workspace.commands.exists():
+def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
+    """The commands that made a workspace, as `convert` reads them; none where none was noted."""
+    path = workspace.commands
+    if not path.exists():
         return []
-    lines = read_lines(workspace.commands, COMMAND_SCHEMA, _command, "cutune tune", lambda _: None)
-    return [shown(command) for command in [*dict.fromkeys(lines)][-MOST_COMMANDS:]]
-
-
-def _command(entry: Json) -> str:
-    return str(entry["command"])
+    return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
 
 
 def _model(model: FittedModel) -> str:

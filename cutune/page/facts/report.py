@@ -93,7 +93,7 @@ class AtSizes:
         label: the sizes in short.
         own, chosen: the program's own configuration, and cutune's. grid: the grid of the latter.
         gain: predicted time of the former by that of the latter; None: one has no prediction.
-        reason: why this is chosen. is_launch_bound: does launching take longer than the kernel?
+        reason: why this is chosen.
         candidates: all that have a prediction or a measured time.
     """
 
@@ -102,7 +102,6 @@ class AtSizes:
     chosen: SweptConfiguration
     gain: float | None
     reason: str
-    is_launch_bound: bool
     candidates: tuple[Candidate, ...]
     grid: Block
 
@@ -115,12 +114,6 @@ class AtSizes:
         """The candidates with a prediction, the fastest first."""
         known = (c for c in self.candidates if c.predicted_us is not None)
         return sorted(known, key=lambda c: c.predicted_us or 0.0)
-
-    @property
-    def measured(self) -> list[Candidate]:
-        """The candidates with a time, the fastest first."""
-        known = (c for c in self.candidates if c.measured_us is not None)
-        return sorted(known, key=lambda c: c.measured_us or 0.0)
 
     @property
     def measured_gain(self) -> float | None:
@@ -195,7 +188,6 @@ class KernelFacts:
         key: names it within the page.
         name: with template arguments where its program has several instances.
         program: name of its source.
-        own: the program's own block.
         counts: how good the fitted counts are, in words.
         idle_variants: variants that are nowhere faster, and are not written into the program.
         sizes: the kernel at some sizes. curve: the choice over all sizes alike.
@@ -206,7 +198,6 @@ class KernelFacts:
     key: str
     name: str
     program: str
-    own: Block
     counts: str
     idle_variants: tuple[str, ...]
     sizes: tuple[AtSizes, ...]
