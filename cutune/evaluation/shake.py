@@ -2,7 +2,8 @@
 
 The shaken program takes random configurations, by the seed in its environment. It runs once with
 each seed, once with each variant wherever that may run, and once with `CUTUNE=off`: then the
-launches keep their own configurations, and a difference comes from the rewritten text.
+launches keep their own configurations, and a difference comes from the rewritten text. Both are
+compiled with the same options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Choices as tables for people and as JSON for programs."""
+"""Choices and outcomes of launches, as tables for people and as JSON for programs.
+
+Takes models and what became of each launch; gives what `select`, `fit` and `tune` print.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Evaluations for people, as JSON and as CSV. Takes one, prints tables or writes files."""
+"""Tables 2 and 3 of the paper, and the scores of strategies: for people, as JSON, as CSV.
+
+Takes an evaluation, or rows of Table 2: MWP-CWP on collected and on fitted counters.
+"""
 
 from __future__ import annotations
 

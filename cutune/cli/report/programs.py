@@ -1,4 +1,7 @@
-"""Launches and kernels of programs. Takes `Program`s, gives a table per file or a JSON document."""
+"""Launches and kernels as `inspect` shows them. Takes `Program`s, gives tables, JSON, suggestions.
+
+Launches that have to be tunable (`inspect --require`) and are not are found here, too.
+"""
 
 from __future__ import annotations
 
@@ -179,8 +182,8 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    lacking = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
-    unmodelled = f", {lacking} of them not modelled" if lacking else ""
+    without_model = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
+    unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
     unconfirmed = "" if all(map(is_confirmed, read)) else _BY_TEXT
     console.print(

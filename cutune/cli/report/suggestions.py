@@ -1,8 +1,4 @@
-"""Launches that stay as they are. Takes `Program`s, gives suggestions, SARIF, and what a required
-launch lacks.
-
-SARIF is what forges and editors read (OASIS, Static Analysis Results Interchange Format 2.1.0).
-"""
+"""Suggestions for refused launches, as paragraphs and as JSON. Takes `Program`s."""
 
 from __future__ import annotations
 

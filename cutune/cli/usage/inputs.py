@@ -1,7 +1,9 @@
-"""Inputs of `inspect`. Takes files, folders and compile_commands.json, gives sources.
+"""Compile commands and inputs of `inspect`. Takes words or files, gives sources and options.
 
 Of a compile command only what the code depends on is taken, so that a project of a stranger names
-neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on.
+neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on. Of
+a command that is pasted behind `--`, what says how far nvcc goes and where its output lies is left
+out: cutune compiles for itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A parser whose errors are diagnostics and whose help begins with an example. As `argparse`'s."""
+"""The one table of verbs, and a parser whose errors are diagnostics and whose help has an example.
+
+The table feeds the parser, help, completion, the manual page and the dispatch.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """`cutune device --calibrate`: a GPU in, its profile out. Queries, times, emulates, fits.
 
 Takes an open GPU and a compiler. Everything that is timed is in `suite`; the emulated device counts
-the work of the timed kernels, so that their times give the cost of a unit of each kind of work.
+the work of the timed kernels, so that their times give the cost of a unit of each kind of work. It
+runs a few blocks of every launch: micro-kernels do the same in all blocks, so the totals follow
+from the number of threads that work, as constants instead of functions of a size.
 """
 
 from __future__ import annotations

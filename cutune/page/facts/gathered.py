@@ -1,4 +1,7 @@
-"""From sources or a workspace, their models and timings, to all facts of a page."""
+"""From sources or a workspace, their models and timings, to all facts of a page.
+
+The page says where its numbers come from, too: versions, device, commands, hashes.
+"""
 
 from __future__ import annotations
 
