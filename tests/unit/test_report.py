@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis import session
-from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source, Span
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import (
     RecordedSweep,
     SweptConfiguration,
@@ -27,11 +23,8 @@ from cutune.fit.measurement.sweep import (
     swept_line,
     write_sweep,
 )
-from cutune.fit.models_file import read_models
 from cutune.fit.rational.nodes import Parameter, choice, floor, less, norm
 from cutune.fit.rational.program import Definition, RationalProgram
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 from cutune.models.selection.choose import published_rule
 from cutune.models.selection.variants import VariantChooser
@@ -56,39 +49,16 @@ from cutune.page.facts.report import (
 )
 from cutune.page.facts.sources import excerpt
 from cutune.page.facts.summary import summary
-
-RECORDED = Path(__file__).parents[1] / "recorded"
-H200 = DeviceProfile.named("h200")
-(ADD,) = read_models(RECORDED / "add_models.json")
-#: Shared memory and a barrier: an annotation would settle it.
-TILE = """
-__global__ void tile(int n, float *a) {
-    __shared__ float s[1024];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    s[threadIdx.x] = a[i];
-    __syncthreads();
-    a[i] = s[blockDim.x - 1 - threadIdx.x];
-}
-"""
-LAUNCH = "    tile<<<n / 128, 128>>>(n, b);\n"
-
-
-def program(text: str, path: str = "add.cu") -> Program:
-    return analyze(parse(Source(path, text)))
-
-
-def add_program() -> tuple[Program, FittedModel]:
-    """The recorded program and its model, as if it had been made here."""
-    path = RECORDED / "add.cu"
-    found = program(path.read_text(), str(path))
-    return found, replace(ADD, kernel=replace(ADD.kernel, origin=Origin.of(found.source)))
-
-
-def with_times(size: int, slower: float = 2.0) -> SweptLaunch:
-    """A launch whose times are its predictions, all multiplied."""
-    ranked = VariantChooser(ADD, H200).choose({}, size).plain.ranked
-    times = {p.block: 1e3 * slower * p.predicted_ms for p in ranked}
-    return SweptLaunch("add", "add", size, {"n": size, "m": size}, None, (16, 16, 1), times)
+from tests.support.reported_program import (
+    ADD,
+    H200,
+    LAUNCH,
+    RECORDED,
+    TILE,
+    add_program,
+    program,
+    with_times,
+)
 
 
 @cache

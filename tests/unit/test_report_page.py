@@ -4,55 +4,25 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime
-from enum import Enum
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cutune.analysis.session import Session
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
-from cutune.core.workspace import Workspace
 from cutune.page import html
 from cutune.page.drawing.choice_chart import choice_chart, shown_rows
 from cutune.page.drawing.heat_map import SHADES
 from cutune.page.drawing.scales import MICROSECONDS, PictureScale, count, three_digits, unit_for
 from cutune.page.drawing.svg import Svg, element
 from cutune.page.drawing.terms import TERMS
-from cutune.page.facts.gathered import ReportSource, Timings, report_of
 from cutune.page.facts.report import PageFacts
 from cutune.page.figures import TABLE_3, table_3, write_figures
 from cutune.page.html import to_html
-from tests.unit.test_report import H200, LAUNCH, TILE, add_program, program, with_times
-
-#: Closes what it may stand in, then runs a script that leaves a trace.
-HOSTILE = (
-    "\"'></code></svg></script><script>pwned = 1</script><img src=x onerror='pwned = 1'>"
-    "<!-- {{7*7}} {% x %} &\0\u202e\udcff"
-)
-
-
-def whole() -> PageFacts:
-    """A report with everything that a page can have."""
-    found, model = add_program()
-    refused = program(f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n", "tile.cu")
-    subjects = [
-        ReportSource("add.cu", found, (model,), ("a note",)),
-        ReportSource("tile.cu", refused, ()),
-        ReportSource("gone.cu", None, (), ("it is gone",)),
-    ]
-    timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
-    return report_of(
-        *(Session(), subjects, H200, Workspace(Path("nowhere")), timings),
-        notes=["a note on everything"],
-        made=datetime(2026, 1, 2, tzinfo=UTC),
-    )
+from tests.support.reported_program import HOSTILE, hostile, whole
 
 
 @pytest.fixture(scope="module")
@@ -84,38 +54,6 @@ class Page(HTMLParser):
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
-
-
-def all_hostile(value: Any, key: str = "") -> Any:
-    """The same with hostile text for every string that comes from outside."""
-    # Anchors, and names of terms, are cutune's own.
-    if isinstance(value, str) and not isinstance(value, Enum):
-        is_own = key in ("key", "models", "judged") or not value
-        return value if is_own else f"{value}{HOSTILE}"
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: all_hostile(getattr(value, f.name), f.name) for f in fields(value)}
-        return replace(value, **named)
-    if isinstance(value, Mapping):
-        return {k: all_hostile(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        parts = [all_hostile(part, key) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, frozenset):
-        return frozenset(map(all_hostile, value))
-    return value
-
-
-def hostile(report: PageFacts) -> PageFacts:
-    """The evaluation holds times by configuration, which stay what they are."""
-    launches = replace(report, evaluation=None)
-    found: PageFacts = all_hostile(launches)
-    evaluation = report.evaluation
-    assert evaluation is not None
-    cases = tuple(
-        replace(c, launch=replace(c.launch, program=HOSTILE, kernel=HOSTILE))
-        for c in evaluation.cases
-    )
-    return replace(found, evaluation=replace(evaluation, cases=cases))
 
 
 def test_text_of_others_stays_text(made: PageFacts) -> None:

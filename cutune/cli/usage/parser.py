@@ -33,13 +33,8 @@ class Parser(argparse.ArgumentParser):
 
     def verbs(self) -> dict[str, Parser]:
         """The parsers of the verbs; of a verb none."""
-        found = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        return dict(next(found).choices) if self.is_whole else {}
-
-    @property
-    def is_whole(self) -> bool:
-        """Is it that of the command, not of one verb?"""
-        return any(isinstance(a, argparse._SubParsersAction) for a in self._actions)
+        groups = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        return {name: parser for group in groups for name, parser in group.choices.items()}
 
     @property
     def actions(self) -> list[argparse.Action]:
@@ -55,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         """Verbs in groups where there are any."""
         if self.usage is None:
             self.usage = self.short_usage()
-        return self._verbs_in_groups() if self.is_whole else super().format_help()
+        return self._verbs_in_groups() if self.verbs() else super().format_help()
 
     def short_usage(self) -> str:
         """`cutune tune [options] [FILE ...]`."""

@@ -49,8 +49,10 @@ def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) ->
         yield line(LEFT, up(tick), width - RIGHT, up(tick), "grid")
         yield text(LEFT - 8, up(tick) + 4, f"{tick:g} ×", anchor="end")
     yield text(0, TOP - 6, "times as fast as the program’s own", "strong")
-    aligned = [(x, up(p.gain)) for x, p in zip(across, curve, strict=True) if _is_aligned(p)]
-    others = [(x, up(p.gain)) for x, p in zip(across, curve, strict=True) if not _is_aligned(p)]
+    aligned: list[tuple[float, float]] = []
+    others: list[tuple[float, float]] = []
+    for x, point in zip(across, curve, strict=True):
+        (others if point.size % WARP else aligned).append((x, up(point.gain)))
     if aligned:
         yield polyline(aligned, "curve")
         yield dots(aligned, "chosen")
@@ -67,10 +69,6 @@ def _legend(left: float) -> Iterator[Svg]:
     yield dots([(left + 128, TOP - 10)], "chosen hollow")
     yield dots([(left + 128, TOP - 10)], "hole")
     yield text(left + 137, TOP - 6, "other sizes")
-
-
-def _is_aligned(point: CurvePoint) -> bool:
-    return point.size % WARP == 0
 
 
 def _rows(
