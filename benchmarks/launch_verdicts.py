@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
+from cutune.core.processes import run_to_end
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 REPOSITORY = INCLUDE_DIRECTORY.parents[1]
@@ -165,26 +164,15 @@ def _inspect(
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The document, or None; and the lines of standard error that say what went wrong."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    process = subprocess.Popen(
-        command_line(unit, more),
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, said = process.communicate(timeout=limit_s * len(unit.files))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # nvcc and what it calls, too
-        process.communicate()
+    seconds = limit_s * len(unit.files)
+    # Ends nvcc and what it calls, too.
+    ended = run_to_end(command_line(unit, more), environment, seconds, folder)
+    if ended.status is None:
         return None, [f"time-out after {limit_s:g} s"]
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(" ")]
+    errors = ended.errors.decode(errors="replace")
+    lines = [line for line in errors.splitlines() if line.strip() and not line.startswith(" ")]
     try:
-        return json.loads(output), lines
+        return json.loads(ended.output.decode(errors="replace")), lines
     except json.JSONDecodeError:
         return None, lines[-1:]  # a traceback ends with what went wrong
 

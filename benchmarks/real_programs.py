@@ -28,7 +28,6 @@ import random
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -37,6 +36,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
+from cutune.core.processes import run_to_end
 
 STATE, COUNT = 20261125, 60
 LARGE, MIDDLE, SMALL = 2048, 1024, 256
@@ -175,24 +175,10 @@ def _option(word: str) -> str:
 def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
     """Run one verb; what it started ends with it."""
     begin = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "cutune", *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(timeout=limit_s)
-        status: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-        status = None
-    return Ended(status, output, errors, round(time.monotonic() - begin, 1))
+    command = [sys.executable, "-P", "-m", "cutune", *arguments]
+    ended = run_to_end(command, os.environ, limit_s, folder)
+    output, errors = (text.decode(errors="replace") for text in (ended.output, ended.errors))
+    return Ended(ended.status, output, errors, round(time.monotonic() - begin, 1))
 
 
 def _sources(folder: Path) -> tuple[list[str], list[str]]:

@@ -58,9 +58,11 @@ class Baseline:
             return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
         for name, content in self.outcome.contents.items():
             varying = self.varying.get(name, NOTHING)
-            found = self.conditions.agreement.difference(content, outcome.contents[name], varying)
-            if found is not None:
-                return f"{name}, {found}"
+            difference = self.conditions.agreement.difference(
+                content, outcome.contents[name], varying
+            )
+            if difference is not None:
+                return f"{name}, {difference}"
         return None
 
     def run_again(self) -> Baseline:

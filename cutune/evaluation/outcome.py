@@ -94,8 +94,8 @@ def outcome_of(
 def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
     if place.device is not None:
-        found = program_environment(Path(run.command[0]))
-        environment |= {k: v for k, v in found.items() if k not in _OWN_VARIABLES}
+        emulated = program_environment(Path(run.command[0]))
+        environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
         environment |= device_environment(place.device, folder)
         environment["CUTUNE_PYTHON"] = sys.executable
         environment["CUTUNE_LAUNCH_LOG"] = str(log)

@@ -95,9 +95,9 @@ def shake(
         progress("shaking", index * per_run + 1, total)
         with closing(_outcomes(second, trials, known, jobs)) as outcomes:
             told = _told(outcomes, index * per_run + 2, total, progress)
-            found = _compared(Shaken(second, known), trials, told)
-        progress("shaking", total if found.trial else (index + 1) * per_run, total)
-        yield found
+            shaken_run = _compared(Shaken(second, known), trials, told)
+        progress("shaking", total if shaken_run.trial else (index + 1) * per_run, total)
+        yield shaken_run
 
 
 def _told(

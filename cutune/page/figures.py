@@ -103,10 +103,10 @@ def _gains(matplotlib: Any, report: PageFacts) -> Any:
 
 def _largest(evaluation: Evaluation) -> list[Case]:
     """The largest timed launch of each kernel."""
-    found: dict[tuple[str, str], Case] = {}
+    largest: dict[tuple[str, str], Case] = {}
     for case in sorted(evaluation.cases, key=lambda case: case.launch.size or 0):
-        found[case.launch.program, case.launch.kernel] = case
-    return [found[name] for name in sorted(found, reverse=True)]
+        largest[case.launch.program, case.launch.kernel] = case
+    return [largest[name] for name in sorted(largest, reverse=True)]
 
 
 def _times(matplotlib: Any, cases: Sequence[Case], judged: str, device: str) -> Any:

@@ -280,8 +280,8 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
 def _callee(site: LaunchSite) -> str:
     """The kernel, with the template arguments that the launch names."""
-    found = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
-    return brief(site.kernel + " ".join(found[1].split())) if found else site.kernel
+    arguments = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
+    return brief(site.kernel + " ".join(arguments[1].split())) if arguments else site.kernel
 
 
 def _refusal(site: LaunchSite) -> str:

@@ -14,7 +14,7 @@ from cutune.frontend.program import Program
 
 def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
     """The suggestions of `inspect --json`."""
-    return [asdict(found) for program in programs for found in suggestions(program)]
+    return [asdict(suggestion) for program in programs for suggestion in suggestions(program)]
 
 
 def print_suggestions(programs: Sequence[Program], console: Console | None = None) -> None:
@@ -40,11 +40,13 @@ def _unmodelled(program: Program) -> Iterator[str]:
             )
 
 
-def _paragraph(found: Suggestion) -> str:
-    place = f"{found.file}:{found.line}"
-    if found.pragma is None:
-        return f"{place}: launch of '{found.kernel}' [{found.code}]\n    {found.text}"
-    noun = "the launch in line" if len(found.launches) == 1 else "the launches in lines"
-    lines = ", ".join(map(str, found.launches))
-    head = f"{place}: insert, for {noun} {lines} [{found.code}]"
-    return f"{head}\n    {found.pragma}\n    {found.text}"
+def _paragraph(suggestion: Suggestion) -> str:
+    place = f"{suggestion.file}:{suggestion.line}"
+    if suggestion.pragma is None:
+        return (
+            f"{place}: launch of '{suggestion.kernel}' [{suggestion.code}]\n    {suggestion.text}"
+        )
+    noun = "the launch in line" if len(suggestion.launches) == 1 else "the launches in lines"
+    lines = ", ".join(map(str, suggestion.launches))
+    head = f"{place}: insert, for {noun} {lines} [{suggestion.code}]"
+    return f"{head}\n    {suggestion.pragma}\n    {suggestion.text}"

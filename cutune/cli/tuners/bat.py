@@ -67,16 +67,16 @@ def bat(options: argparse.Namespace) -> int:
         parser().error("bat: --searches and --on are those of --search BUDGET, as in --search 50")
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
-    found = []
+    comparisons = []
     for one in source(options, techniques):
-        found.append(one)
+        comparisons.append(one)
         if not options.json:
             _print(*one, options.verbose)
     if options.json:
-        document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in found]}
+        document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
         print(json.dumps(document, indent=1))
     if options.plot is not None:
-        write_plot(Path(options.plot), [comparison for _, comparison in found])
+        write_plot(Path(options.plot), [comparison for _, comparison in comparisons])
     return 0
 
 
@@ -107,8 +107,8 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
         workers = workers_of(options, True, one.workspace.folder, parser().error)
         collect_host(*one.arguments(options, HostSweep([], how, workers=workers)))
         program, run, path = one.program, options.run, one.workspace.trials
-        for found in compare(one.session, program, run, path, [], techniques, one.device):
-            yield one.name, found
+        for comparison in compare(one.session, program, run, path, [], techniques, one.device):
+            yield one.name, comparison
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,13 @@ def _live(options: argparse.Namespace) -> int:
     for one in _benchmarks(options):
         with prepared(*one.arguments(options, _sweep(options, one.workspace, on_gpu))) as ready:
             progress = one.session.progress
-            found = list(contest(ready, techniques, budget, searches, progress))
+            contests = list(contest(ready, techniques, budget, searches, progress))
         report(ready.trials)
         unit = "ms" if on_gpu else UNIT
-        for own in found:
-            documents.append(live_json(one.name, own, unit))
+        for one_contest in contests:
+            documents.append(live_json(one.name, one_contest, unit))
             if not options.json:
-                print_live(one.name, own, unit, options.verbose)
+                print_live(one.name, one_contest, unit, options.verbose)
     if options.json:
         print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1))
     return 0

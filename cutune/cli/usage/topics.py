@@ -49,9 +49,9 @@ def text_on(topic: str, options: str) -> str:
     Raises:
         CutuneError: CT027.
     """
-    found = _CODE.fullmatch(topic)
-    if found is not None:
-        return _about_code(topic, f"CT{found[1]}")
+    code = _CODE.fullmatch(topic)
+    if code is not None:
+        return _about_code(topic, f"CT{code[1]}")
     pages = topics()
     page = pages.get(topic.lower())
     if page is None:

@@ -76,13 +76,13 @@ class _Reader:
         if not self._compiles:
             self._inputs += words
             return
-        found = read_pasted(words)
-        for unknown in found.unknown:
+        pasted = read_pasted(words)
+        for unknown in pasted.unknown:
             self._refuse(unknown)
-        self._inputs += found.sources
-        self._options += [f"{NVCC_FLAG}={flag}" for flag in found.flags]
-        if found.nvcc is not None and NVCC not in self._options:
-            self._options += [NVCC, found.nvcc]
+        self._inputs += pasted.sources
+        self._options += [f"{NVCC_FLAG}={flag}" for flag in pasted.flags]
+        if pasted.nvcc is not None and NVCC not in self._options:
+            self._options += [NVCC, pasted.nvcc]
 
     def _read_option(self, rest: Sequence[str]) -> int:
         """Take an option and its values; return how many words that were."""

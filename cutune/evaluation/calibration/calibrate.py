@@ -84,9 +84,9 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
     times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)
     prior = beliefs(profile.compute_capability, profile.clock_ghz)
     progress("fitting constants", 0, 1)
-    found = fit_constants(timed_cases(suite, models, times), profile, prior)
+    calibration = fit_constants(timed_cases(suite, models, times), profile, prior)
     progress("fitting constants", 1, 1)
-    return calibrated(profile, found, prior), found
+    return calibrated(profile, calibration, prior), calibration
 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
@@ -110,7 +110,7 @@ def timed_cases(
 
 
 def calibrated(
-    profile: DeviceProfile, found: Calibration, prior: Mapping[str, Belief]
+    profile: DeviceProfile, calibration: Calibration, prior: Mapping[str, Belief]
 ) -> DeviceProfile:
     """The profile with fitted constants; its provenance says which priors were fitted."""
     model, provenance = {}, dict(profile.provenance)
@@ -119,8 +119,8 @@ def calibrated(
         if name in FIXED:
             model[name], provenance[name] = belief.value, was
         else:
-            model[name] = Fraction(f"{found.constants[name]:.{DIGITS}g}")
-            narrowed = f"{100 * found.seen[name]:.0f} %"
+            model[name] = Fraction(f"{calibration.constants[name]:.{DIGITS}g}")
+            narrowed = f"{100 * calibration.seen[name]:.0f} %"
             provenance[name] = f"{FITTED}, uncertainty -{narrowed}; {was}"
     return replace(profile, model=ModelConstants(**model), provenance=provenance)
 

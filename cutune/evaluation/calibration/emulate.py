@@ -77,8 +77,8 @@ def _counts(
     for array in touched:
         sites = [site for site in ends.sites if site.array == array]
         extent = max(site.high for site in sites) - min(site.low for site in sites)
-        found = passes(kernel, [ends], array)
-        arrays.append(Array(array, constant_function((), extent), *found))
+        passes_of_array = passes(kernel, [ends], array)
+        arrays.append(Array(array, constant_function((), extent), *passes_of_array))
     totals = code_totals(kernel, inside)
     return CountFunctions(
         working=constant_function((), working),

@@ -64,11 +64,11 @@ def heat_tables(at: AtSizes) -> tuple[HeatTable, ...]:
     least = ranked[0].predicted_us or 1.0
     unit = unit_for([least])
     variants = dict.fromkeys(c.configuration.variant for c in at.candidates if c.predicted_us)
-    found: list[HeatTable] = []
+    tables: list[HeatTable] = []
     for variant in sorted(variants):
         own = {c.configuration.block: c for c in ranked if c.configuration.variant == variant}
-        found += _tables(variant, own, lambda c: _cell(c, at, least, unit))
-    return tuple(found)
+        tables += _tables(variant, own, lambda c: _cell(c, at, least, unit))
+    return tuple(tables)
 
 
 def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: TimeUnit) -> HeatCell:
@@ -157,16 +157,16 @@ def variant_words(name: str) -> str:
     """A variant in words: `pointers are __restrict__, a thread does 4 ids of y`."""
     if not name:
         return "as the source has it"
-    found = []
+    words = []
     for word in name.split("_"):
         if word == "restrict":
-            found.append("pointers are __restrict__")
+            words.append("pointers are __restrict__")
         elif word[:1] in DIMENSIONS and word[1:].isdecimal():
-            found.append(f"a thread does {word[1:]} ids of {word[0]}")
+            words.append(f"a thread does {word[1:]} ids of {word[0]}")
         elif word.startswith(BOUNDS):
             threads, _, blocks = word.removeprefix(BOUNDS).partition("x")
-            found.append(f"registers leave room for {blocks} blocks of {threads} threads")
-    return ", ".join(found)
+            words.append(f"registers leave room for {blocks} blocks of {threads} threads")
+    return ", ".join(words)
 
 
 def marks_of(configuration: SweptConfiguration, at: AtSizes) -> str:

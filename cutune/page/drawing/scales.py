@@ -47,8 +47,8 @@ def _decades(low: float, high: float) -> list[float]:
     """Powers of ten, with 2 and 5 times these where there are few."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1,), (1, 3), (1, 2, 5)):
-        found = [f * 10.0**e for e in exponents for f in factors]
-        inside = [tick for tick in found if low <= tick <= high]
+        marks = [f * 10.0**e for e in exponents for f in factors]
+        inside = [tick for tick in marks if low <= tick <= high]
         if len(inside) >= 3:
             break
     return inside

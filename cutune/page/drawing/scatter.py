@@ -45,8 +45,8 @@ def pairs(at: AtSizes) -> list[tuple[SweptConfiguration, float, float]]:
 
 def scatter(at: AtSizes) -> Svg | None:
     """A dot per configuration, on the line where both are the same; None with fewer than two."""
-    known, found = pairs(at), agreement(at)
-    if found is None:
+    known, agreed = pairs(at), agreement(at)
+    if agreed is None:
         return None
     times = [us for _, *both in known for us in both]
     low, high = min(times) / 1.1, max(times) * 1.1
@@ -61,8 +61,8 @@ def scatter(at: AtSizes) -> Svg | None:
     parts += [dots(group, name) for group, name in ((plain, "plain"), (others, "other")) if group]
     parts += _named(at, places)
     label = (
-        f"{found.count} configurations, predicted against measured time: "
-        f"predicted by measured {found.median:.2f} in the median"
+        f"{agreed.count} configurations, predicted against measured time: "
+        f"predicted by measured {agreed.median:.2f} in the median"
     )
     return picture(SIZE, SIZE, label, *parts, class_="scatter")
 

@@ -42,9 +42,9 @@ def term_rows(at: AtSizes) -> tuple[TermRow, ...]:
     for one in at.predicted:
         best.setdefault(one.configuration.variant, one)
     for configuration in (at.own, at.chosen, *(one.configuration for one in best.values())):
-        found = at.candidate(configuration)
-        if found is not None and found.terms_us:
-            shown.setdefault(configuration, found)
+        candidate = at.candidate(configuration)
+        if candidate is not None and candidate.terms_us:
+            shown.setdefault(configuration, candidate)
     return tuple(_row(one, at) for one in shown.values())
 
 

@@ -278,7 +278,7 @@ def _modelled(
     """The models of a source; `before`: kernels that the page has already."""
     kernels = [model.kernel for model in subject.models]
     names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
-    path, found = Path(subject.path), []
+    path, modelled = Path(subject.path), []
     for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
         kernel = (path.stem, model.kernel.name)
         timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
@@ -288,8 +288,8 @@ def _modelled(
             facts = replace(facts, file=file, line=line, text=text)
         words = (*model.kernel.parameters, *model.kernel.extent_words)
         question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
-        found.append(Modelled(model, facts, "" if facts is not None else question))
-    return found
+        modelled.append(Modelled(model, facts, "" if facts is not None else question))
+    return modelled
 
 
 def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:

@@ -43,7 +43,7 @@ def program_facts(
         program.source.path,
         Origin.of(program.source).content,
         tuple(_launch(program, site, known, remedies) for site in program.launches),
-        (*notes, *(one_line(found) for found in program.diagnostics)),
+        (*notes, *(one_line(message) for message in program.diagnostics)),
     )
 
 
