@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -117,10 +118,29 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
-    ranked = configuration.ranked
     if only := measured_only_at(model):
         values = _named(only, between=" and ")
         console.print(f"as measured at {values} only; with others launches keep their own block")
+    _print_ranked(console, configuration)
+    kind = f"blocks of {configuration.variant}" if configuration.variant else "blocks"
+    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} are within 2 % of the best")
+    same = choice.indistinguishable
+    console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
+    console.print(configuration.reason)
+    if configuration.variant:
+        plain = shape(configuration.plain.block)
+        console.print(f"where memory does not allow it: the kernel itself, block {plain}")
+    if regret := expected_regret(model, choice):
+        typical, most = (f"{100 * share:.1f} %" for share in regret)
+        console.print(
+            f"expected regret about {typical}, at most {most} in 9 of 10 launches "
+            f"of this kind ({kind_of(model, choice)})"
+        )
+
+
+def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
+    """Print the fastest candidates, and what each resource would take alone."""
+    ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
     columns = [
@@ -133,26 +153,12 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
     table = table_within(console, columns, named)
     console.print(table)
-    left_out = len(choice.ranked[0].terms_us) - (len(table.columns) - len(columns))
+    terms_count = len(configuration.chosen.ranked[0].terms_us)
+    left_out = terms_count - (len(table.columns) - len(columns))
     few = f", {left_out} small terms left out" if left_out > 1 else ", a small term left out"
     few = few if left_out else ""
     behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
     console.print(f"microseconds{behind}")
-    kind = f"blocks of {configuration.variant}" if configuration.variant else "blocks"
-    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} are within 2 % of the best")
-    same = choice.indistinguishable
-    console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
-    console.print(configuration.reason)
-    if configuration.variant:
-        plain = shape(configuration.plain.block)
-        console.print(f"where memory does not allow it: the kernel itself, block {plain}")
-    if regret := expected_regret(model, choice):
-        typical, most = (f"{100 * share:.1f} %" for share in regret)
-        kind = kind_of(model, choice)
-        console.print(
-            f"expected regret about {typical}, at most {most} in 9 of 10 launches "
-            f"of this kind ({kind})"
-        )
 
 
 def _terms(shown: Sequence[tuple[str, Prediction]]) -> list[str]:

@@ -1,7 +1,7 @@
 """Profiles of GPUs that were not calibrated: published figures in, profile files out.
 
-`python -m benchmarks.data_sheets` writes the shipped profiles of all cards in the table. Rates and
-limits are the maker's. Constants of the model are published where they are; otherwise they are
+`python -m tests.recorded.data_sheets` writes the shipped profiles of all cards in the table. Rates
+and limits are the maker's. Constants of the model are published where they are; otherwise they are
 those of the calibrated H200, about the same in cycles on GPUs since Volta.
 """
 
