@@ -1,1 +1,1 @@
-"""What is timed: `python -m benchmarks [NAME …]`. Tests never measure time."""
+"""Timings of cutune: `python -m benchmarks [NAME …]`. Tests never measure time."""

@@ -309,7 +309,7 @@ def _programs(folder: Folder, results: Results, name: str, plan: Json) -> list[P
 def _batches(
     results: Results, name: str, sweep: int, plan: Json, programs: Sequence[Path | str]
 ) -> Iterator[Batch]:
-    """What is not yet timed in a sweep: of the same code and setting one configuration."""
+    """The rest of a sweep, not yet timed: of the same code and setting one configuration."""
     known = {
         (line["code"], line["host"])
         for line in results.lines

@@ -1,4 +1,4 @@
-"""The samples of the suite BAT: where they stand, what is asked of them, their spaces.
+"""Prepares the samples of the suite BAT for a machine with a GPU.
 
 `python -m benchmarks.bat_samples prepare FOLDER` writes what `bat_runs.py` runs on a machine with
 a GPU: instrumented sources, configurations that are drawn, and those of the exhaustive tables.
@@ -12,25 +12,18 @@ import json
 import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cutune.analysis.session import Session
-from cutune.device.profile import DeviceProfile
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.headers import expand_response_files
 from cutune.passes import InstrumentTunables
-from cutune.search.program_space import ProgramSpace, Setting, device_values, program_space
-from cutune.space.asked import ParameterOptions
+from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
-from cutune.space.parameter import read_option, shown
+from cutune.space.parameter import shown
 from cutune.space.space import Configuration
+from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample, Sample
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "samples" / "bat"
 #: Sizes of the tables: of MD and Sort the first class, of the others one that takes longer.
 TABLE_WORDS = {"triad": "-s 2", "md": "-s 1", "sort": "-s 1", "reduction": "-s 2 1"}
 #: One precision, one level of the host's compiler, one GPU.
@@ -45,94 +38,6 @@ TABLE_PROBED = {"reduction"}
 TABLE_ALONE = {"triad"}
 #: The kernels that a configuration runs, by their names in the machine code; else all.
 TABLE_KERNELS = {"reduction": "6reduceILi{BLOCK_SIZE}E"}
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One benchmark.
-
-    Attributes:
-        size: the published number of configurations, per GPU; of Sort without constraints.
-        tunes: options `--tune` of what stands in no pragma; the first values are the defaults.
-        words: behind the size in the command line.
-    """
-
-    name: str
-    size: int
-    tunes: tuple[str, ...] = ()
-    words: str = ""
-
-    @property
-    def path(self) -> Path:
-        """Its source."""
-        return FOLDER / f"{self.name}.cu"
-
-    @property
-    def run(self) -> str:
-        """Its command line."""
-        return f"{{program}} {{n}}{self.words}"
-
-    @property
-    def takes_gpus(self) -> bool:
-        """Does it work on several GPUs?"""
-        return "{GPUS}" in self.words
-
-    def asked(self, gpus: int = 1) -> ParameterOptions:
-        """What its command line says of parameters, on a machine with so many GPUs."""
-        options = self.path.with_suffix(".options")
-        flags = expand_response_files(["--options-file", str(options)]) if options.exists() else ()
-        tunes = [*self.tunes, *([f"GPUS={_listed(gpus)}"] if self.takes_gpus else [])]
-        return ParameterOptions(tuple(map(read_option, tunes)), (), tuple(flags))
-
-
-def _listed(gpus: int) -> str:
-    return ",".join(map(str, range(1, gpus + 1)))
-
-
-SAMPLES: Mapping[str, Sample] = {
-    sample.name: sample
-    for sample in (
-        Sample("triad", 40_960),
-        Sample("md", 20_480),
-        Sample(
-            "reduction",
-            394_240,
-            (
-                "COMPILER_OPTIMIZATION_HOST=2,0,1,3",
-                "COMPILER_OPTIMIZATION_DEVICE=3,0,1,2",
-                "USE_FAST_MATH=none,use_fast_math",
-                "MAX_REGISTERS=none,20,40,60,80,100,120",
-            ),
-            " {GPUS}",
-        ),
-        Sample("sort", 14_112),
-        Sample("stencil2d", 1, (), " {GPUS}"),
-    )
-}
-
-
-@dataclass(frozen=True)
-class ReadSample:
-    """A sample that is read, with nvcc."""
-
-    sample: Sample
-    gpus: int = 1
-
-    @cached_property
-    def session(self) -> Session:
-        """With its options; variants of its kernels are no parameters of the suite."""
-        asked = self.sample.asked(self.gpus)
-        return Session(None, asked.flags_at({}), with_variants=False, asked=asked)
-
-    @cached_property
-    def program(self) -> Program:
-        """Its program."""
-        return self.session.load(str(self.sample.path), require_nvcc=True)
-
-    def space(self, device: str) -> ProgramSpace:
-        """Its space on a device."""
-        known = device_values(DeviceProfile.named(device), self.gpus)
-        return program_space(self.program, self.session.asked, self.sample.run, ["n"], known)
 
 
 def plan_of(

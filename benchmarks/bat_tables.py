@@ -1,4 +1,4 @@
-"""What the exhaustive tables of the suite BAT say. Takes a plan and results of `bat_runs.py`.
+"""Facts from the exhaustive tables of the suite BAT. Takes a plan and results of `bat_runs.py`.
 
     python3 benchmarks/bat_tables.py FOLDER OUTPUT.jsonl [CSV_FOLDER]
 
@@ -70,7 +70,7 @@ def idle(table: Sequence[Row], compiled: Sequence[str]) -> list[str]:
 
 
 def told(name: str, plan: Json, lines: Sequence[Json]) -> Iterator[str]:
-    """What is known of a sample, line by line."""
+    """The facts of a sample, line by line."""
     table = list(rows(name, plan, lines))
     if not table:
         return

@@ -1,4 +1,4 @@
-"""What a program's Makefile compiles, and how: takes its folder, gives files and nvcc's options.
+"""Sources that a program's Makefile compiles: takes its folder, gives files and nvcc's options.
 
 Nothing is built: `make -n` prints the command lines. Only options are kept that decide what is
 compiled; the architecture is left to whoever asks.

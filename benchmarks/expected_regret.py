@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.program_sets import JUDGES, RECORDED, recorded_sweep
 from benchmarks.regret import models_of, swept_gpu
 from cutune.core.diagnostics import CutuneError
 from cutune.evaluation.evaluate import sizes_of
@@ -28,13 +27,14 @@ from cutune.evaluation.sweep_gpu import by_name
 from cutune.fit.measurement.sweep import SweptConfiguration, read_sweep
 from cutune.models.selection.expected import KINDS, kind_of
 from cutune.models.selection.question import Chooser
+from tests.support.swept_programs import JUDGES, RECORDED, recorded_sweep
 
 FILE = RECORDED / "regrets_h200.json"
 
 
 @dataclass(frozen=True)
 class Regret:
-    """What a choice lost at one launch of a judge set, as a fraction of the best time."""
+    """The loss of a choice at one launch of a judge set, as a fraction of the best time."""
 
     judges: str
     program: str

@@ -36,7 +36,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.compile_lines import compiled_files
-from benchmarks.program_sets import JUDGES, ROOT, SAMPLES, set_name
 from benchmarks.public_programs import reduced
 from cutune.analysis.session import Session
 from cutune.collect.agreement import Agreement
@@ -44,11 +43,12 @@ from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import Place, outcome_of
+from cutune.evaluation.outcome import RunPlace, outcome_of
 from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.variants.registry import checked_names
+from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60
 LARGE, SMALL = 2048, 256
@@ -73,7 +73,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program. `outcome`: `same`, `same within tolerance`, `differs`, …"""
+    """The result of a program. `outcome`: `same`, `same within tolerance`, `differs`, …"""
 
     name: str
     outcome: str
@@ -126,7 +126,7 @@ def _commands(folder: Path) -> Iterator[str]:
             return
 
 
-def judged(subject: Subject, place: Place, folder: Path) -> Found:
+def judged(subject: Subject, place: RunPlace, folder: Path) -> Found:
     """Build and compare a program; the working directory is where it runs."""
     if not subject.sources:
         return Found(subject.name, "no sources")
@@ -160,9 +160,9 @@ def _preloaded() -> dict[str, str]:
 
 
 def _with_run(
-    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: Place
+    found: Found, original: Run, shaken: Run, trials: Sequence[SeededRun], place: RunPlace
 ) -> Found:
-    """The same with one more run."""
+    """Add one more run."""
     found = replace(found, runs=found.runs + 1)
     first = _compared(original, shaken, trials, Conditions(place, Agreement(True), None))
     if first.trial is None:
@@ -191,7 +191,7 @@ def one_subject(text: str, on: str) -> int:
     device = DeviceProfile.named("h200") if on == "emulated" else None
     try:
         with TemporaryDirectory() as folder:
-            found = judged(subject, Place(device, (COPIED,), threads=1), Path(folder))
+            found = judged(subject, RunPlace(device, (COPIED,), threads=1), Path(folder))
     except CutuneError as error:
         found = Found(subject.name, "error", said=str(error.diagnostic.message)[:300])
     print(json.dumps(asdict(found)))
@@ -229,7 +229,7 @@ def run(output: Path, subjects: Sequence[Subject], on: str, jobs: int) -> None:
 
 
 def _apart(subject: Subject, on: str, environment: Mapping[str, str]) -> Found:
-    """What is found in a process of its own, in a copy of the program's folder."""
+    """The findings of a process of its own, in a copy of the program's folder."""
     command = [sys.executable, "-m", "benchmarks.forced_variants", "one", "--on", on]
     with TemporaryDirectory() as own:
         place = _copied(Path(subject.folder), Path(own))

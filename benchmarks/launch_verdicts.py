@@ -1,4 +1,4 @@
-"""What `cutune inspect` says of every launch of programs: takes programs, gives lines of JSON.
+"""Verdicts of `cutune inspect` on every launch of programs: takes programs, gives lines of JSON.
 
 Each translation unit list is inspected in a process of its own, so that a failure or a time-out is
 a line of its program and ends nothing else.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
+from cutune.core.processes import run_to_end
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 REPOSITORY = INCLUDE_DIRECTORY.parents[1]
@@ -69,7 +68,7 @@ class LaunchVerdict:
 
     @property
     def place(self) -> tuple[str, str, str, int, str, int]:
-        """What names it in another run."""
+        """The key that names it in another run."""
         return self.set, self.program, self.file, self.line, self.kernel, self.nth
 
 
@@ -125,7 +124,7 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
 
 
 def to_document(programs: Iterable[Inspected], settings: dict[str, object]) -> dict[str, object]:
-    """What `read` gives back."""
+    """The line that `read` gives back."""
     return {
         "schema": "cutune.benchmarks.tunable/1",
         **settings,
@@ -165,26 +164,15 @@ def _inspect(
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The document, or None; and the lines of standard error that say what went wrong."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    process = subprocess.Popen(
-        command_line(unit, more),
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, said = process.communicate(timeout=limit_s * len(unit.files))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # nvcc and what it calls, too
-        process.communicate()
+    seconds = limit_s * len(unit.files)
+    # Ends nvcc and what it calls, too.
+    ended = run_to_end(command_line(unit, more), environment, seconds, folder)
+    if ended.status is None:
         return None, [f"time-out after {limit_s:g} s"]
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(" ")]
+    errors = ended.errors.decode(errors="replace")
+    lines = [line for line in errors.splitlines() if line.strip() and not line.startswith(" ")]
     try:
-        return json.loads(output), lines
+        return json.loads(ended.output.decode(errors="replace")), lines
     except json.JSONDecodeError:
         return None, lines[-1:]  # a traceback ends with what went wrong
 

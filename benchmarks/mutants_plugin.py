@@ -1,4 +1,4 @@
-"""What pytest does with mutants: finds which functions a test reaches, and tests one mutant each.
+"""A plugin of pytest for mutants: finds which functions a test reaches, and tests one mutant each.
 
 Takes what `benchmarks.mutants` says in the environment, gives lines of JSON in a file. Mutants are
 told apart by mutmut, in whose code every function asks which one of its versions is to be called.

@@ -1,4 +1,4 @@
-"""What became of a public program on the emulated device: takes what it printed, gives a kind."""
+"""Outcomes of public programs on the emulated device: takes printed text, gives a kind."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a program. `kind` is one of KINDS; `said` the lines that tell why."""
+    """The outcome of a program. `kind` is one of KINDS; `said` the lines that tell why."""
 
     name: str
     kind: str

@@ -315,7 +315,7 @@ def compare(work: Path, limit_s: float) -> None:
 
 
 def load(work: Path) -> None:
-    """What each built program holds that the emulated device refuses; kept in loads.json."""
+    """Parts of each built program that the emulated device refuses; kept in loads.json."""
     built: dict[str, str] = json.loads((work / "builds.json").read_text())
     record = work / "loads.json"
     known = json.loads(record.read_text()) if record.exists() else {}

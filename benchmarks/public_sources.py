@@ -1,4 +1,4 @@
-"""What the front end makes of public CUDA sources: `python -m benchmarks.public_sources FOLDER …`.
+"""The front end on public CUDA sources: `python -m benchmarks.public_sources FOLDER …`.
 
 Files that hold CUDA are drawn from the folders by a random state; per file:
 
@@ -26,7 +26,6 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
-from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
@@ -38,6 +37,7 @@ from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 SEED = 20261121
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl", ".cpp")
@@ -212,7 +212,7 @@ def _failure(session: Session, path: Path, flags: Sequence[str]) -> str:
 
 
 def _flags(path: Path, folders: Sequence[Path]) -> list[str]:
-    """What the folder's Makefile compiles with; else all include folders of the collection."""
+    """Options of the folder's Makefile; else all include folders of the collection."""
     for made, flags in compiled_files(path.parent).items():
         if made.name == path.name:
             return flags

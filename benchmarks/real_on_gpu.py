@@ -61,7 +61,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Case:
-    """What a program needs besides its Makefile.
+    """Needs of a program besides its Makefile.
 
     Attributes:
         run, vary: the small runs, where those that real_programs derives are none or are advised

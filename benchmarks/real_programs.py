@@ -28,7 +28,6 @@ import random
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -37,6 +36,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
+from cutune.core.processes import run_to_end
 
 STATE, COUNT = 20261125, 60
 LARGE, MIDDLE, SMALL = 2048, 1024, 256
@@ -62,7 +62,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program.
+    """The result of a program.
 
     Attributes:
         launches, tunable: as the summary of `tune` counts them, else `inspect`.
@@ -136,7 +136,7 @@ def repetitions(folder: Path) -> int | None:
 
 
 def _usage(folder: Path) -> list[str]:
-    """What the program says its arguments are: `<width> <repeat>`; empty where it says nothing."""
+    """The arguments by its usage text: `<width> <repeat>`; empty where it says nothing."""
     for path in sorted(filter(Path.is_file, folder.rglob("*.c*"))):
         text = path.read_text(errors="replace")
         if found := re.search(r"[Uu]sage[^;]*?((?:<[^>\n]+>[\s\"]*)+)", text):
@@ -175,28 +175,14 @@ def _option(word: str) -> str:
 def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
     """Run one verb; what it started ends with it."""
     begin = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "cutune", *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(timeout=limit_s)
-        status: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-        status = None
-    return Ended(status, output, errors, round(time.monotonic() - begin, 1))
+    command = [sys.executable, "-P", "-m", "cutune", *arguments]
+    ended = run_to_end(command, os.environ, limit_s, folder)
+    output, errors = (text.decode(errors="replace") for text in (ended.output, ended.errors))
+    return Ended(ended.status, output, errors, round(time.monotonic() - begin, 1))
 
 
 def _sources(folder: Path) -> tuple[list[str], list[str]]:
-    """What the Makefile compiles, and with which options of cutune."""
+    """The sources of the Makefile, and the options of cutune for them."""
     files = compiled_files(folder)
     flags = [f"--nvcc-flag={flag}" for flag in next(iter(files.values()), [])]
     return [str(path.relative_to(folder)) for path in files if folder in path.parents], flags
@@ -291,7 +277,7 @@ def _counts(inspected: Ended) -> tuple[int, int]:
 
 
 def shaken(folder: Path, limit_s: float) -> str:
-    """What `shake` says first of the sources of one program."""
+    """The first finding of `shake` about the sources of one program."""
     sources, flags = _sources(folder)
     template, vary = run_command(folder)
     command = " ".join(["./{program}", *template.split(" ")[1:]])

@@ -15,16 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep, set_name
-from cutune.analysis.session import Session
 from cutune.cli.report.evaluations import print_evaluation
-from cutune.collect.run import RunPlan
-from cutune.core.workspace import Workspace
 from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation
@@ -34,14 +29,12 @@ from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
 from cutune.fit.models_file import read_models, write_models
 from cutune.models.selection.model_check import choice_at, with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.stages.stages import collect, fit
+from tests.support.swept_programs import JUDGES, SAMPLES, SMALL, recorded_sweep, set_name, tuned
 
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: Blocks of each kernel that are timed there, in the second table of the samples.
 TIMED = 4
-#: What the emulated device runs of the samples; each judge set has its own sizes.json.
-SMALL = ("64", "96")
 
 
 def main(only: Sequence[str] = (), with_variants: bool = False, models: Path | None = None) -> None:
@@ -118,7 +111,7 @@ def _programs(folder: Path) -> list[Path]:
 
 
 def _emulated_sizes(folder: Path) -> Mapping[str, Sequence[str]]:
-    """What the emulated device runs of each program of a set."""
+    """Sizes at which the emulated device runs each program of a set."""
     if folder == SAMPLES:
         return {path.stem: SMALL for path in _programs(folder)}
     plan = json.loads((folder / "sizes.json").read_text())
@@ -142,21 +135,6 @@ def models_of(
             write_models(file, models)
         found += models
     return found
-
-
-def tuned(
-    path: Path, sizes: Sequence[str], device: DeviceProfile, with_variants: bool
-) -> list[FittedModel]:
-    """Models of one program, made from runs at small sizes on the emulated device."""
-    with tempfile.TemporaryDirectory() as folder:
-        session, workspace = Session(with_variants=with_variants), Workspace(Path(folder))
-        program = session.load(str(path), require_nvcc=True)
-        if not program.tunable_launches:
-            return []
-        plan = RunPlan("./{program} {n}", {"n": sizes}, "paper")
-        collect(session, program, plan, device, workspace)
-        # A program whose work depends on its data is left alone.
-        return fit(session, workspace) if workspace.measurements.exists() else []
 
 
 if __name__ == "__main__":

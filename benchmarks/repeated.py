@@ -1,5 +1,5 @@
-"""What is done again: `cutune tune` of a sample and `cutune nvcc` of its source, each at first and
-once more, beside nvcc with the source as it is and with the tuned one.
+"""Work that is repeated: `cutune tune` of a sample and `cutune nvcc` of its source, each once and
+again, beside nvcc with the source as it is and with the tuned one.
 
 `python -m benchmarks.repeated [--against FOLDER]`: also those of another checkout, in turn. Least
 of the rounds, wall time and processor time (user and system, of nvcc too).

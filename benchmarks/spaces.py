@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from tests.spaces import SPACES, space_of
+from tests.support.published_spaces import SPACES, space_of
 
 _DRAWS = 2000
 

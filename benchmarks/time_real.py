@@ -90,7 +90,7 @@ def device_name() -> str:
 
 
 def _unrecorded(found: dict[str, Any]) -> str:
-    """What a program printed under CUPTI that did its work, and of which no kernel is known."""
+    """The output of a program under CUPTI that did its work, and of which no kernel is known."""
     runs = [run for way in WAYS for run in found["runs"][way]]
     if any(run["status"] or run["kernels"] for run in runs):
         return ""
@@ -98,7 +98,7 @@ def _unrecorded(found: dict[str, Any]) -> str:
 
 
 def lay_out(files: Path, place: Path, entry: dict[str, Any]) -> None:
-    """What the program reads, where it looks for it from its folder `work`."""
+    """The inputs of the program, where it looks for them from its folder `work`."""
     (place / "work").mkdir()
     if files.exists():
         shutil.copytree(files, place / "work", dirs_exist_ok=True)
@@ -170,7 +170,7 @@ def _run(
 
 
 def kept(text: str) -> str:
-    """What a program computed: numbers of timing lines are left out, and long output cut."""
+    """The results of a program: numbers of timing lines are left out, and long output cut."""
     lines = text.splitlines()
     shown = (NUMBER.sub("#", line) if TIMING.search(line) else line for line in lines)
     result = "\n".join(shown)

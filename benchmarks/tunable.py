@@ -31,7 +31,7 @@ from benchmarks.launch_verdicts import (
     read,
     to_document,
 )
-from benchmarks.program_sets import JUDGES, SAMPLES, set_name
+from tests.support.swept_programs import JUDGES, SAMPLES, set_name
 
 SEED = 21
 COUNT = 60

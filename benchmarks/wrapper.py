@@ -1,8 +1,8 @@
 """`cutune nvcc` with nothing to do: the time that it adds, and whether all is as nvcc does it.
 
-Every command line of `tests/nvcc_combinations.py` is run by the real nvcc and through cutune, in a
-fresh folder of the same name. Compared are status, messages and the files that appear, once the
-temporary names and addresses that nvcc makes up at each run are masked.
+Every command line of `tests/support/nvcc_combinations.py` is run by the real nvcc and through
+cutune, in a fresh folder of the same name. Compared are status, messages and the files that appear,
+once the temporary names and addresses that nvcc makes up at each run are masked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
+from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 REPETITIONS = 21
 CUTUNE = [sys.executable, "-P", "-m", "cutune", "nvcc"]

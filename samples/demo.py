@@ -32,7 +32,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.frontend.program import Program
 from cutune.models.selection.variants import VariantChooser
-from cutune.page.facts.gathered import Subject, Timings, read_timings, report_of
+from cutune.page.facts.gathered import ReportSource, Timings, read_timings, report_of
 from cutune.page.html import to_html
 from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit
@@ -142,7 +142,7 @@ def write_report(
     timings: Timings,
 ) -> None:
     """One page about all of it, beside the caller."""
-    subject = Subject(program.source.path, program, tuple(models))
+    subject = ReportSource(program.source.path, program, tuple(models))
     note = f"timings are of {', '.join(dict.fromkeys(origins()))}, recorded on {RECORDED_ON}"
     found = report_of(session, [subject], device, workspace, timings, SHOWN_SIZES, [note])
     replace_file(REPORT, to_html(found).encode())

@@ -17,7 +17,7 @@ os.environ["CUTUNE_DEVICE"] = "h200"
 from cutune.core.diagnostics import CutuneError
 from cutune.start import collect_seldom
 from cutune.toolchain.nvcc import find_nvcc
-from tests.short_headers import as_users_do, with_all_headers, with_short_headers
+from tests.support.short_headers import as_users_do, with_all_headers, with_short_headers
 
 # As the command does, whose verbs run in this process.
 collect_seldom()

@@ -205,7 +205,7 @@ def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
     from cutune.collect.agreement import Agreement
     from cutune.collect.gpu.instrumented import require_gpu
     from cutune.evaluation.baseline import Conditions
-    from cutune.evaluation.outcome import Place
+    from cutune.evaluation.outcome import RunPlace
 
     tolerance, exact = options.tolerance, options.tolerance is None
     relative = 1e-5 if exact else tolerance
@@ -218,7 +218,9 @@ def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
         require_gpu()
     device = device_of(options) if options.on == "emulated" else None
     threads = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else None
-    return Conditions(Place(device, tuple(options.file), threads), agreement, statuses_of(options))
+    return Conditions(
+        RunPlace(device, tuple(options.file), threads), agreement, statuses_of(options)
+    )
 
 
 def _built(path: str, place: Path, options: argparse.Namespace) -> Path:

@@ -14,7 +14,13 @@ from cutune.collect.run import Run, failed_kernel
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
-from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
+from cutune.evaluation.outcome import (
+    LONGEST_SECONDS,
+    STANDARD_ERROR,
+    RunOutcome,
+    RunPlace,
+    outcome_of,
+)
 
 #: A difference counts if the original, run so many times more, never shows it.
 CONFIRMING_RUNS = 2
@@ -30,7 +36,7 @@ class Conditions:
     `statuses`: the exit statuses by which the original succeeds; None: any.
     """
 
-    place: Place
+    place: RunPlace
     agreement: Agreement = field(default_factory=Agreement)
     statuses: frozenset[int] | None = frozenset({0})
 
@@ -41,10 +47,10 @@ class Baseline:
 
     run: Run
     conditions: Conditions
-    outcome: Outcome
+    outcome: RunOutcome
     varying: Mapping[str, Varying] = field(default_factory=dict)
 
-    def difference(self, outcome: Outcome) -> str | None:
+    def difference(self, outcome: RunOutcome) -> str | None:
         """The first difference of another program's outcome, or None."""
         if outcome.status is None:
             return "it does not end"
@@ -52,9 +58,11 @@ class Baseline:
             return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
         for name, content in self.outcome.contents.items():
             varying = self.varying.get(name, NOTHING)
-            found = self.conditions.agreement.difference(content, outcome.contents[name], varying)
-            if found is not None:
-                return f"{name}, {found}"
+            difference = self.conditions.agreement.difference(
+                content, outcome.contents[name], varying
+            )
+            if difference is not None:
+                return f"{name}, {difference}"
         return None
 
     def run_again(self) -> Baseline:
@@ -76,8 +84,8 @@ class Baseline:
         outcome = replace(self.outcome, seconds=longest)
         return replace(self, outcome=outcome, varying=varying)._checked()
 
-    def confirmed(self, outcome: Outcome) -> tuple[Baseline, str | None]:
-        """The same as `difference`, without differences that runs of the original have, too.
+    def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
+        """Return the first difference that runs of the original lack, and what is then known.
 
         Raises:
             CutuneError: as `baseline`.
@@ -107,7 +115,7 @@ class Baseline:
         if not self._compared_lines():
             yield Diagnostic.at(Code.ONLY_STATUS, None, command=command)
 
-    def _varying(self, name: str, content: bytes, again: Outcome) -> Varying:
+    def _varying(self, name: str, content: bytes, again: RunOutcome) -> Varying:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
@@ -147,7 +155,7 @@ def baseline(run: Run, conditions: Conditions) -> Baseline:
     return Baseline(run, conditions, outcome).run_again()
 
 
-def _check_success(run: Run, outcome: Outcome, conditions: Conditions) -> None:
+def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> None:
     status = outcome.status
     if status is None:
         raise _failed(run, f"no end within {LONGEST_SECONDS:.0f} s")
@@ -161,7 +169,7 @@ def _check_success(run: Run, outcome: Outcome, conditions: Conditions) -> None:
             raise _failed(run, failed)
 
 
-def _failed(run: Run, reason: str, outcome: Outcome | None = None) -> CutuneError:
+def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
     command = run.shown
     message = Diagnostic.at(Code.ORIGINAL_FAILED, None, command=command, reason=reason).message
     said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []

@@ -3,7 +3,9 @@
 Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
 worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
 no answer for a launch leaves it as the source has it. Variants count where they were swept and the
-model has them: others are none that the tuned program could launch.
+model has them: others are none that the tuned program could launch. The strategies beside the
+models are habit, occupancy, and timings at other sizes (Table 3 of the paper has the source's
+default); who reuses timings may have timed variants as well.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Case:
     answers: Mapping[str, Answer]
 
     def configuration(self, strategy: str) -> SweptConfiguration:
-        """What is launched: as the source has it where a strategy has no answer."""
+        """The configuration that is launched: the source's own where a strategy has no answer."""
         return self.answers[strategy] or SweptConfiguration(self.launch.own)
 
     def regret(self, strategy: str) -> float:
@@ -69,7 +71,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Score:
+class StrategyScore:
     """A strategy over all cases.
 
     Attributes:
@@ -113,13 +115,13 @@ class Evaluation:
         """In the order of the tables, the evaluated model last."""
         return tuple(self.cases[0].answers) if self.cases else ()
 
-    def score(self, strategy: str) -> Score:
+    def score(self, strategy: str) -> StrategyScore:
         """One strategy, over all cases."""
         regrets = np.array([case.regret(strategy) for case in self.cases])
         spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
         errors = [case.launch.error(case.configuration(strategy)) for case in spread]
         gains = np.array([case.gain(strategy) for case in self.cases])
-        return Score(
+        return StrategyScore(
             strategy=strategy,
             cases=len(self.cases),
             answered=sum(case.answers[strategy] is not None for case in self.cases),
@@ -185,7 +187,7 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """What the tuned program chooses with one of the performance models."""
+    """Choose as the tuned program does with one of the performance models."""
 
     choosers: dict[tuple[str, str], VariantChooser] = {}
 

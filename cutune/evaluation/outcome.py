@@ -25,12 +25,8 @@ from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
 
 #: Variables that change the choices of a tuned program.
-_OWN_VARIABLES = (
-    "CUTUNE",
-    "CUTUNE_MODE",
-    "CUTUNE_REFINE_FILE",
-    "CUTUNE_SEED",
-    "CUTUNE_VARIANT",
+_OWN_VARIABLES = frozenset(
+    f"CUTUNE{suffix}" for suffix in ("", "_MODE", "_REFINE_FILE", "_SEED", "_VARIANT")
 )
 LONGEST_SECONDS = 600.0
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
@@ -42,7 +38,7 @@ Configured = tuple[str, Triple, Triple]
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
 
     device: DeviceProfile | None
@@ -52,8 +48,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one run gave: `contents` of output and files, by their names in messages.
+class RunOutcome:
+    """The end of a run: `contents` of output and files, by their names in messages.
 
     `status` is None after a time-out. `launches`: the configurations that were launched, on the
     emulated device.
@@ -67,10 +63,10 @@ class Outcome:
 
 def outcome_of(
     run: Run,
-    place: Place,
+    place: RunPlace,
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
-) -> Outcome:
+) -> RunOutcome:
     """Run a program to its end or to the time limit.
 
     Raises:
@@ -92,14 +88,14 @@ def outcome_of(
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
     contents |= {f"'{path}'": _content(path) for path in place.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
-    return Outcome(ended.status, named, seconds, launches)
+    return RunOutcome(ended.status, named, seconds, launches)
 
 
-def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, str]:
+def _environment(run: Run, place: RunPlace, folder: Path, log: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
     if place.device is not None:
-        found = program_environment(Path(run.command[0]))
-        environment |= {k: v for k, v in found.items() if k not in _OWN_VARIABLES}
+        emulated = program_environment(Path(run.command[0]))
+        environment |= {k: v for k, v in emulated.items() if k not in _OWN_VARIABLES}
         environment |= device_environment(place.device, folder)
         environment["CUTUNE_PYTHON"] = sys.executable
         environment["CUTUNE_LAUNCH_LOG"] = str(log)

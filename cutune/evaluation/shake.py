@@ -1,8 +1,9 @@
-"""Does a program give the same results in any legal configuration? Takes programs, gives findings.
+"""The two programs of `shake`: built from sources, run, compared. Gives the first difference.
 
 The shaken program takes random configurations, by the seed in its environment. It runs once with
 each seed, once with each variant wherever that may run, and once with `CUTUNE=off`: then the
-launches keep their own configurations, and a difference comes from the rewritten text.
+launches keep their own configurations, and a difference comes from the rewritten text. Both are
+compiled with the same options.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Progress, silent
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
-from cutune.evaluation.outcome import Outcome, outcome_of
+from cutune.evaluation.outcome import RunOutcome, outcome_of
 
 SEED, VARIANT = "CUTUNE_SEED", "CUTUNE_VARIANT"
 #: Allowed slow-down: a warp may have a single thread, and programs run side by side.
@@ -94,15 +95,15 @@ def shake(
         progress("shaking", index * per_run + 1, total)
         with closing(_outcomes(second, trials, known, jobs)) as outcomes:
             told = _told(outcomes, index * per_run + 2, total, progress)
-            found = _compared(Shaken(second, known), trials, told)
-        progress("shaking", total if found.trial else (index + 1) * per_run, total)
-        yield found
+            shaken_run = _compared(Shaken(second, known), trials, told)
+        progress("shaking", total if shaken_run.trial else (index + 1) * per_run, total)
+        yield shaken_run
 
 
 def _told(
-    outcomes: Iterable[Outcome], first: int, total: int, progress: Progress
-) -> Iterator[Outcome]:
-    """The same, and how many programs have run with each."""
+    outcomes: Iterable[RunOutcome], first: int, total: int, progress: Progress
+) -> Iterator[RunOutcome]:
+    """Pass the outcomes on, and tell the progress with each."""
     for done, outcome in enumerate(outcomes, first):
         # The end of a run is told by who has compared it.
         progress("shaking", min(done, total - 1), total)
@@ -111,7 +112,7 @@ def _told(
 
 def _outcomes(
     run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
-) -> Generator[Outcome, None, None]:
+) -> Generator[RunOutcome, None, None]:
     """The outcome of each trial; trials that are no longer needed are not started."""
     if jobs == 1:
         # Run in this thread: a second run would write the same files.
@@ -126,12 +127,12 @@ def _outcomes(
             pool.shutdown(cancel_futures=True)
 
 
-def _tried(run: Run, trial: SeededRun, known: Baseline) -> Outcome:
+def _tried(run: Run, trial: SeededRun, known: Baseline) -> RunOutcome:
     limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
     return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
 
 
-def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[Outcome]) -> Shaken:
+def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[RunOutcome]) -> Shaken:
     """Compare in the order of the trials, so that the first difference is always the same."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
     known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded

@@ -26,7 +26,7 @@ FIRST_SEED = 1
 
 #: Writes a program with other launches; as `random_program`.
 Writer = Callable[[Session, Program, int, Target], Path]
-Unit = tuple[Path, Sequence[str]]
+SourceFlags = tuple[Path, Sequence[str]]
 
 
 def build_both(
@@ -71,18 +71,18 @@ def build_both(
             raise _not_compiled(error) from error
 
 
-def _unit(session: Session, program: Program) -> Unit:
+def _unit(session: Session, program: Program) -> SourceFlags:
     path = program.source.path
     return Path(path), session.compile_flags(path)
 
 
 def _code(session: Session, path: Path, flags: Sequence[str]) -> BuiltCode | None:
-    """What its analysis has compiled it to."""
+    """The device code that the analysis of the source has compiled, if there is any."""
     known = session.known_code.original(str(path), flags)
     return known.built() if known is not None else None
 
 
-def _shaken_unit(session: Session, program: Program, folder: Path, write: Writer) -> Unit:
+def _shaken_unit(session: Session, program: Program, folder: Path, write: Writer) -> SourceFlags:
     path, flags = _unit(session, program)
     if not program.tunable_launches and not program.is_lent:
         return path, flags

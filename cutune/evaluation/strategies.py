@@ -36,7 +36,7 @@ def own(launch: SweptLaunch) -> Answer:
 
 
 def by_occupancy(device: DeviceProfile) -> Strategy:
-    """As `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the largest block.
+    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
 
     Of the shapes with that many threads the one whose width is nearest to a warp.
     """

@@ -75,11 +75,11 @@ def collect_on_gpu(
                     "schema": COUNTERS_SCHEMA,
                     **about,
                     **{key: entry[key] for key in ("kernel", "extent", "arguments")},
-                    "grid": list(found.grid),
-                    "block": list(found.block),
-                    "counters": dict(found.values),
+                    "grid": list(counters_read.grid),
+                    "block": list(counters_read.block),
+                    "counters": dict(counters_read.values),
                 }
-                for entry, found in counted
+                for entry, counters_read in counted
             ),
         )
     return swept

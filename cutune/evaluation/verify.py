@@ -1,8 +1,9 @@
-"""Does a tuned program do what the original does? Takes both and ways to run them, gives findings.
+"""A tuned program against the original. Takes both and ways to run them, gives differences.
 
 Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
 status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
-and all other text exactly.
+and all other text exactly. The original runs twice, and must succeed; the parts of its output that
+differ between its own runs (times, addresses, random numbers) are not compared.
 """
 
 from __future__ import annotations

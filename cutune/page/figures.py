@@ -1,8 +1,8 @@
 """Figures for a paper, as PNG and PDF: the manner of its Figure 3, and of its Tables 2 and 3.
 
-Takes a `Report` and training rows; gives the files that were written. The figure shows the times of
-a kernel from its best to its worst configuration on a logarithmic axis, with the default and the
-chosen one between them. What there are no times of is not drawn.
+Takes `PageFacts` and training rows; gives the files that were written. The figure shows the times
+of a kernel from its best to its worst configuration on a logarithmic axis, with the default and the
+chosen one between them. Kernels without times are left out.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.workspace import make_folder, writing
-from cutune.device.thread_block import configuration_text, shape
+from cutune.device.thread_block import shape
 from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.evaluation.training import TrainingRow
-from cutune.page.drawing.scales import three_digits
-from cutune.page.facts.report import Report
-from cutune.page.html import required
+from cutune.page.facts.report import PageFacts
+from cutune.page.html import required, size_and_times
 
 #: Rows of a page of a table. Inches: width of all, height of a row and of what stands around them.
 ROWS, WIDTH, ROW, AROUND = 40, 7.2, 0.2, 0.75
@@ -31,7 +30,7 @@ STYLE = {"text.parse_math": False, "font.size": 8, "pdf.fonttype": 42, "svg.font
 Row = Sequence[str]
 
 
-def write_figures(folder: Path, report: Report, training: Iterable[TrainingRow]) -> list[Path]:
+def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRow]) -> list[Path]:
     """Write what there is to show into a folder.
 
     Raises:
@@ -48,7 +47,7 @@ def write_figures(folder: Path, report: Report, training: Iterable[TrainingRow])
 
 
 def _documents(
-    matplotlib: Any, report: Report, training: Sequence[TrainingRow]
+    matplotlib: Any, report: PageFacts, training: Sequence[TrainingRow]
 ) -> Iterator[tuple[str, list[Any]]]:
     """Names of files, and their pages."""
     if report.kernels:
@@ -85,7 +84,7 @@ def _figure(matplotlib: Any, rows: int, around: float = AROUND) -> Any:
     return matplotlib.figure.Figure(figsize=size, layout="constrained")
 
 
-def _gains(matplotlib: Any, report: Report) -> Any:
+def _gains(matplotlib: Any, report: PageFacts) -> Any:
     """Predicted gains of all kernels, and measured ones where there are any."""
     kernels = list(report.ranked)[::-1]
     figure = _figure(matplotlib, len(kernels))
@@ -104,10 +103,10 @@ def _gains(matplotlib: Any, report: Report) -> Any:
 
 def _largest(evaluation: Evaluation) -> list[Case]:
     """The largest timed launch of each kernel."""
-    found: dict[tuple[str, str], Case] = {}
+    largest: dict[tuple[str, str], Case] = {}
     for case in sorted(evaluation.cases, key=lambda case: case.launch.size or 0):
-        found[case.launch.program, case.launch.kernel] = case
-    return [found[name] for name in sorted(found, reverse=True)]
+        largest[case.launch.program, case.launch.kernel] = case
+    return [largest[name] for name in sorted(largest, reverse=True)]
 
 
 def _times(matplotlib: Any, cases: Sequence[Case], judged: str, device: str) -> Any:
@@ -139,12 +138,9 @@ TABLE_3 = ("kernel", "N", "default", "ms", "chosen", "ms", "best", "ms", "worst 
 def table_3(evaluation: Evaluation) -> Iterator[Row]:
     """The rows of the paper's Table 3: Error is (chosen - best) / (worst - best)."""
     for case in evaluation.cases:
-        launch, chosen = case.launch, case.configuration(evaluation.judged)
-        cells = [launch.kernel, str(launch.size or "")]
-        for one in (case.configuration(OWN), chosen, launch.fastest):
-            cells += [configuration_text(*one), three_digits(launch.times[one] / 1e3)]
-        worst = three_digits(max(launch.times.values()) / 1e3)
-        yield [*cells, worst, f"{100 * launch.error(chosen):.2f}"]
+        error = case.launch.error(case.configuration(evaluation.judged))
+        cells = size_and_times(case, evaluation.judged)
+        yield [case.launch.kernel, *cells, f"{100 * error:.2f}"]
 
 
 TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycles")

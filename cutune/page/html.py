@@ -1,4 +1,4 @@
-"""A report as one HTML page. Takes a `Report`, gives text that loads nothing.
+"""A report as one HTML page. Takes `PageFacts`, gives text that loads nothing.
 
 Every string of a source, a model or a device passes jinja2's escaping, which no template turns off.
 Besides, the page allows the browser only its own script and its own style.
@@ -17,7 +17,7 @@ from cutune import __version__
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import configuration_text
-from cutune.evaluation.evaluate import Evaluation
+from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.fit.measurement.sweep import SweptConfiguration
 from cutune.page.drawing.choice_chart import choice_chart
@@ -27,13 +27,13 @@ from cutune.page.drawing.scales import ratio, three_digits, unit_for
 from cutune.page.drawing.scatter import agreement, scatter
 from cutune.page.drawing.svg import Svg
 from cutune.page.drawing.terms import TERMS, TermRow, stacked_bars, term_rows
-from cutune.page.facts.report import SPEAKING_GAIN, AtSizes, LaunchFacts, Report, Standing
+from cutune.page.facts.report import SPEAKING_GAIN, AtSizes, LaunchFacts, PageFacts, Standing
 
 #: A page is below this size, in bytes.
 LARGEST = 3_000_000
 
 
-def to_html(report: Report) -> str:
+def to_html(report: PageFacts) -> str:
     """The page. Where it would be too large, it says what it leaves out.
 
     Raises:
@@ -46,7 +46,7 @@ def to_html(report: Report) -> str:
     return _rendered(report, with_programs=False, left_out=f"The page would be large: {words}.")
 
 
-def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
+def _rendered(report: PageFacts, with_programs: bool, left_out: str = "") -> str:
     # Our own files: no text of others is in them.
     style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
     gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
@@ -118,7 +118,7 @@ def _own_file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may run and load: these two texts, nothing else."""
+    """The policy by which the browser runs and loads these two texts, nothing else."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -129,7 +129,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _contents(report: Report) -> Iterator[tuple[str, str]]:
+def _contents(report: PageFacts) -> Iterator[tuple[str, str]]:
     """Anchors and titles of the sections."""
     yield "gains", "Gains"
     if report.evaluation is not None:
@@ -140,7 +140,7 @@ def _contents(report: Report) -> Iterator[tuple[str, str]]:
     yield "provenance", "Provenance"
 
 
-def _still(report: Report) -> Iterator[tuple[str, LaunchFacts]]:
+def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
     """The launches without a prediction, and their anchors."""
     for number, program in enumerate(report.programs, 1):
         for place, launch in enumerate(program.launches, 1):
@@ -181,18 +181,20 @@ def _percent(share: float) -> str:
 
 
 def _launch_rows(evaluation: Evaluation) -> Iterator[list[str]]:
-    """Table 3 of the paper: default, chosen, best, worst."""
     for case in evaluation.cases:
-        launch = case.launch
-        row = [f"{launch.program}: {launch.kernel}", str(launch.size or "")]
-        for one in (
-            case.configuration(OWN),
-            case.configuration(evaluation.judged),
-            launch.fastest,
-        ):
-            row += [_name(one), three_digits(launch.times[one] / 1e3)]
-        worst = three_digits(max(launch.times.values()) / 1e3)
-        yield [*row, worst, _percent(case.regret(evaluation.judged))]
+        name = f"{case.launch.program}: {case.launch.kernel}"
+        regret = _percent(case.regret(evaluation.judged))
+        yield [name, *size_and_times(case, evaluation.judged), regret]
+
+
+def size_and_times(case: Case, judged: str) -> Iterator[str]:
+    """Cells of the paper's Table 3: size; default, chosen and best with their ms; the worst ms."""
+    launch = case.launch
+    yield str(launch.size or "")
+    for configuration in (case.configuration(OWN), case.configuration(judged), launch.fastest):
+        yield configuration_text(*configuration)
+        yield three_digits(launch.times[configuration] / 1e3)
+    yield three_digits(max(launch.times.values()) / 1e3)
 
 
 _FUNCTIONS = {

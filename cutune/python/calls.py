@@ -23,7 +23,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
 from cutune.frontend.program import Program
 from cutune.nvcc.unit_models import models_in, named_model
-from cutune.page.facts.gathered import Subject, read_subjects, read_timings, report_of
+from cutune.page.facts.gathered import ReportSource, read_subjects, read_timings, report_of
 from cutune.page.facts.kernels import at_sizes
 from cutune.page.facts.sources import program_facts
 from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
@@ -181,10 +181,10 @@ def _targets(programs: Sequence[Program], output: PathLike | None) -> list[Targe
     return [Target.complete(program, Path(output), "tuned") for program in programs]
 
 
-def _subject(program: Program, models: Sequence[FittedModel]) -> Subject:
+def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:
     path = str(Path(program.source.path).resolve())
     own = tuple(model for model in models if model.kernel.origin.path == path)
-    return Subject(path, program, own)
+    return ReportSource(path, program, own)
 
 
 def select(

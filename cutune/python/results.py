@@ -8,10 +8,9 @@ from pathlib import Path
 
 from cutune.core.workspace import replace_file
 from cutune.device.thread_block import Block, configuration_text
-from cutune.evaluation.evaluate import Evaluation, Score
+from cutune.evaluation.evaluate import Evaluation, StrategyScore
 from cutune.fit.measurement.sweep import SweptConfiguration
-from cutune.page.facts.report import AtSizes, LaunchFacts, ProgramFacts
-from cutune.page.facts.report import Report as Facts
+from cutune.page.facts.report import AtSizes, LaunchFacts, PageFacts, ProgramFacts
 from cutune.page.html import part, to_html
 
 
@@ -101,12 +100,12 @@ class Judgement:
     evaluation: Evaluation
 
     @property
-    def scores(self) -> Mapping[str, Score]:
+    def scores(self) -> Mapping[str, StrategyScore]:
         """The score of each strategy, by its name."""
         return {name: self.evaluation.score(name) for name in self.evaluation.strategies}
 
     @property
-    def score(self) -> Score:
+    def score(self) -> StrategyScore:
         """That of the model that is judged."""
         return self.evaluation.score(self.evaluation.judged)
 
@@ -126,7 +125,7 @@ class Report:
         facts: what the page says, as values.
     """
 
-    facts: Facts
+    facts: PageFacts
 
     @property
     def summary(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import locked
-from tests.end_to_end.tuning import Tuned, tune_sample
+from tests.support.cutune_runs import Tuned, tune_sample
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
+from tests.support.cutune_runs import QUICK, compiled, cutune, run, select
 
 pytestmark = pytest.mark.nvcc
 

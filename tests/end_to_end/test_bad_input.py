@@ -12,7 +12,7 @@ from cutune.cli.common import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.models_file import SCHEMA
-from tests.end_to_end.tuning import QUICK, SAMPLES, cutune
+from tests.support.cutune_runs import QUICK, SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bat_samples import FOLDER, SAMPLES, ReadSample
 from cutune.cli.main import main
 from cutune.collect.gpu.instrumented import gpu_target
 from cutune.device.profile import DeviceProfile
@@ -23,6 +22,7 @@ from cutune.search.builds import Builds
 from cutune.search.limits import LaunchLimits
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
+from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample
 
 # Some of them read textures.
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]

@@ -13,7 +13,7 @@ import pytest
 from cutune.cli.main import main
 from cutune.search import collect
 from cutune.search.builds import Builds, Built
-from tests.end_to_end.tuning import QUICK
+from tests.support.cutune_runs import QUICK
 
 pytestmark = pytest.mark.nvcc
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.main import main
-from tests.end_to_end.tuning import QUICK
-from tests.faults import Searches, check, is_running, outcome, repeated
-from tests.slurm import stand_in
+from tests.support.cutune_runs import QUICK
+from tests.support.fake_slurm import stand_in
+from tests.support.killed_searches import Searches, check, is_running, outcome, repeated
 
 pytestmark = pytest.mark.nvcc
 
@@ -72,7 +72,7 @@ def gpus_of(searches: Searches) -> Counter[str]:
 
 
 def test_killed_again_and_again_it_finds_the_same(tmp_path: Path) -> None:
-    """cutune, a worker, or a program, six times (`python -m tests.faults` does it fifty times)."""
+    """cutune, a worker, or a program, six times; `tests.support.killed_searches` does it fifty."""
     found = check(Searches(tmp_path, 14, PAUSE), 6, 3)
     assert sum(found["kills"].values()) == 6
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import host_compiler
-from tests.end_to_end.tuning import cutune
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import cutune
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 PROGRAM = """\

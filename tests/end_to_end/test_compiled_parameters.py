@@ -21,8 +21,8 @@ from cutune.space.condition import Value
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, build_flags
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import QUICK, build_flags
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

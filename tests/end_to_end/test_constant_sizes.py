@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune, select
+from tests.support.cutune_runs import cutune, select
 
 pytestmark = pytest.mark.nvcc
 

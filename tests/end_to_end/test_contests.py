@@ -12,8 +12,8 @@ from cutune.cli.main import main
 from cutune.contest import counted, live
 from cutune.search import regions
 from cutune.search.regions import FailedRun, MeasuredRun
-from tests.end_to_end.tuning import QUICK
-from tests.json_documents import PAGE, documented, paths
+from tests.support.cutune_runs import QUICK
+from tests.support.json_documents import PAGE, documented, paths
 
 pytestmark = pytest.mark.nvcc
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.session import Session
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc
 

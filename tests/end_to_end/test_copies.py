@@ -8,7 +8,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.frontend.program import Program
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc
 

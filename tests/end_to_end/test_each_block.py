@@ -11,7 +11,7 @@ from cutune.core.codes import Code
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 

@@ -21,9 +21,9 @@ from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from tests.end_to_end.tuning import build_flags
-from tests.hardware_counters import memory_ratios, ratio
-from tests.short_headers import STANDARD, with_all_headers
+from tests.support.cutune_runs import build_flags
+from tests.support.hardware_counters import memory_ratios, ratio
+from tests.support.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 

@@ -15,7 +15,7 @@ from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.models.published.mwp_cwp import compose_mwp_cwp
-from tests.end_to_end.tuning import H200, QUICK, SAMPLES, cutune, tune
+from tests.support.cutune_runs import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cutune.device.thread_block import keeps_warps
-from tests.end_to_end.tuning import host_program
+from tests.support.cutune_runs import host_program
 
 pytestmark = pytest.mark.nvcc
 

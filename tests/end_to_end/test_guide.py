@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import locked
-from tests import guide
-from tests.short_headers import as_users_do
+from tests.support import guide_commands
+from tests.support.short_headers import as_users_do
 
 pytestmark = pytest.mark.nvcc
 
@@ -26,7 +26,7 @@ def quick_start(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     with locked(folder / "lock"):
         if not (folder / "done").exists():
             with as_users_do():
-                guide.run_page(guide.QUICK_START, folder)
+                guide_commands.run_page(guide_commands.QUICK_START, folder)
             (folder / "done").touch()
     return folder
 
@@ -35,7 +35,7 @@ def test_quick_start(quick_start: Path) -> None:
     assert "cutune_select_row_sums" in (quick_start / "app.tuned.cu").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", guide.OTHERS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", guide_commands.OTHERS, ids=lambda page: page.stem)
 def test_page(page: Path, quick_start: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(quick_start, folder)
@@ -43,4 +43,4 @@ def test_page(page: Path, quick_start: Path, tmp_path: Path) -> None:
     for file in (folder / ".cutune").glob("*.json*"):
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace(str(quick_start), str(folder)), encoding="utf-8")
-    guide.run_page(page, folder)
+    guide_commands.run_page(page, folder)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from tests.end_to_end.tuning import ARCHITECTURE, build_flags, cutune, run
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import ARCHITECTURE, build_flags, cutune, run
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from tests.end_to_end.tuning import build_flags, compiled, cutune, run, tune
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import build_flags, compiled, cutune, run, tune
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

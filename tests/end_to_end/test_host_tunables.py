@@ -25,8 +25,8 @@ from cutune.search.builds import Builds, Built
 from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, measure
 from cutune.search.trials import EndedTrial, Status, Trial, Trials
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, build_flags
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import QUICK, build_flags
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

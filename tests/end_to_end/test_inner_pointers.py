@@ -15,7 +15,7 @@ from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.entry_names import base_name
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 

@@ -27,8 +27,8 @@ from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from tests.end_to_end.tuning import build_flags
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import build_flags
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cutune.cli.options import parser
-from tests import guide
-from tests.end_to_end.tuning import QUICK, cutune
-from tests.json_documents import PAGE, documented, paths
-from tests.unit.scripts import script
+from tests.support import guide_commands
+from tests.support.cutune_runs import QUICK, cutune
+from tests.support.json_documents import PAGE, documented, paths
+from tests.support.shell_programs import script
 
 pytestmark = pytest.mark.nvcc
 HEAD = "#include <cstdio>\n#include <cstdlib>\n"
@@ -70,7 +70,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "app.cu").write_text(PROGRAM)
     (folder / "checked.cu").write_text(CHECKED)
-    parameters = next(b for b in guide.blocks(guide.DOCS / "guide/parameters.md") if b.title)
+    parameters = next(
+        b for b in guide_commands.blocks(guide_commands.DOCS / "guide/parameters.md") if b.title
+    )
     (folder / "parameters.cu").write_text(parameters.text)
     script(folder / "one", "echo 1")
     script(folder / "two", "echo 2")

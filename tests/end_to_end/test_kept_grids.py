@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
+from tests.support.cutune_runs import QUICK, compiled, cutune, run, select
 
 #: Their grids are made by the `min` that CUDA has for the host.
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]

@@ -21,8 +21,8 @@ from cutune.frontend.program import DistinctPlaces, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

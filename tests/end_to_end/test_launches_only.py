@@ -9,7 +9,7 @@ from pytest import approx
 
 from cutune.collect import record
 from cutune.collect.replay import replay
-from tests.end_to_end.tuning import QUICK, cutune, select
+from tests.support.cutune_runs import QUICK, cutune, select
 
 pytestmark = pytest.mark.nvcc
 

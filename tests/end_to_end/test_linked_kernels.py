@@ -14,8 +14,8 @@ from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, build_flags, cutune, run
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, build_flags, cutune, run
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -11,7 +11,7 @@ from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, swept_line
-from tests.end_to_end.tuning import H200, QUICK, SAMPLES, compiled, cutune
+from tests.support.cutune_runs import H200, QUICK, SAMPLES, compiled, cutune
 
 pytestmark = pytest.mark.nvcc
 

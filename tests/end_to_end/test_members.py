@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import QUICK, compiled, cutune, host_program, run, select, tune
+from tests.support.cutune_runs import QUICK, compiled, cutune, host_program, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 

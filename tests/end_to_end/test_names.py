@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.device.thread_block import EXTENTS
-from tests.end_to_end.tuning import compiled, run, select, tune
+from tests.support.cutune_runs import compiled, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 

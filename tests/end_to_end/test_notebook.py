@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebook import code_cells, outputs, shown_by
+from tests.support.notebook import code_cells, outputs, shown_by
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "guide" / "notebook.ipynb"
 
@@ -16,5 +16,5 @@ NOTEBOOK = Path(__file__).parents[2] / "docs" / "guide" / "notebook.ipynb"
 def test_the_cells_show_what_they_give() -> None:
     cells = code_cells(json.loads(NOTEBOOK.read_text()))
     given = [outputs(shown, number) for number, shown in enumerate(shown_by(NOTEBOOK), start=1)]
-    # Written anew by `python -m tests.notebook`.
+    # Written anew by `python -m tests.support.notebook`.
     assert [cell["outputs"] for cell in cells] == given

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import cutune, run
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import cutune, run
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

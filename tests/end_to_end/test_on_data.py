@@ -15,7 +15,7 @@ from cutune.collect.collect import measurements
 from cutune.collect.larger_run import MOST_DOUBLINGS
 from cutune.collect.replay import replay
 from cutune.core.workspace import Workspace
-from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select, tune
+from tests.support.cutune_runs import QUICK, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 

@@ -12,9 +12,9 @@ import pytest
 from cutune.collect.gpu.instrumented import gpu_name
 from cutune.device.profile import DeviceProfile, profile_names
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.aliasing import KINDS, NO_PEERS, PROGRAM, with_variant
-from tests.end_to_end.tuning import SAMPLES, cutune
-from tests.short_headers import STANDARD
+from tests.support.aliasing_programs import KINDS, NO_PEERS, PROGRAM, with_variant
+from tests.support.cutune_runs import SAMPLES, cutune
+from tests.support.short_headers import STANDARD
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 

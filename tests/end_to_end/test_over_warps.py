@@ -10,7 +10,7 @@ from cutune.analysis.session import Session
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import run
+from tests.support.cutune_runs import run
 
 #: Cooperative groups rely on mathematics.
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]

@@ -14,9 +14,9 @@ from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.variants.registry import with_only
-from tests.end_to_end.aliasing import with_variant
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, compiled, cutune, run
-from tests.short_headers import STANDARD
+from tests.support.aliasing_programs import with_variant
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, compiled, cutune, run
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -13,7 +13,7 @@ import pytest
 import cutune
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.measurement.sweep import RecordedSweep, write_sweep
-from tests.unit.test_report import RECORDED, with_times
+from tests.support.reported_program import RECORDED, with_times
 
 #: In the order in which they are run: later ones use what earlier ones have written.
 CALLS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune
+from tests.support.cutune_runs import cutune
 
 #: One launch is compiled under no option, one under -DCHECKED alone, with its kernel.
 PARTLY_COMPILED = """

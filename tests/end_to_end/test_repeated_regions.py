@@ -11,7 +11,7 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.emulator.run import program_environment
-from tests.end_to_end.tuning import QUICK
+from tests.support.cutune_runs import QUICK
 
 pytestmark = pytest.mark.nvcc
 

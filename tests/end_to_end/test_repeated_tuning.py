@@ -11,8 +11,8 @@ from unittest.mock import patch
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, cutune
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import QUICK, cutune
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cutune.page.html import LARGEST, to_html
-from tests.end_to_end.tuning import SAMPLES, Tuned, cutune
-from tests.unit.test_report_page import hostile, whole
+from tests.support.cutune_runs import SAMPLES, Tuned, cutune
+from tests.support.reported_program import hostile, whole
 
 #: Nothing but the page: Chromium asks for no update, and nobody else.
 FLAGS = (

@@ -16,7 +16,7 @@ from cutune.frontend.program import Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
+from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
 
 pytestmark = pytest.mark.nvcc
 

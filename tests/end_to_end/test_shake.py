@@ -16,13 +16,13 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import Place
+from cutune.evaluation.outcome import RunPlace
 from cutune.evaluation.shake import shake as compare
 from cutune.evaluation.shake import trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -184,7 +184,7 @@ def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     program = session.load(str(path))
     binaries = build_both(session, [program], tmp_path, None, by_seed)
     plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
-    conditions = Conditions(Place(DeviceProfile.named("h200")))
+    conditions = Conditions(RunPlace(DeviceProfile.named("h200")))
     found = list(compare(plans[0], plans[1], trials_of(range(1, 4)), conditions, jobs=1))
     expected = ["None", "None"] if "3 * i" in kernel else ["seed 1", "seed 1"]
     assert [str(one.trial) for one in found] == expected

@@ -10,7 +10,7 @@ from cutune.analysis.session import Session
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, cutune, run, select
+from tests.support.cutune_runs import QUICK, cutune, run, select
 
 pytestmark = pytest.mark.nvcc
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import host_program
+from tests.support.cutune_runs import host_program
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cutune.fit.models_file import read_models
-from tests.end_to_end.tuning import ARCHITECTURE, QUICK, cutune
-from tests.short_headers import STANDARD
+from tests.support.cutune_runs import ARCHITECTURE, QUICK, cutune
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import QUICK, cutune
+from tests.support.cutune_runs import QUICK, cutune
 
 pytestmark = pytest.mark.nvcc
 

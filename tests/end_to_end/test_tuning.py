@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import (
+from tests.support.cutune_runs import (
     H200,
     QUICK,
     SAMPLES,

@@ -23,9 +23,9 @@ from cutune.tunables.clones.proven import ProgramWithCopies, unequal_code, witho
 from cutune.tunables.clones.verdict import by_size_verdicts, found_copies
 from cutune.tunables.clones.versions import versions
 from tests.end_to_end import hostile_values as hostile
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
-from tests.short_headers import with_all_headers
-from tests.trial_files import write_trials
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
+from tests.support.short_headers import with_all_headers
+from tests.support.trial_files import write_trials
 
 pytestmark = pytest.mark.nvcc
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator.launch_log import read_launches
-from tests.end_to_end.aliasing import KINDS, PROGRAM, with_variant
-from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, cutune, run, select
-from tests.short_headers import STANDARD
+from tests.support.aliasing_programs import KINDS, PROGRAM, with_variant
+from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, cutune, run, select
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

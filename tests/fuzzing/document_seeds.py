@@ -21,8 +21,8 @@ from cutune.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
 from cutune.nvcc.units import SCHEMA as UNIT_SCHEMA
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial
-from tests.documents import choices_document, models_document
-from tests.measured import KERNEL
+from tests.support.full_documents import choices_document, models_document
+from tests.support.measured_kernel import KERNEL
 
 ORIGIN = Origin("/app.cu", "hash")
 UNIT = CompiledSource("app.cu", "/none", ("-O3",), "k", 0, (("k", ("k_2",)),), (1,))

@@ -19,7 +19,7 @@ build() {
 
 if [ "$2" = 1 ]; then
     fuzz cuda 100; fuzz ptx 200; fuzz annotations 300; fuzz json 400
-    (build; timeout 500 python3 -m tests.kills "${TMPDIR:-/tmp}/kills" --kills 30 --processes 6 \
+    (build; timeout 500 python3 -m tests.support.killed_commands "${TMPDIR:-/tmp}/kills" --kills 30 --processes 6 \
         --seconds 400; mkdir -p "$found/kills"
     cd "${TMPDIR:-/tmp}/kills" && tar cf - */report.json $(ls -d */*/finding-* 2>/dev/null) | tar xf - -C "$found/kills"
     ) > "$found/kills.txt" 2>&1 &
@@ -27,7 +27,7 @@ else
     fuzz csv 500; fuzz ncu 600; fuzz t1 700; fuzz launch-log 800
     timeout 515 python3 -m tests.fuzzing.native --minutes 7.5 --processes 5 --seed 1 \
         "$found/native" > "$found/native.txt" 2>&1 &
-    (build; timeout 480 python3 -m tests.faults "${TMPDIR:-/tmp}/faults" --kills 50) \
+    (build; timeout 480 python3 -m tests.support.killed_searches "${TMPDIR:-/tmp}/faults" --kills 50) \
         > "$found/faults.txt" 2>&1 &
 fi
 wait

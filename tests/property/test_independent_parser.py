@@ -11,7 +11,7 @@ from cutune.frontend.syntax.parse import parse
 
 pytest.importorskip("tree_sitter")
 pytest.importorskip("tree_sitter_cuda")
-from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
+from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("benchmarks/**/*.cu")])

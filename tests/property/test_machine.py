@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.emulated import aligned, launch, module
+from tests.support.ptx_statements import aligned, launch, module
 
 REGISTERS = 6
 WORDS = 64

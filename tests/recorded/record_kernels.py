@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cutune.emulator.link import TARGET_FLAGS
 from cutune.toolchain.nvcc import find_nvcc
-from tests.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
+from tests.support.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
 
 RECORDED = Path(__file__).parent / "kernels_h200.json"
 

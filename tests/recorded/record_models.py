@@ -13,12 +13,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.program_sets import SAMPLES
-from benchmarks.regret import SMALL, tuned
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.models_file import read_models, write_models
+from tests.support.swept_programs import SAMPLES, SMALL, tuned
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("regret_models.json.gz")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.emulated import HEADER
-from tests.emulated_operations import THREADS, approximate_operations, inputs, operations
+from tests.support.emulated_operations import THREADS, approximate_operations, inputs, operations
+from tests.support.ptx_statements import HEADER
 
 HERE = Path(__file__).parent
 

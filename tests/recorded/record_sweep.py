@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep
 from cutune.analysis.session import Session
 from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
@@ -40,6 +39,7 @@ from cutune.fit.measurement.sweep import (
 from cutune.frontend.program import Program
 from cutune.toolchain.ptxas import by_kernel
 from cutune.toolchain.steps.architectures import EMULATED
+from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cutune.device.thread_block import LARGEST_SHARED
 from cutune.frontend.candidates import candidate_blocks
 from cutune.toolchain.ptxas import StaticCounters
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
 
 KEPT = (32, 8, 1)
 

@@ -10,18 +10,20 @@ from cutune.fit.measurement.alignment_classes import Row, alignment_classes
 from cutune.fit.measurement.alignment_table import Cells, all_misaligned, all_rows, cells
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
 from cutune.fit.measurement.measurement import FEATURES, PROBE, Measurement, SiteCounters
-from tests import measured
+from tests.support import measured_kernel
 
 BLOCK: Block = (32, 8, 1)
 BASE = 512
 LOADS = 3
 KERNEL = replace(
-    measured.KERNEL,
+    measured_kernel.KERNEL,
     parameters=("n", "m"),
     positions=(0, 1),
     free=(True, True, False),
     guards=("n", "m", None),
-    compiled=measured.compiled(MemoryInstruction(k, "load", 16, 0, False) for k in range(LOADS)),
+    compiled=measured_kernel.compiled(
+        MemoryInstruction(k, "load", 16, 0, False) for k in range(LOADS)
+    ),
 )
 PERIOD = 8
 

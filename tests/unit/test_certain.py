@@ -8,7 +8,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.frontend.program import Verdict
-from tests.end_to_end.tuning import QUICK_FLAGS
+from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 

@@ -26,7 +26,7 @@ from cutune.cluster.workers import NoWorkerError, StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import ProgramResult
-from tests.unit.scripts import script
+from tests.support.shell_programs import script
 
 
 def task(path: Path, *words: str, seconds: float = 60.0, **environment: str) -> Task:

@@ -26,8 +26,8 @@ from cutune.search.techniques.replay import KnownTime, expected_of_chance, repla
 from cutune.search.techniques.tries import Rows, SearchEnd, Timed, Tries
 from cutune.search.trials import Status
 from cutune.space.asked import ParameterOptions
-from tests.json_documents import PAGE, documented, paths
-from tests.unit.scripts import script
+from tests.support.json_documents import PAGE, documented, paths
+from tests.support.shell_programs import script
 
 SIZES = (2, 4, 8, 16, 32, 64)
 

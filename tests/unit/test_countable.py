@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutune.proof.countable import uncountable
-from tests.emulated import HEADER
+from tests.support.ptx_statements import HEADER
 
 ENTRY = """
 .visible .entry {name}(.param .u64 out) {{

@@ -16,7 +16,7 @@ from cutune.toolchain.cache import cache_folder, keep_text, kept_text
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps import device_code
 from cutune.toolchain.steps.device_code import read_device_steps
-from tests.noted_steps import noted_steps
+from tests.support.noted_steps import noted_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")
 

@@ -15,7 +15,7 @@ from cutune.cli.options import parse, parser
 from cutune.cli.usage.verbs import STATUSES
 from cutune.emulator.lower.dispatch import _LOWERINGS
 from cutune.emulator.lower.opcodes import handlers
-from tests import guide
+from tests.support import guide_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -30,8 +30,8 @@ VERBS = sorted((ROOT / "docs/verbs").glob("*.md"))
 
 def command_lines(page: Path) -> Iterator[list[str]]:
     """The words of each command of cutune that a page shows, wherever it stands in a line."""
-    for block in guide.blocks(page):
-        for command in guide.commands(block.text) if block.kind == "console" else ():
+    for block in guide_commands.blocks(page):
+        for command in guide_commands.commands(block.text) if block.kind == "console" else ():
             lexer = shlex.shlex(command.line, posix=True, punctuation_chars=True)
             lexer.whitespace_split = True
             for of_shell, part in groupby(lexer, lambda word: {*word} <= {*"|&;<>"}):
@@ -51,7 +51,9 @@ def test_shown_command_lines_are_taken(page: Path) -> None:
 
 @pytest.mark.parametrize("page", VERBS, ids=page_id)
 def test_a_verb_is_shown_on_its_page_or_in_the_quick_start(page: Path) -> None:
-    pages = [page] if "](../index.md" not in page.read_text() else [page, guide.QUICK_START]
+    pages = (
+        [page] if "](../index.md" not in page.read_text() else [page, guide_commands.QUICK_START]
+    )
     assert page.stem in {words[0] for one in pages for words in command_lines(one)}
 
 

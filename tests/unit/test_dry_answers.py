@@ -10,7 +10,7 @@ import pytest
 
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.steps.dry_answers import dry_answer
-from tests.unit.scripts import script
+from tests.support.shell_programs import script
 
 KEEP = ("--dryrun", "--keep", "--keep-dir")
 

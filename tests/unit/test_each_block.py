@@ -8,7 +8,7 @@ import pytest
 
 from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import judge, prove
-from tests.verdicts import NAMES, compiled, described
+from tests.support.proof_verdicts import NAMES, compiled, described
 
 pytestmark = pytest.mark.nvcc
 

@@ -23,7 +23,7 @@ from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.support import supported
 from cutune.models.selection.variants import worthwhile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
-from tests.emitted_programs import (
+from tests.support.emitted_programs import (
     ASKED,
     COUNTED,
     ERRORS,

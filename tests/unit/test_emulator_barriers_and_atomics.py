@@ -7,7 +7,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from tests.emulated import BEGIN, END, aligned, launch, run
+from tests.support.ptx_statements import BEGIN, END, aligned, launch, run
 
 
 def test_barrier_orders_warps() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.emulated import BEGIN, END, aligned, launch, module, run
+from tests.support.ptx_statements import BEGIN, END, aligned, launch, module, run
 
 
 def test_branches_reconverge() -> None:

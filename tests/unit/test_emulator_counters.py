@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutune.emulator.machine import LoadedModule, pointer
-from tests.emulated import aligned, launch, module
+from tests.support.ptx_statements import aligned, launch, module
 
 # Thread i of a block loads word `stride * i` behind `offset` bytes.
 STRIDED = """

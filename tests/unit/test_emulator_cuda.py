@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cutune.emulator.machine import LoadedModule
-from tests.emulated import launch, module
+from tests.support.ptx_statements import launch, module
 
 pytestmark = pytest.mark.nvcc
 

@@ -15,7 +15,7 @@ from cutune.emulator.lower.opcodes import handler_name, handlers
 from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Instruction, Label, PtxError, integer, split_operands
-from tests.emulated import HEADER
+from tests.support.ptx_statements import HEADER
 
 
 def kernel(body: str, parameters: str = ".param .u64 p") -> str:

@@ -15,9 +15,9 @@ from cutune.core.workspace import locked
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.toolchain.nvcc import find_nvcc
-from tests.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
 from tests.recorded.record_kernels import RECORDED
-from tests.short_headers import STANDARD
+from tests.support.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
+from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 

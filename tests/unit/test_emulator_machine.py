@@ -10,7 +10,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.machine import pointer
-from tests.emulated import BEGIN, END, launch, module, run
+from tests.support.ptx_statements import BEGIN, END, launch, module, run
 
 
 def test_local_memory_belongs_to_its_thread() -> None:

@@ -10,7 +10,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.machine import SITE, LaunchCounters
-from tests.emulated import aligned, launch, module
+from tests.support.ptx_statements import aligned, launch, module
 
 # Thread t of block b adds b * t to its own word `rounds` times: long enough to be spread.
 BODY = """

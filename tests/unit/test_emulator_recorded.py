@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cutune.emulator.machine import LoadedModule
 from cutune.emulator.ptx.types import TYPE_BYTES
-from tests.emulated import HEADER, Operation, module
-from tests.emulated_operations import THREADS, approximate_operations, inputs, operations
+from tests.support.emulated_operations import THREADS, approximate_operations, inputs, operations
+from tests.support.ptx_statements import HEADER, Operation, module
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "operations_h200.npz"
 EXACT = operations()

@@ -14,7 +14,7 @@ import pytest
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.machine import SITE, LaunchCounters
-from tests.emulated import BEGIN, END, aligned, launch, module, run
+from tests.support.ptx_statements import BEGIN, END, aligned, launch, module, run
 
 BLOCKS = [
     (32, 1, 1),

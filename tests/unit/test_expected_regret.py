@@ -9,7 +9,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.models.constants import EXPECTED_REGRET
 from cutune.models.selection.expected import KINDS, expected_regret, kind_of
 from cutune.models.selection.question import choose_block
-from tests.replayed import fitted, measured
+from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")
 

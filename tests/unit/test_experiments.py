@@ -35,7 +35,7 @@ from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, Logged
 from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel, SizeRange
 from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
-from tests.replayed import POINTERS, recorded, subject
+from tests.support.replayed_kernels import POINTERS, recorded, subject
 
 H200 = DeviceProfile.named("h200")
 OWN = (256, 1, 1)

@@ -20,8 +20,8 @@ from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.models.selection.variants import ConfigurationChoice
-from tests.measured import compiled
 from tests.recorded.calibrate_h200 import models_of_suite
+from tests.support.measured_kernel import compiled
 
 H200 = DeviceProfile.named("h200")
 Chooser = Callable[[str, Block, Block], tuple[FittedModel, Selection]]

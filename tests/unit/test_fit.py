@@ -20,7 +20,7 @@ from cutune.fit.measurement.measurement import (
     MeasuredKernel,
     Measurement,
 )
-from tests.replayed import fitted, measured
+from tests.support.replayed_kernels import fitted, measured
 
 
 def refused(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Code:

@@ -8,7 +8,7 @@ from cutune.device.thread_block import threads_of
 from cutune.fit.fitted_model import SECTORS, FeatureColumn, FittedModel, with_variants
 from cutune.fit.measurement.compiled_kernel import BoundedCopy
 from cutune.toolchain.ptxas import StaticCounters
-from tests.replayed import fitted, measured
+from tests.support.replayed_kernels import fitted, measured
 
 COPY = fitted(*measured("copy"))
 #: A column of whose values each tells its row and its block.

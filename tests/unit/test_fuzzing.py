@@ -12,7 +12,7 @@ from tests.fuzzing.failures import Watched, failure_of, minimised
 from tests.fuzzing.mutations import MUTATIONS, Mutation, mutated
 from tests.fuzzing.native import place_of
 from tests.fuzzing.reader import READERS, reader_named
-from tests.kills import WORKS
+from tests.support.killed_commands import WORKS
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -29,8 +29,8 @@ from cutune.fit.rational.functions import Polynomial, RationalFunction
 from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.support import LARGEST_SIZE, supported
-from tests import measured as known
-from tests.replayed import fitted, measured, subject
+from tests.support import measured_kernel as known
+from tests.support.replayed_kernels import fitted, measured, subject
 
 H200 = DeviceProfile.named("h200")
 ONE_WARP = (32, 1, 1)

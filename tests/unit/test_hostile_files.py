@@ -28,8 +28,8 @@ from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
-from tests.documents import RECORDED, choices_document, models_document
-from tests.end_to_end.tuning import QUICK_FLAGS
+from tests.support.cutune_runs import QUICK_FLAGS
+from tests.support.full_documents import RECORDED, choices_document, models_document
 
 T = TypeVar("T")
 H200 = DeviceProfile.named("h200")

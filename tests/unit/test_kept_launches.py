@@ -12,7 +12,7 @@ from cutune.core.temporary import temporary_folder
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.toolchain.steps import cudafe
-from tests.noted_steps import noted_steps
+from tests.support.noted_steps import noted_steps
 from tests.unit.test_host_calls import TEXT
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]

@@ -7,7 +7,7 @@ import pytest
 
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters, pointer
-from tests.emulated import HEADER
+from tests.support.ptx_statements import HEADER
 
 GHOST_BASE = 1 << 56
 GHOSTS = (GHOST_BASE, 1 << 44)

@@ -10,7 +10,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.compiled_kernel import LeastWork
 from cutune.models.selection.question import choose_block
-from tests.replayed import described, fitted, measured
+from tests.support.replayed_kernels import described, fitted, measured
 
 H200 = DeviceProfile.named("h200")
 

@@ -10,7 +10,7 @@ import pytest
 from cutune.space.listed import listed_space
 from cutune.space.parameter import Parameter
 from cutune.space.space import Space
-from tests.spaces import space_of
+from tests.support.published_spaces import space_of
 
 
 def test_a_list_has_the_axes_of_the_conditions_that_it_comes_from() -> None:

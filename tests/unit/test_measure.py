@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutune.fit.measurement.measurement import COUNTS, Measurement, by_entry
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
 
 FIRST = Measurement(
     entry="_Z1k",

@@ -29,8 +29,8 @@ from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry, fit_kernel
-from tests.emitted_programs import FAKE_CUDART, SITES, build
-from tests.end_to_end.tuning import QUICK, QUICK_FLAGS
+from tests.support.cutune_runs import QUICK, QUICK_FLAGS
+from tests.support.emitted_programs import FAKE_CUDART, SITES, build
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")

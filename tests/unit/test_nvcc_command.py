@@ -18,7 +18,7 @@ from cutune.nvcc.command import Command, split_list
 from cutune.nvcc.dependencies import restored_dependencies
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.toolchain import locate
-from tests.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
+from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 EVERY = [*lines(PASSIVE), *lines(COMPILING), *lines(FAILS)]
 

@@ -17,7 +17,7 @@ from cutune.core.typed import typed
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.stages.outcomes import LaunchOutcome, Outcome, outcomes
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
 
 TEXT = """
 __global__ void copy(int n, float *a) {

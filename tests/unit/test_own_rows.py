@@ -13,7 +13,7 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described, value_of
+from tests.support.proof_verdicts import described, value_of
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 

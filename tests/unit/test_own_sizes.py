@@ -13,7 +13,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
-from tests.replayed import recorded, subject
+from tests.support.replayed_kernels import recorded, subject
 
 PADDED = subject("padded")
 

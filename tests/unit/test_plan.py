@@ -16,7 +16,7 @@ from cutune.fit.measurement.alignment_classes import representatives
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import constant_function
-from tests import measured
+from tests.support import measured_kernel
 
 EXTENT = st.integers(1, 5000)
 
@@ -24,8 +24,8 @@ EXTENT = st.integers(1, 5000)
 def kernel(loop: int) -> MeasuredKernel:
     """A kernel with one memory access, in that loop."""
     return replace(
-        measured.KERNEL,
-        compiled=measured.compiled([MemoryInstruction(0, "load", 4, 0, False)], [loop]),
+        measured_kernel.KERNEL,
+        compiled=measured_kernel.compiled([MemoryInstruction(0, "load", 4, 0, False)], [loop]),
     )
 
 

@@ -13,7 +13,7 @@ from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import prove
 from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import described
+from tests.support.proof_verdicts import described
 
 pytestmark = pytest.mark.nvcc
 

@@ -8,7 +8,7 @@ from cutune.emulator.ptx.parse import parse
 from cutune.proof.entry import prove
 from cutune.proof.memory.one_place import AccessPlace
 from cutune.proof.memory.places import _ThreadMeetings
-from tests.verdicts import described
+from tests.support.proof_verdicts import described
 
 HEAD = """\
 .version 8.0

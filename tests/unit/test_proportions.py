@@ -13,7 +13,7 @@ from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
 from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
 from cutune.fit.rational.functions import RationalFunction, constant_function
-from tests.measured import KERNEL, compiled
+from tests.support.measured_kernel import KERNEL, compiled
 
 PLANE = replace(
     KERNEL,

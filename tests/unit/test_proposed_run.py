@@ -10,7 +10,7 @@ import pytest
 
 from cutune.collect.proposed_run import try_smaller, try_two
 from cutune.collect.run import Run, plan_runs
-from tests.replayed import recorded
+from tests.support.replayed_kernels import recorded
 
 LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 2000, 7, 3.0))
 

@@ -9,7 +9,7 @@ import pytest
 from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
 from cutune.fit.measurement.measurement import COUNTS, TRAINING, Measurement, SiteCounters
 from cutune.fit.published_counters import training_counters
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
 
 
 def site(lanes: int, traced: int, sectors: int) -> SiteCounters:

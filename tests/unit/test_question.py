@@ -27,8 +27,8 @@ from cutune.models.selection.usual_sizes import (
     sizes_as_run,
     usual_sizes,
 )
-from cutune.page.facts.kernels import Place, kernel_facts
-from tests.replayed import fitted, measured
+from cutune.page.facts.kernels import kernel_facts
+from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")
 #: It has one size, which bounds its threads in x.
@@ -160,7 +160,7 @@ def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> 
     asked = choice_table([model], H200, [4096])
     assert [(row[1], row[4]) for row in asked.rows] == [("4096", "-")]
     assert "run it at larger ones" in asked.kept[kernel.entry]
-    facts = kernel_facts(model, H200, Place("k", "copy", "copy.cu"))
+    facts = kernel_facts(model, H200, ("k", "copy", "copy.cu"))
     assert facts is not None and [one.label for one in facts.sizes] == ["n=3000"]
     assert facts.sizes[0].gain is not None
 

@@ -18,7 +18,7 @@ from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.conditions import Spread
 from cutune.toolchain.nvcc import find_nvcc
-from tests.verdicts import value_of
+from tests.support.proof_verdicts import value_of
 
 pytestmark = pytest.mark.nvcc
 

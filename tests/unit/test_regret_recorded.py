@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import OWN
@@ -18,6 +17,7 @@ from cutune.evaluation.sweep_gpu import by_name
 from cutune.fit.measurement.sweep import SweptLaunch, read_sweep
 from cutune.models.selection.registry import DEFAULT
 from tests.recorded.record_models import stored_models
+from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 H200 = DeviceProfile.named("h200")
 #: Of the samples, launches up to here mostly cost what launching costs.

@@ -27,7 +27,7 @@ from cutune.fit.measurement.size_relations import (
 )
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
-from tests import measured
+from tests.support import measured_kernel
 from tests.unit.test_measure import FIRST
 
 
@@ -53,7 +53,7 @@ def test_one_launch_shows_no_product_and_one_size_needs_none() -> None:
 
 
 HALO = replace(
-    measured.KERNEL,
+    measured_kernel.KERNEL,
     parameters=("nx", "ny", "pad"),
     positions=(0, 1, 3),
     guards=(None, None, None),
@@ -141,7 +141,7 @@ def test_launches_that_cover_products_stay_possible() -> None:
         kernel = replace(
             HALO,
             covers=(cover_text, None, None),
-            compiled=measured.compiled([MemoryInstruction(0, "load", 4, 0, False)], [-1]),
+            compiled=measured_kernel.compiled([MemoryInstruction(0, "load", 4, 0, False)], [-1]),
         )
         for plan in feature_launches(kernel, counts, [[0], [0], [0]], [(0, 0, 0)]):
             assert least <= extents_at(kernel, plan.sizes)[0] <= LARGEST_LAUNCH

@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis import session
-from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source, Span
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import (
     RecordedSweep,
     SweptConfiguration,
@@ -27,11 +23,8 @@ from cutune.fit.measurement.sweep import (
     swept_line,
     write_sweep,
 )
-from cutune.fit.models_file import read_models
 from cutune.fit.rational.nodes import Reference, choice, floor, less, norm
 from cutune.fit.rational.program import Definition, RationalProgram
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 from cutune.models.selection.choose import published_rule
 from cutune.models.selection.variants import VariantChooser
@@ -40,55 +33,32 @@ from cutune.page.drawing.scatter import agreement
 from cutune.page.facts.flow import flow_chart, formula
 from cutune.page.facts.gathered import (
     NO_TIMINGS,
-    Subject,
+    ReportSource,
     Timings,
     read_subjects,
     read_timings,
     report_of,
 )
-from cutune.page.facts.kernels import Place, kernel_facts
+from cutune.page.facts.kernels import kernel_facts
 from cutune.page.facts.report import (
     AtSizes,
     Candidate,
     KernelFacts,
-    Report,
+    PageFacts,
     Standing,
 )
 from cutune.page.facts.sources import excerpt
 from cutune.page.facts.summary import summary
-
-RECORDED = Path(__file__).parents[1] / "recorded"
-H200 = DeviceProfile.named("h200")
-(ADD,) = read_models(RECORDED / "add_models.json")
-#: Shared memory and a barrier: an annotation would settle it.
-TILE = """
-__global__ void tile(int n, float *a) {
-    __shared__ float s[1024];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    s[threadIdx.x] = a[i];
-    __syncthreads();
-    a[i] = s[blockDim.x - 1 - threadIdx.x];
-}
-"""
-LAUNCH = "    tile<<<n / 128, 128>>>(n, b);\n"
-
-
-def program(text: str, path: str = "add.cu") -> Program:
-    return analyze(parse(Source(path, text)))
-
-
-def add_program() -> tuple[Program, FittedModel]:
-    """The recorded program and its model, as if it had been made here."""
-    path = RECORDED / "add.cu"
-    found = program(path.read_text(), str(path))
-    return found, replace(ADD, kernel=replace(ADD.kernel, origin=Origin.of(found.source)))
-
-
-def with_times(size: int, slower: float = 2.0) -> SweptLaunch:
-    """A launch whose times are its predictions, all multiplied."""
-    ranked = VariantChooser(ADD, H200).choose({}, size).plain.ranked
-    times = {p.block: 1e3 * slower * p.predicted_ms for p in ranked}
-    return SweptLaunch("add", "add", size, {"n": size, "m": size}, None, (16, 16, 1), times)
+from tests.support.reported_program import (
+    ADD,
+    H200,
+    LAUNCH,
+    RECORDED,
+    TILE,
+    add_program,
+    program,
+    with_times,
+)
 
 
 @cache
@@ -97,12 +67,12 @@ def facts_at_64() -> KernelFacts:
 
 
 def facts(launches: tuple[SweptLaunch, ...] = (), sizes: tuple[int, ...] = ()) -> KernelFacts:
-    found = kernel_facts(ADD, H200, Place("kernel-1", "add", "add.cu"), launches, sizes or None)
+    found = kernel_facts(ADD, H200, ("kernel-1", "add", "add.cu"), launches, sizes or None)
     assert found is not None
     return found
 
 
-def report(subjects: list[Subject], folder: Path, timings: Timings = NO_TIMINGS) -> Report:
+def report(subjects: list[ReportSource], folder: Path, timings: Timings = NO_TIMINGS) -> PageFacts:
     made = datetime(2026, 1, 2, tzinfo=UTC)
     return report_of(Session(), subjects, H200, Workspace(folder), timings, made=made)
 
@@ -165,7 +135,7 @@ def test_a_configuration_without_a_time_has_no_measured_gain() -> None:
 
 def test_launches_have_verdicts_and_the_source_beside_them(tmp_path: Path) -> None:
     found, model = add_program()
-    (launch,) = report([Subject("add.cu", found, (model,))], tmp_path).launches
+    (launch,) = report([ReportSource("add.cu", found, (model,))], tmp_path).launches
     assert launch.standing in (Standing.GAINS, Standing.GOOD)
     assert launch.models == ("kernel-1",)
     marked = [line for line in launch.lines if line.marked]
@@ -177,7 +147,7 @@ def test_launches_have_verdicts_and_the_source_beside_them(tmp_path: Path) -> No
 
 def test_a_refused_launch_says_what_would_settle_it(tmp_path: Path) -> None:
     text = f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n"
-    made = report([Subject("t.cu", program(text), ())], tmp_path)
+    made = report([ReportSource("t.cu", program(text), ())], tmp_path)
     (launch,) = made.launches
     assert launch.standing is Standing.REFUSED
     assert launch.code == "CT211"
@@ -190,7 +160,7 @@ def test_a_refused_launch_says_what_would_settle_it(tmp_path: Path) -> None:
 
 def test_a_launch_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     found, _ = add_program()
-    (launch,) = report([Subject("add.cu", found, ())], tmp_path).launches
+    (launch,) = report([ReportSource("add.cu", found, ())], tmp_path).launches
     assert launch.standing is Standing.UNMODELLED
     assert "cutune tune" in launch.question
 
@@ -204,7 +174,7 @@ def test_where_a_thread_space_has_to_be_named_that_of_the_runs_is_shown(tmp_path
         recorded=(((64, 64), (64, 64, 1)), ((64, 64), (96, 64, 1))),
     )
     changed = replace(model, kernel=kernel, reached=model.reached * 2, variants=())
-    made = report([Subject("add.cu", found, (changed,))], tmp_path)
+    made = report([ReportSource("add.cu", found, (changed,))], tmp_path)
     assert [one.label for one in made.kernels[0].sizes] == [
         "n=64, m=64, T.x=64, T.y=64",
         "n=64, m=64, T.x=96, T.y=64",
@@ -303,7 +273,7 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
     files = [str(tmp_path / f"{name}.json") for name in (H200.name, "other")]
     timings, notes = read_timings(workspace, files, H200)
     assert timings.launches == (launch, launch)
-    assert [sweep.device for sweep in timings.sweeps] == [H200.name, H200.name]
+    assert [origin.split(" on ")[1].split(";")[0] for origin in timings.origins] == 2 * [H200.name]
     (note,) = notes
     assert "left out" in note and "other" in note
 
@@ -311,19 +281,19 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
 def test_the_choice_is_compared_with_what_was_timed(tmp_path: Path) -> None:
     found, model = add_program()
     timings = Timings((with_times(1024), with_times(2048, 3.0)))
-    made = report([Subject("add.cu", found, (model,))], tmp_path, timings)
+    made = report([ReportSource("add.cu", found, (model,))], tmp_path, timings)
     assert made.evaluation is not None
     # Where times are what is predicted, only a band of equals is between the choice and the best.
     assert made.evaluation.score(made.evaluation.judged).worst < 0.07
     others = Timings((replace(with_times(1024), kernel="unknown"),))
-    assert report([Subject("add.cu", found, (model,))], tmp_path, others).evaluation is None
+    assert report([ReportSource("add.cu", found, (model,))], tmp_path, others).evaluation is None
 
 
 def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None:
     found, model = add_program()
     Workspace(tmp_path).note_command(["tune", "a b.cu", "--run", "./{program} {n}"])
-    made = report([Subject("add.cu", found, (model,))], tmp_path)
-    lines = {fact.name: fact.value for fact in made.provenance}
+    made = report([ReportSource("add.cu", found, (model,))], tmp_path)
+    lines = dict(made.provenance)
     assert lines["made"] == "2026-01-02 00:00 UTC"
     assert lines["command"] == "cutune tune 'a b.cu' --run './{program} {n}'"
     assert model.kernel.origin.content in lines["model of add"]
@@ -335,7 +305,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
 
 def kernel(name: str, gain: float) -> KernelFacts:
     own = SweptConfiguration((32, 8, 1))
-    at = AtSizes("1", own, own, gain, "", False, (), (1, 1, 1))
+    at = AtSizes("1", own, own, gain, "", (), (1, 1, 1))
     return replace(facts_at_64(), key=name, name=name, sizes=(at,))
 
 
@@ -380,16 +350,8 @@ def at(times: dict[tuple[int, int, int], float], own: tuple[int, int, int]) -> A
         Candidate(SweptConfiguration(block), us, None, {}) for block, us in times.items()
     )
     first = min(times, key=lambda block: times[block])
-    return AtSizes(
-        "1",
-        SweptConfiguration(own),
-        SweptConfiguration(first),
-        1.0,
-        "",
-        False,
-        candidates,
-        (1, 1, 1),
-    )
+    configurations = SweptConfiguration(own), SweptConfiguration(first)
+    return AtSizes("1", *configurations, 1.0, "", candidates, (1, 1, 1))
 
 
 def test_blocks_of_two_dimensions_lie_by_width_and_height() -> None:

@@ -4,59 +4,29 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime
-from enum import Enum
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cutune.analysis.session import Session
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
-from cutune.core.workspace import Workspace
 from cutune.page import html
 from cutune.page.drawing.choice_chart import choice_chart, shown_rows
 from cutune.page.drawing.heat_map import SHADES
-from cutune.page.drawing.scales import MICROSECONDS, Scale, count, three_digits, unit_for
+from cutune.page.drawing.scales import MICROSECONDS, PictureScale, count, three_digits, unit_for
 from cutune.page.drawing.svg import Svg, element
 from cutune.page.drawing.terms import TERMS
-from cutune.page.facts.gathered import Subject, Timings, report_of
-from cutune.page.facts.report import Report
+from cutune.page.facts.report import PageFacts
 from cutune.page.figures import TABLE_3, table_3, write_figures
 from cutune.page.html import to_html
-from tests.unit.test_report import H200, LAUNCH, TILE, add_program, program, with_times
-
-#: Closes what it may stand in, then runs a script that leaves a trace.
-HOSTILE = (
-    "\"'></code></svg></script><script>pwned = 1</script><img src=x onerror='pwned = 1'>"
-    "<!-- {{7*7}} {% x %} &\0\u202e\udcff"
-)
-
-
-def whole() -> Report:
-    """A report with everything that a page can have."""
-    found, model = add_program()
-    refused = program(f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n", "tile.cu")
-    subjects = [
-        Subject("add.cu", found, (model,), ("a note",)),
-        Subject("tile.cu", refused, ()),
-        Subject("gone.cu", None, (), ("it is gone",)),
-    ]
-    timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
-    return report_of(
-        *(Session(), subjects, H200, Workspace(Path("nowhere")), timings),
-        notes=["a note on everything"],
-        made=datetime(2026, 1, 2, tzinfo=UTC),
-    )
+from tests.support.reported_program import HOSTILE, hostile, whole
 
 
 @pytest.fixture(scope="module")
-def made() -> Report:
+def made() -> PageFacts:
     return whole()
 
 
@@ -86,39 +56,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def all_hostile(value: Any, key: str = "") -> Any:
-    """The same with hostile text for every string that comes from outside."""
-    # Anchors, and names of terms, are cutune's own.
-    if isinstance(value, str) and not isinstance(value, Enum):
-        is_own = key in ("key", "models", "judged") or not value
-        return value if is_own else f"{value}{HOSTILE}"
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: all_hostile(getattr(value, f.name), f.name) for f in fields(value)}
-        return replace(value, **named)
-    if isinstance(value, Mapping):
-        return {k: all_hostile(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        parts = [all_hostile(part, key) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, frozenset):
-        return frozenset(map(all_hostile, value))
-    return value
-
-
-def hostile(report: Report) -> Report:
-    """The evaluation holds times by configuration, which stay what they are."""
-    launches = replace(report, evaluation=None)
-    found: Report = all_hostile(launches)
-    evaluation = report.evaluation
-    assert evaluation is not None
-    cases = tuple(
-        replace(c, launch=replace(c.launch, program=HOSTILE, kernel=HOSTILE))
-        for c in evaluation.cases
-    )
-    return replace(found, evaluation=replace(evaluation, cases=cases))
-
-
-def test_text_of_others_stays_text(made: Report) -> None:
+def test_text_of_others_stays_text(made: PageFacts) -> None:
     plain, page = Page(to_html(made)), Page(to_html(hostile(made)))
     # Text in every place changes neither elements nor the names of attributes …
     shapes = [[(tag, sorted(names)) for tag, names in p.elements] for p in (plain, page)]
@@ -136,7 +74,7 @@ def test_no_template_turns_escaping_off() -> None:
         assert not re.search(r"\|\s*safe|autoescape|Markup", text)
 
 
-def test_the_page_allows_its_own_script_and_style_alone(made: Report) -> None:
+def test_the_page_allows_its_own_script_and_style_alone(made: PageFacts) -> None:
     page = Page(to_html(made))
     policy = next(
         meta["content"] or ""
@@ -149,7 +87,7 @@ def test_the_page_allows_its_own_script_and_style_alone(made: Report) -> None:
     assert policy.startswith("default-src 'none'")
 
 
-def test_the_page_loads_nothing_and_its_links_lead_somewhere(made: Report) -> None:
+def test_the_page_loads_nothing_and_its_links_lead_somewhere(made: PageFacts) -> None:
     page = Page(to_html(made))
     names = [name for _, attributes in page.elements for name in attributes]
     assert not {"src", "srcset", "style", "onclick", "onload"} & {*names}
@@ -162,7 +100,7 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(made: Report) -> No
     assert "url(" not in page.texts["style"] and "@import" not in page.texts["style"]
 
 
-def test_what_is_known_is_on_the_page(made: Report) -> None:
+def test_what_is_known_is_on_the_page(made: PageFacts) -> None:
     text = to_html(made)
     for word in ("a note on everything", "it is gone", "CT211", "#pragma cutune kernel tile"):
         assert word in text
@@ -173,7 +111,7 @@ def test_what_is_known_is_on_the_page(made: Report) -> None:
 
 
 def test_a_large_page_leaves_out_programs_and_says_so(
-    made: Report, monkeypatch: pytest.MonkeyPatch
+    made: PageFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(html, "LARGEST", len(to_html(made)) - 1)
     text = to_html(made)
@@ -181,7 +119,7 @@ def test_a_large_page_leaves_out_programs_and_says_so(
     assert "cutune_model_add" not in text
 
 
-def test_a_missing_package_is_named(made: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(made: PageFacts, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(module: str) -> None:
         raise ImportError(f"no {module}")
 
@@ -209,13 +147,13 @@ def test_markup_is_made_of_data() -> None:
 
 def test_ticks_are_round_and_inside() -> None:
     for low, high in ((1.0, 1.1), (1.0, 7.3), (0.0, 2.7), (3.0, 3.0), (1.0, 1234.0)):
-        scale = Scale(low, high, 0, 100)
+        scale = PictureScale(low, high, 0, 100)
         assert all(low <= tick <= high + 1e-9 for tick in scale.ticks)
         assert 1 <= len(scale.ticks) <= 7
     for low, high in ((4.0, 9.0), (1.0, 1e6), (7.0, 80.0)):
-        ticks = Scale(low, high, 0, 100, is_logarithmic=True).ticks
+        ticks = PictureScale(low, high, 0, 100, is_logarithmic=True).ticks
         assert all(low <= tick <= high for tick in ticks) and len(ticks) <= 8
-    scale = Scale(1.0, 100.0, 0.0, 200.0, is_logarithmic=True)
+    scale = PictureScale(1.0, 100.0, 0.0, 200.0, is_logarithmic=True)
     assert [scale(1.0), scale(10.0), scale(100.0)] == [0.0, 100.0, 200.0]
 
 
@@ -228,10 +166,10 @@ def test_numbers_in_few_characters() -> None:
     assert [unit_for([us])(us) for us in (3.0, 25_100.0, 3e6)] == ["3.00 µs", "25.1 ms", "3.00 s"]
 
 
-def test_the_choice_chart_shows_the_own_block_first(made: Report) -> None:
+def test_the_choice_chart_shows_the_own_block_first(made: PageFacts) -> None:
     (kernel,) = made.kernels
     rows = shown_rows(kernel.curve)
-    assert rows[0].block == kernel.own
+    assert rows[0] == kernel.sizes[0].own
     assert {point.chosen for point in kernel.curve} <= {*rows}
     picture = choice_chart(kernel.curve)
     assert picture.count("<rect") >= 1 and 'role="img"' in picture
@@ -240,7 +178,7 @@ def test_the_choice_chart_shows_the_own_block_first(made: Report) -> None:
 # ---- figures
 
 
-def test_figures_are_drawn_and_names_are_no_formulas(made: Report, tmp_path: Path) -> None:
+def test_figures_are_drawn_and_names_are_no_formulas(made: PageFacts, tmp_path: Path) -> None:
     kernels = tuple(replace(kernel, name="$\\frac{$") for kernel in made.kernels)
     written = write_figures(tmp_path / "figures", replace(made, kernels=kernels), [])
     assert {path.name for path in written} == {
@@ -251,7 +189,7 @@ def test_figures_are_drawn_and_names_are_no_formulas(made: Report, tmp_path: Pat
         assert start == (b"%PDF" if path.suffix == ".pdf" else b"\x89PNG")
 
 
-def test_table_3_has_the_times_of_the_sweep(made: Report) -> None:
+def test_table_3_has_the_times_of_the_sweep(made: PageFacts) -> None:
     assert made.evaluation is not None
     rows = list(table_3(made.evaluation))
     assert [row[1] for row in rows] == ["512", "1000", "2048"]

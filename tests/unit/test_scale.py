@@ -28,7 +28,7 @@ from cutune.fit.measurement.measurement import (
 )
 from cutune.fit.per_warp import STEPS, Scale, growth
 from cutune.fit.rational.functions import constant_function
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
 
 NOTHING = constant_function(("n",), 0)
 COUNTS = CountFunctions(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, (), (), ())

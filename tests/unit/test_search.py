@@ -12,7 +12,6 @@ from statistics import median
 
 import pytest
 
-from benchmarks.tridiagonal import all_times
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.search.techniques import registry
@@ -24,7 +23,8 @@ from cutune.space.condition import Condition
 from cutune.space.parameter import Parameter
 from cutune.tunables import method_names
 from samples.tridiagonal.sweep import RECURSION_SIZES, published_streams
-from tests.spaces import space_of
+from tests.support.published_spaces import space_of
+from tests.support.tridiagonal_times import all_times
 
 Configuration = tuple[int, ...]
 Choices = Sequence[Sequence[int]]

@@ -20,7 +20,7 @@ from cutune.models.constants import ASKING_US
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.registry import MODELS as JUDGES
 from cutune.models.selection.variants import worthwhile
-from tests.emitted_programs import MODELS, SMALLER
+from tests.support.emitted_programs import MODELS, SMALLER
 
 H200, A100, T4 = (DeviceProfile.named(name) for name in ("h200", "a100", "t4"))
 

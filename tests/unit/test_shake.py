@@ -13,9 +13,9 @@ from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import Place
+from cutune.evaluation.outcome import RunPlace
 from cutune.evaluation.shake import Shaken, shake, trials_of
-from tests.unit.scripts import PLAIN, runs, script
+from tests.support.shell_programs import PLAIN, runs, script
 
 SAYS = 'echo "sum $1"'
 
@@ -113,7 +113,7 @@ def test_what_varies_is_left_out_with_every_seed() -> None:
 
 
 def test_files_are_compared_one_run_after_the_other() -> None:
-    conditions = replace(PLAIN, place=Place(None, ("out.txt",)))
+    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
     writes = "echo start > out.txt; sleep 0.01; echo $1 >> out.txt"
     assert [one.trial for one in shaken(writes, writes, conditions, jobs=1)] == [None, None]
     wrong = f'{writes}; [ "$CUTUNE_SEED" = 4 ] && echo 3 > out.txt; true'

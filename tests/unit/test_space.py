@@ -21,7 +21,7 @@ from cutune.space.columns import Column, mask
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, narrowed, parameter_of, read_option, shown
 from cutune.space.space import Configuration, Space
-from tests.spaces import SPACES, space_of
+from tests.support.published_spaces import SPACES, space_of
 
 # ---- conditions
 

@@ -29,7 +29,7 @@ from cutune.models.selection.question import choose_block
 from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit, fit_collected
 from cutune.toolchain.ptxas import StaticCounters
-from tests.replayed import fitted, measured
+from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")
 CODE = CompiledCode("code", (80,))

@@ -20,7 +20,7 @@ from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.ptxas import StaticCounters
-from tests.replayed import PTX, loaded, recorded
+from tests.support.replayed_kernels import PTX, loaded, recorded
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
 TEXT = f"""

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep
 from cutune.analysis.analyze import analyze
 from cutune.cli.report.evaluations import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
@@ -34,6 +33,7 @@ from cutune.fit.measurement.sweep import (
 from cutune.frontend.syntax.parse import parse
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.ptxas import StaticCounters
+from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")

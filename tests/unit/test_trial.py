@@ -18,10 +18,10 @@ from cutune.fit.measurement.sweep import TIMING
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.syntax.annotation import Values
-from tests import measured
+from tests.support import measured_kernel
 
 KERNEL = replace(
-    measured.KERNEL,
+    measured_kernel.KERNEL,
     entry="_Z1kv",
     parameters=(),
     positions=(),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.tridiagonal import (
+from cutune.tunables.neighbours.classifier import Classifier, best_fixed, regret
+from cutune.tunables.neighbours.model import fit_rule
+from cutune.tunables.neighbours.table import TimeTable
+from samples.tridiagonal.sweep import FRESH, RECURSION_BETWEEN, RECURSION_SIZES, SIZES
+from tests.support.tridiagonal_times import (
     LIMIT,
     all_times,
     gain,
@@ -12,10 +16,6 @@ from benchmarks.tridiagonal import (
     recursion_table,
     sub_system_table,
 )
-from cutune.tunables.neighbours.classifier import Classifier, best_fixed, regret
-from cutune.tunables.neighbours.model import fit_rule
-from cutune.tunables.neighbours.table import TimeTable
-from samples.tridiagonal.sweep import FRESH, RECURSION_BETWEEN, RECURSION_SIZES, SIZES
 
 PRECISIONS = ("fp64", "fp32")
 

@@ -14,7 +14,7 @@ from cutune.core.codes import Code
 from cutune.frontend.program import Program
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.variants.check import checked
-from tests.end_to_end.tuning import QUICK_FLAGS
+from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = pytest.mark.usefixtures("short_headers")
 

@@ -13,9 +13,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
-from cutune.evaluation.outcome import Place
+from cutune.evaluation.outcome import RunPlace
 from cutune.evaluation.verify import verify
-from tests.unit.scripts import PLAIN, runs, script
+from tests.support.shell_programs import PLAIN, runs, script
 
 #: A number that no other run has.
 COUNT = 'echo x >> "$0.count"; wc -l < "$0.count"'
@@ -55,7 +55,7 @@ def refused(original: str, conditions: Conditions = PLAIN) -> Diagnostic:
     ],
 )
 def test_programs(tuned: str, said: str | None) -> None:
-    conditions = replace(PLAIN, place=Place(None, ("out.txt",)))
+    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
     _, difference = compared('echo "sum $1.0"; echo 3 > out.txt', tuned, conditions)
     assert (difference is None) == (said is None)
     if difference is not None and said is not None:
@@ -93,7 +93,7 @@ def test_a_status_that_varies_is_an_error() -> None:
 def test_a_kernel_that_fails_unseen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the emulated device a program may go on as if nothing had happened."""
     monkeypatch.setattr("cutune.evaluation.outcome.program_environment", lambda program: {})
-    conditions = replace(PLAIN, place=Place(DeviceProfile.named("h200")))
+    conditions = replace(PLAIN, place=RunPlace(DeviceProfile.named("h200")))
     said = "cutune: illegal address: kernel k"
     found = refused(f"echo 1; echo '{said}' >&2", conditions)
     assert found.code is Code.ORIGINAL_FAILED and "illegal address: kernel k" in found.message
@@ -142,7 +142,7 @@ def test_where_all_lines_vary_nothing_is_compared() -> None:
 
 
 def test_a_file_counts_where_all_lines_vary() -> None:
-    conditions = replace(PLAIN, place=Place(None, ("out.txt",)))
+    conditions = replace(PLAIN, place=RunPlace(None, ("out.txt",)))
     assert (
         compared(f"{COUNT}; echo 7 > out.txt", f"{COUNT}; echo 7 > out.txt", conditions)[1] is None
     )

@@ -1,1 +1,1 @@
-"""What verbs print: tables, suggestions, choices."""
+"""Values to what verbs print: tables, suggestions, choices."""

@@ -1,11 +1,16 @@
-"""Choices as tables for people and as JSON for programs."""
+"""Choices and outcomes of launches, as tables for people and as JSON for programs.
+
+Takes models and what became of each launch; gives what `select`, `fit` and `tune` print.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -113,10 +118,29 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     console.print(
         f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
     )
-    ranked = configuration.ranked
     if only := measured_only_at(model):
-        values = " and ".join(f"{argument} = {value}" for argument, value in only.items())
+        values = _named(only, between=" and ")
         console.print(f"as measured at {values} only; with others launches keep their own block")
+    _print_ranked(console, configuration)
+    kind = f"blocks of {configuration.variant}" if configuration.variant else "blocks"
+    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} are within 2 % of the best")
+    same = choice.indistinguishable
+    console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
+    console.print(configuration.reason)
+    if configuration.variant:
+        plain = shape(configuration.plain.block)
+        console.print(f"where memory does not allow it: the kernel itself, block {plain}")
+    if regret := expected_regret(model, choice):
+        typical, most = (f"{100 * share:.1f} %" for share in regret)
+        console.print(
+            f"expected regret about {typical}, at most {most} in 9 of 10 launches "
+            f"of this kind ({kind_of(model, choice)})"
+        )
+
+
+def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
+    """Print the fastest candidates, and what each resource would take alone."""
+    ranked = configuration.ranked
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     variants = [["variant", *(name or PLAIN for name, _ in shown)]]
     columns = [
@@ -129,26 +153,12 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
     table = table_within(console, columns, named)
     console.print(table)
-    left_out = len(choice.ranked[0].terms_us) - (len(table.columns) - len(columns))
+    terms_count = len(configuration.chosen.ranked[0].terms_us)
+    left_out = terms_count - (len(table.columns) - len(columns))
     few = f", {left_out} small terms left out" if left_out > 1 else ", a small term left out"
     few = few if left_out else ""
     behind = f"; behind the prediction: what each would take alone{few}" if terms else ""
     console.print(f"microseconds{behind}")
-    kind = f"blocks of {configuration.variant}" if configuration.variant else "blocks"
-    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} are within 2 % of the best")
-    same = choice.indistinguishable
-    console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
-    console.print(configuration.reason)
-    if configuration.variant:
-        plain = shape(configuration.plain.block)
-        console.print(f"where memory does not allow it: the kernel itself, block {plain}")
-    if regret := expected_regret(model, choice):
-        typical, most = (f"{100 * share:.1f} %" for share in regret)
-        kind = kind_of(model, choice)
-        console.print(
-            f"expected regret about {typical}, at most {most} in 9 of 10 launches "
-            f"of this kind ({kind})"
-        )
 
 
 def _terms(shown: Sequence[tuple[str, PredictedBlock]]) -> list[str]:
@@ -161,7 +171,7 @@ def _terms(shown: Sequence[tuple[str, PredictedBlock]]) -> list[str]:
 
 
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
-    """What a candidate is, besides one of many."""
+    """` *` for the choice, ` (own)` for the configuration of the source, or nothing."""
     chosen = (configuration.variant, configuration.chosen.block)
     own = ("", configuration.plain.original)
     mark = " *" if (variant, prediction.block) == chosen else ""
@@ -169,7 +179,7 @@ def _mark(variant: str, prediction: PredictedBlock, configuration: Configuration
 
 
 def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
-    """What `cutune collect --on gpu` has timed, a line per launch."""
+    """Print the launches that `cutune collect --on gpu` has timed, a line for each."""
     table = Table("kernel", "size", "own block", "us", "best", "us", "blocks", "", box=None)
     limit = float(LAUNCH_BOUND * device.model.floor_us)
     for launch in launches:
@@ -204,7 +214,7 @@ def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
 
 
 def print_models(models: Iterable[FittedModel]) -> None:
-    """What `cutune fit` has found, a line per kernel."""
+    """Print the models of `cutune fit`, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
     read = tuple(models)
     for name, model in zip(_names(read), read, strict=True):
@@ -246,51 +256,45 @@ def choice_table(
         # Without a size its threads are as many as in the runs, whatever is asked for.
         is_sized = model.kernel.parameters or threads_alone(model.kernel)
         shown = (sizes or usual_sizes(model))[: None if is_sized else 1]
-        answered = [
-            (_size_text(model, size), row)
-            for size in shown
-            if (row := _choice_row(model, chooser, usually_held(model.kernel), size)) is not None
-        ]
-        if not answered:
+        held = usually_held(model.kernel)
+        texts = (_size_text(model, size) for size in shown)
+        asked = ((text, held, size) for text, size in zip(texts, shown, strict=True))
+        rows = _choice_rows(model, chooser, asked)
+        if not rows:
             questions.append(f"{name}: {_OTHERS}: {_question(model)}")
-        if not answered or (sizes is None and not any(row.is_known for _, row in answered)):
-            answered = _rows_as_run(model, chooser) or answered
-        cells += [[name, size, *row.cells] for size, row in answered]
-        if answered and all(row.is_own for _, row in answered):
-            known = [row.is_known for _, row in answered]
+        if not rows or (sizes is None and not any(row.is_known for row in rows)):
+            of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
+            rows = _choice_rows(model, chooser, of_runs) or rows
+        cells += [[name, *row.cells] for row in rows]
+        if rows and all(row.is_own for row in rows):
+            known = [row.is_known for row in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
             kept[model.kernel.entry] = _AS_GOOD if all(known) else some
     return ChoiceTable(device.name, cells, questions, kept)
 
 
-def _rows_as_run(model: FittedModel, chooser: VariantChooser) -> list[tuple[str, _Chosen]]:
-    """Sizes of the runs, and what is chosen there."""
-    return [
-        (", ".join(f"{name} = {value}" for name, value in sizes.items()) or _AS_RUN, row)
-        for sizes in sizes_as_run(model)
-        if (row := _choice_row(model, chooser, sizes)) is not None
-    ]
+def _named(sizes: Mapping[str, int], *first: str, between: str = ", ") -> str:
+    return between.join([*first, *(f"{name} = {value}" for name, value in sizes.items())])
 
 
 def _question(model: FittedModel) -> str:
-    """How to ask for its choice."""
+    """The command that asks for its choice."""
     words = (*model.kernel.parameters, *model.kernel.extent_words)
     return " ".join(["cutune select", model.kernel.name, *(f"{word}=…" for word in words)])
 
 
 def _size_text(model: FittedModel, size: int) -> str:
-    """What all sizes are, but for those that are held."""
+    """The value of all sizes but for those that are held, and these."""
     if word := threads_alone(model.kernel):
         return f"{word} = {size}"
     if not model.kernel.parameters:
         return _AS_RUN
-    held = (f"{name} = {value}" for name, value in usually_held(model.kernel).items())
-    return ", ".join([str(size), *held])
+    return _named(usually_held(model.kernel), str(size))
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A row of the table.
+    """A row of the table: its cells but for the kernel's name.
 
     Attributes:
         is_own: the program's own configuration stays.
@@ -302,17 +306,25 @@ class _Chosen:
     is_known: bool
 
 
-def _choice_row(
-    model: FittedModel, chooser: VariantChooser, sizes: Mapping[str, int], every: int | None = None
-) -> _Chosen | None:
-    try:
-        configuration = chooser.choose(sizes, every)
-    except CutuneError:
-        return None  # its thread space has to be named
+def _choice_rows(
+    model: FittedModel,
+    chooser: VariantChooser,
+    asked: Iterable[tuple[str, Mapping[str, int], int | None]],
+) -> list[_Chosen]:
+    """A row per answer; `asked`: sizes in words, sizes by name, the size of all others."""
+    rows = []
+    for text, sizes, every in asked:
+        # Without an answer its thread space has to be named.
+        with suppress(CutuneError):
+            rows.append(_choice_row(model, text, chooser.choose(sizes, every)))
+    return rows
+
+
+def _choice_row(model: FittedModel, size: str, configuration: ConfigurationChoice) -> _Chosen:
     choice = configuration.chosen
     gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
     chosen = configuration_text(choice.block, configuration.variant)
     within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
     is_own = configuration.plain.kept_original and not configuration.variant
-    cells = (shape(model.kernel.original), chosen, gain, within)
+    cells = (size, shape(model.kernel.original), chosen, gain, within)
     return _Chosen(cells, is_own, bool(choice.ranked))

@@ -1,4 +1,4 @@
-"""Classifiers: their rules and their accuracy. Takes models and splits, prints tables."""
+"""Choices by nearest neighbours: their rules and their accuracy. Takes models, prints them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cutune.contest.compare import TunerComparison
-from cutune.search.regions import Settings
 from cutune.search.techniques.replay import MOST, quartiles
+from cutune.space.condition import Value
 from cutune.tunables.clones.sets import SetChoice
 from cutune.tunables.fixed import FixedChoice
 from cutune.tunables.neighbours.classifier import Intervals, Regret
@@ -25,8 +25,7 @@ def print_model(model: ChoiceModel) -> None:
     print(f"{', '.join(model.tunables)}, at most {model.limit:.1%} slower at measured sizes")
     for choice in model.choices:
         if model.given:
-            values = zip(model.given, choice.given, strict=True)
-            print(f"given {', '.join(f'{name} = {value}' for name, value in values)}:")
+            print(f"given {_settings(dict(zip(model.given, choice.given, strict=True)))}:")
         _print_rule(model, choice)
         _print_evidence(model, choice)
 
@@ -49,7 +48,7 @@ def print_sets(choice: SetChoice) -> None:
         _print_evidence(choice.model, one)
 
 
-def _settings(values: Settings) -> str:
+def _settings(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
@@ -121,36 +120,33 @@ def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
 
 
 def print_comparison(comparison: TunerComparison) -> None:
-    """What each technique needs to be within 5 % of the best at one size, the best first."""
+    """Print what each technique needs to be within 5 % of the best at a size, the best first."""
     chance = f"random search: {comparison.chance:.1f} on the average"
     print(f"{comparison.where}: {comparison.size} configurations; {chance}")
-    table = Table("technique", box=None)
-    for heading in ("configurations", "seconds", "score"):
-        table.add_column(heading, justify="right")
+    table = techniques_table("configurations", "seconds", "score")
     for one in sorted(comparison.scores, key=lambda score: -score.score):
-        needed = _spread([*map(_count, quartiles(one.needed))])
-        seconds = _spread([*map(_seconds, quartiles(one.seconds))])
-        table.add_row(one.technique, needed, seconds, f"{one.score:.2f}")
+        needed = _quartiles(one.needed, f">{MOST}", 0)
+        table.add_row(one.technique, needed, _quartiles(one.seconds, "-", 1), f"{one.score:.2f}")
     Console(emoji=False).print(table)
 
 
-def _spread(words: Sequence[str]) -> str:
-    """The median, and the quartiles around it."""
+def techniques_table(*headings: str) -> Table:
+    """A table with a row per technique; its other columns hold numbers."""
+    table = Table("technique", box=None)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _quartiles(values: Sequence[float], none: str, digits: int) -> str:
+    """The median, and the quartiles around it; `none` stands for infinity."""
+    words = (none if value == inf else f"{value:.{digits}f}" for value in quartiles(values))
     low, middle, high = words
     return f"{middle} ({low}..{high})"
 
 
-def _seconds(number: float) -> str:
-    return "-" if number == inf else f"{number:.1f}"
-
-
-def _count(number: float) -> str:
-    return f">{MOST}" if number == inf else f"{number:.0f}"
-
-
 def _named(model: ChoiceModel, label: Configuration) -> str:
-    values = zip(model.tunables, label, strict=True)
-    return ", ".join(f"{name} = {value}" for name, value in values)
+    return _settings(dict(zip(model.tunables, label, strict=True)))
 
 
 def _loss(model: ChoiceModel, regret: Regret | None) -> str:
@@ -159,9 +155,7 @@ def _loss(model: ChoiceModel, regret: Regret | None) -> str:
     # The tables of single choices leave out what is given.
     whole = (*model.given, *model.sizes)
     names = whole if len(regret.worst_point) == len(whole) else model.sizes
-    place = ", ".join(
-        f"{name} = {value}" for name, value in zip(names, regret.worst_point, strict=True)
-    )
+    place = _settings(dict(zip(names, regret.worst_point, strict=True)))
     untimed = regret.total - regret.known
     rest = f"; {untimed} sizes without a time" if untimed else ""
     return f"mean {regret.mean:.2%}, worst {regret.worst:.2%} ({place}){rest}"

@@ -52,13 +52,15 @@ def print_profile(profile: DeviceProfile) -> None:
     standard_output().print(table)
 
 
-def print_calibration(profile: DeviceProfile, found: Calibration) -> None:
-    """What was fitted, and where the model explains the times least."""
+def print_calibration(profile: DeviceProfile, calibration: Calibration) -> None:
+    """Print the fitted profile, and the cases whose times the model explains least."""
     print_profile(profile)
     console = standard_output()
     console.print(
-        f"{len(found.errors)} cases; typical error of a predicted time "
-        f"{100 * found.typical_error:.0f} %"
+        f"{len(calibration.errors)} cases; typical error of a predicted time "
+        f"{100 * calibration.typical_error:.0f} %"
     )
-    worst = sorted(found.errors, key=lambda name: -found.errors[name])[:SHOWN]
-    console.print("worst: " + ", ".join(f"{n} ({100 * found.errors[n]:.0f} %)" for n in worst))
+    worst = sorted(calibration.errors, key=lambda name: -calibration.errors[name])[:SHOWN]
+    console.print(
+        "worst: " + ", ".join(f"{n} ({100 * calibration.errors[n]:.0f} %)" for n in worst)
+    )

@@ -1,11 +1,14 @@
-"""An evaluation for people, as JSON, and as CSV."""
+"""Tables 2 and 3 of the paper, and the scores of strategies: for people, as JSON, as CSV.
+
+Takes an evaluation, or rows of Table 2: MWP-CWP on collected and on fitted counters.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from rich.table import Table
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.device.thread_block import configuration_text, shape
-from cutune.evaluation.evaluate import Case, Evaluation, Score
+from cutune.evaluation.evaluate import Case, Evaluation, StrategyScore
 from cutune.evaluation.strategies import OWN
 
 SCHEMA = "cutune-evaluation-1"
@@ -27,55 +30,41 @@ def print_evaluation(evaluation: Evaluation, per_launch: bool) -> None:
     """The scores, and a row per launch (Table 3 of the paper, with its picture) if asked for."""
     if per_launch:
         standard_output().print(_launches(evaluation))
-    standard_output().print(_scores([evaluation.score(name) for name in evaluation.strategies]))
+    standard_output().print(_scores(evaluation))
 
 
-def _scores(scores: Sequence[Score]) -> Table:
-    table = Table(
-        "strategy",
-        "answers",
-        "mean regret",
-        "median",
-        "90th",
-        "worst",
-        "within 2 %",
-        "within 5 %",
-        "Error",
-        "no loss",
-        "gain",
-        "least",
-        box=None,
-    )
-    for score in scores:
-        fractions = (score.mean, score.median, score.ninetieth, score.worst)
-        shares = (score.within_2, score.within_5)
-        table.add_row(
-            score.strategy,
-            f"{score.answered} of {score.cases}",
-            *(f"{100 * value:.1f} %" for value in fractions),
-            *(f"{100 * value:.0f} %" for value in shares),
-            f"{100 * score.error:.2f} %",
-            f"{100 * score.no_loss:.0f} %",
-            f"{score.gain:.2f}",
-            f"{score.least_gain:.2f}",
-        )
+#: Columns of the scores: heads, and the cell of each.
+_SCORES: Mapping[str, Callable[[StrategyScore], str]] = {
+    "strategy": lambda score: score.strategy,
+    "answers": lambda score: f"{score.answered} of {score.cases}",
+    "mean regret": lambda score: _percent(score.mean, 1),
+    "median": lambda score: _percent(score.median, 1),
+    "90th": lambda score: _percent(score.ninetieth, 1),
+    "worst": lambda score: _percent(score.worst, 1),
+    "within 2 %": lambda score: _percent(score.within_2, 0),
+    "within 5 %": lambda score: _percent(score.within_5, 0),
+    "Error": lambda score: _percent(score.error, 2),
+    "no loss": lambda score: _percent(score.no_loss, 0),
+    "gain": lambda score: f"{score.gain:.2f}",
+    "least": lambda score: f"{score.least_gain:.2f}",
+}
+
+
+def _percent(share: float, digits: int) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _scores(evaluation: Evaluation) -> Table:
+    table = Table(*_SCORES, box=None)
+    for score in map(evaluation.score, evaluation.strategies):
+        table.add_row(*(cell(score) for cell in _SCORES.values()))
     return table
 
 
 def _launches(evaluation: Evaluation) -> Table:
     table = Table(
-        "kernel",
-        "size",
-        "default",
-        "ms",
-        "chosen",
-        "ms",
-        "best",
-        "ms",
-        "worst ms",
-        "Error",
-        "regret",
-        "best … worst (o: default, x: chosen)",
+        *("kernel", "size", "default", "ms", "chosen", "ms", "best", "ms", "worst ms"),
+        *("Error", "regret", "best … worst (o: default, x: chosen)"),
         box=None,
     )
     for case in evaluation.cases:
@@ -86,8 +75,7 @@ def _launches(evaluation: Evaluation) -> Table:
             f"{row['program']}: {row['kernel']}",
             str(row["size"]),
             *(row["own"], own, row["chosen"], chosen, row["best"], best, worst),
-            f"{100 * row['error']:.2f} %",
-            f"{100 * row['regret']:.1f} %",
+            *(_percent(row["error"], 2), _percent(row["regret"], 1)),
             _picture(case, evaluation.judged),
         )
     return table
@@ -124,7 +112,7 @@ def _picture(case: Case, judged: str) -> str:
 
 
 def save(evaluation: Evaluation, json_path: str | None, csv_path: str | None) -> None:
-    """Write what was asked for.
+    """Write the files that are asked for.
 
     Raises:
         CutuneError: CT002.

@@ -1,12 +1,13 @@
-"""What is known about programs, for people and for programs.
+"""Launches and kernels as `inspect` shows them. Takes `Program`s, gives tables, JSON, suggestions.
 
-Takes `Program`s, gives a table per file or a JSON document.
+Launches that have to be tunable (`inspect --require`) and are not are found here, too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +19,7 @@ from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
     Configuration,
+    DimensionProof,
     GridForm,
     Kernel,
     KernelVariant,
@@ -30,8 +32,6 @@ from cutune.space.parameter import listed
 from cutune.toolchain.demangle import brief
 
 Json = dict[str, object]
-
-
 #: Remark on verdicts where the compiler was not asked.
 _BY_TEXT = " by their text; to be confirmed by the compiler"
 
@@ -112,16 +112,8 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "launches": [site.id for site in program.launches if site.kernel == kernel.name],
         "pure_dimensions": list(kernel.pure_dimensions),
         "guards": _guards(kernel),
-        "grid_stride": [
-            name
-            for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True)
-            if dimension.grid_stride
-        ],
-        "grid_kept": [
-            name
-            for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True)
-            if dimension.grid_kept
-        ],
+        "grid_stride": [name for name, d in _by_name(kernel) if d.grid_stride],
+        "grid_kept": [name for name, d in _by_name(kernel) if d.grid_kept],
         "parameters": [{"name": p.name, "type": p.type} for p in kernel.parameters],
         "data_parameters": list(kernel.sizes),
         "roles": {p.name: p.role.value for p in kernel.data_parameters},
@@ -149,10 +141,12 @@ def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
     }
 
 
+def _by_name(kernel: Kernel) -> Iterator[tuple[str, DimensionProof]]:
+    return zip(DIMENSIONS, kernel.dimensions, strict=True)
+
+
 def _guards(kernel: Kernel) -> dict[str, str]:
-    """The guard of each dimension that has one."""
-    dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
-    return {name: d.guard for name, d in dimensions if d.guard is not None}
+    return {name: d.guard for name, d in _by_name(kernel) if d.guard is not None}
 
 
 def reason_of(kernel: Kernel) -> str | None:
@@ -167,39 +161,29 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     """
     read = tuple(programs)
     console = console or Console(emoji=False)
+    say = partial(console.print, markup=False, highlight=False)
     for program in read:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
-            console.print(program.source.path, style="bold", markup=False, highlight=False)
+            say(program.source.path, style="bold")
             for row_or_remark in with_remarks(_COLUMNS, rows):
                 console.print(row_or_remark)
         elif rows:
-            console.print(
-                "\n".join([program.source.path, *aligned([_COLUMNS, *rows])]),
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+            say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
         for kernel in program.kernels:
             for line in _variant_lines(kernel):
-                console.print(
-                    line, markup=False, highlight=False, soft_wrap=not console.is_terminal
-                )
+                say(line, soft_wrap=not console.is_terminal)
         for host in program.tunables:
-            console.print(_tunable_line(program, host), markup=False, highlight=False)
+            say(_tunable_line(program, host))
         for region in program.regions:
             if region.may_repeat:
-                console.print(
-                    f"region ({_place(program, region, region.begin)}): may repeat",
-                    markup=False,
-                    highlight=False,
-                )
+                say(f"region ({place_of(program, region, region.begin, 'line ')}): may repeat")
         if rows or program.tunables:
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    lacking = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
-    unmodelled = f", {lacking} of them not modelled" if lacking else ""
+    without_model = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
+    unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
     unconfirmed = "" if all(map(is_confirmed, read)) else _BY_TEXT
     console.print(
@@ -208,7 +192,6 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
 
 
 def _variant_lines(kernel: Kernel) -> Iterator[str]:
-    """Which variants a kernel has, and why it lacks others."""
     if kernel.variants:
         yield f"{kernel.name}: variant {', '.join(one.name for one in kernel.variants)}"
     for _, reason in kernel.variant_reasons:
@@ -222,16 +205,15 @@ def is_confirmed(program: Program) -> bool:
 
 
 def _tunable_line(program: Program, tunable: HostTunable) -> str:
-    place = _place(program, tunable, tunable.value)
+    place = place_of(program, tunable, tunable.value, "line ")
     known = ", ".join((*tunable.data, *tunable.given))
     return f"tunable {tunable.name} ({place}): {listed(tunable.choices)}; by {known}"
 
 
-def _place(program: Program, placed: Placed, span: Span) -> str:
-    """A line of the program, or of a header."""
+def place_of(program: Program, placed: Placed, span: Span, word: str = "") -> str:
+    """The line of a span, behind a word; behind its file instead where that is a header."""
     line = placed.source.location(span.start).line
-    is_own = placed.source is program.source
-    return f"line {line}" if is_own else f"{placed.source.path}:{line}"
+    return f"{word if placed.source is program.source else f'{placed.source.path}:'}{line}"
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
@@ -252,20 +234,17 @@ def _rows(program: Program) -> Iterator[_Row]:
 
 
 def _launch_row(program: Program, site: LaunchSite) -> _Row:
-    kernel = program.kernel(site.kernel)
-    is_tunable = site.verdict is Verdict.TUNABLE
-    remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
-    if why := why_unmodelled(program, site):
-        remark = "; ".join(filter(None, [why, remark]))
+    is_tunable, why = site.verdict is Verdict.TUNABLE, why_unmodelled(program, site)
+    kernel = program.kernel(site.kernel) if is_tunable else None
+    remark = _kept(kernel) if kernel is not None else _refusal(site)
     return (
         str(site.id),
-        _line(program, site),
+        place_of(program, site, site.span),
         Text(_callee(site), "bold"),
         Text(verdict_of(program, site), "green" if is_tunable and not why else "yellow"),
-        _grid_form(site, kernel if is_tunable else None),
-        _threads(kernel) if kernel is not None and is_tunable else "",
-        _sizes(kernel) if kernel is not None and is_tunable else "",
-        Text(remark),
+        _grid_form(site, kernel),
+        *_threads_and_sizes(kernel),
+        Text("; ".join(filter(None, [why, remark]))),
     )
 
 
@@ -285,11 +264,7 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
     Where an annotation of the kernel keeps it, `keep`, however it is spelled.
     """
-    grid_kept = (
-        [dimension.grid_kept for dimension in kernel.dimensions]
-        if kernel is not None
-        else [False] * 3
-    )
+    grid_kept = [d.grid_kept for d in kernel.dimensions] if kernel is not None else [False] * 3
     if site.resolved is None:
         return KEEP if any(grid_kept) else ""
     forms = zip(site.resolved.forms, grid_kept, strict=True)
@@ -305,15 +280,8 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
 def _callee(site: LaunchSite) -> str:
     """The kernel, with the template arguments that the launch names."""
-    found = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
-    return brief(site.kernel + " ".join(found[1].split())) if found else site.kernel
-
-
-def _line(program: Program, site: LaunchSite) -> str:
-    """The line, with the file where it is not the one that the table is about."""
-    location = site.source.location(site.span.start)
-    is_own = site.source is program.source
-    return str(location.line) if is_own else f"{location.path}:{location.line}"
+    arguments = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
+    return brief(site.kernel + " ".join(arguments[1].split())) if arguments else site.kernel
 
 
 def _refusal(site: LaunchSite) -> str:
@@ -334,29 +302,25 @@ def _unlaunched_row(kernel: Kernel, is_called: bool) -> _Row:
         Text(kernel.name, "bold"),
         Text("pure" if pure else "not pure", "dim"),
         "",
-        _threads(kernel) if pure else "",
-        _sizes(kernel) if pure else "",
+        *_threads_and_sizes(kernel if pure else None),
         Text(remark, "dim"),
     )
 
 
-def _threads(kernel: Kernel) -> str:
-    """The pure dimensions and what bounds them: `x < NJ, y < NI`, `x per block`."""
-    shown = []
-    for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True):
-        if name not in kernel.pure_dimensions:
-            continue
-        if dimension.grid_stride:
-            shown.append(f"{name} strided")
-        elif dimension.grid_kept:
-            shown.append(f"{name} per block")
-        else:
-            shown.append(f"{name} < {dimension.guard}" if dimension.guard is not None else name)
-    return ", ".join(shown)
+def _threads_and_sizes(kernel: Kernel | None) -> tuple[str, str]:
+    """The pure dimensions with their bounds (`x < NJ, y per block`), and the data parameters."""
+    if kernel is None:
+        return "", ""
+    pure = (one for one in _by_name(kernel) if one[0] in kernel.pure_dimensions)
+    return ", ".join(_threads(*one) for one in pure), ", ".join(kernel.sizes)
 
 
-def _sizes(kernel: Kernel) -> str:
-    return ", ".join(kernel.sizes)
+def _threads(name: str, dimension: DimensionProof) -> str:
+    if dimension.grid_stride:
+        return f"{name} strided"
+    if dimension.grid_kept:
+        return f"{name} per block"
+    return f"{name} < {dimension.guard}" if dimension.guard is not None else name
 
 
 def _kept(kernel: Kernel) -> str:
@@ -370,8 +334,7 @@ def _kept(kernel: Kernel) -> str:
         remarks.append("each warp keeps its threads")
     if kernel.copy is not None:
         sizes = " x ".join(str(size) for size in kernel.copy.block if size > 0)
-        what = (
-            f"reads its block in place of {sizes}" if sizes else "has loops that are not unrolled"
-        )
-        remarks.append(f"launched as a copy that {what}")
+        reads = f"reads its block in place of {sizes}"
+        change = reads if sizes else "has loops that are not unrolled"
+        remarks.append(f"launched as a copy that {change}")
     return "; ".join(remarks)

@@ -1,4 +1,4 @@
-"""What keeps launches from being tuned, as SARIF 2.1.0. Takes `Program`s, gives a document.
+"""Launches that will not be tuned, as SARIF 2.1.0. Takes `Program`s, gives a document.
 
 SARIF is what forges and editors read (OASIS, Static Analysis Results Interchange Format 2.1.0).
 """
@@ -61,23 +61,19 @@ def _rule(rule: str) -> Json:
 def _result(program: Program, site: LaunchSite, index: int, is_required: bool) -> Json:
     reason = why_unmodelled(program, site) or site.reason
     text = f"launch of kernel '{site.kernel}' is {verdict_of(program, site)}: {reason}"
+    start = _place(site.source, site.span.start, "start")
+    region = {**start, **_place(site.source, site.span.end, "end")}
+    artifact = {"uri": _uri(site.source.path)}
+    location = {
+        "physicalLocation": {"artifactLocation": artifact, "region": region},
+        "logicalLocations": [{"name": site.kernel, "kind": "function"}],
+    }
     return {
         "ruleId": _rule_of(site),
         "ruleIndex": index,
         "level": "error" if is_required else "note",
         "message": {"text": text},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(site.source.path)},
-                    "region": {
-                        **_place(site.source, site.span.start, "start"),
-                        **_place(site.source, site.span.end, "end"),
-                    },
-                },
-                "logicalLocations": [{"name": site.kernel, "kind": "function"}],
-            }
-        ],
+        "locations": [location],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from cutune.cli.report.programs import Json, place_of
 from cutune.frontend.program import Program
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.parameter import listed, shown
@@ -12,27 +13,23 @@ from cutune.space.parameter import listed, shown
 if TYPE_CHECKING:
     from cutune.tunables.clones.verdict import BySizeVerdict
 
-Json = dict[str, object]
-
 
 def space_lines(
-    program: Program, found: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
+    program: Program, program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
 ) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
     for constant in program.constants:
-        line = constant.source.location(constant.value.start).line
-        own = constant.source is program.source
-        place = f"line {line}" if own else f"{constant.source.path}:{line}"
+        place = place_of(program, constant, constant.value, "line ")
         by = f"; by {', '.join(constant.data)}" if constant.data else ""
         values = listed(constant.parameter.values)
         yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
         yield f"  {_verdict_line(verdicts[constant.name])}"
-    for parameter in found.space.parameters:
-        setting = found.settings[parameter.name]
+    for parameter in program_space.space.parameters:
+        setting = program_space.settings[parameter.name]
         if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):
             yield f"{setting.value} {{{parameter.name}}}: {listed(parameter.values)}"
-    yield _size_line(found)
-    for condition in found.sized:
+    yield _size_line(program_space)
+    for condition in program_space.sized:
         yield f"asked at each size: {condition.text}"
 
 
@@ -42,31 +39,30 @@ def _verdict_line(verdict: BySizeVerdict) -> str:
     return f"by size: no; {verdict.note.message} [{verdict.note.code.number}]"
 
 
-def _size_line(found: ProgramSpace) -> str:
-    size, raw, builds = found.space.size, found.space.raw_size, found.builds
+def _size_line(program_space: ProgramSpace) -> str:
+    size, raw, builds = program_space.space.size, program_space.space.raw_size, program_space.builds
     of = "" if size == raw else f" of {raw:,}"
     programs = "1 program" if builds == 1 else f"{builds:,} programs"
     return f"space: {size:,}{of} configurations, {programs} to build"
 
 
-def space_json(found: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]) -> Json:
+def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]) -> Json:
     """Raw and valid size, parameters with their settings, the number of programs."""
     return {
-        "raw_size": found.space.raw_size,
-        "size": found.space.size,
-        "builds": found.builds,
+        "raw_size": program_space.space.raw_size,
+        "size": program_space.space.size,
+        "builds": program_space.builds,
         "parameters": [
             {
                 "name": parameter.name,
-                "values": [value if isinstance(value, int) else shown(value) for value in values],
-                "set_by": found.settings[parameter.name].value,
+                "values": [v if isinstance(v, int) else shown(v) for v in parameter.values],
+                "set_by": program_space.settings[parameter.name].value,
                 **_by_size(verdicts.get(parameter.name)),
             }
-            for parameter in found.space.parameters
-            for values in (parameter.values,)
+            for parameter in program_space.space.parameters
         ],
-        "axes": [list(table.names) for table in found.space.tables],
-        "asked_at_each_size": [condition.text for condition in found.sized],
+        "axes": [list(table.names) for table in program_space.space.tables],
+        "asked_at_each_size": [condition.text for condition in program_space.sized],
     }
 
 

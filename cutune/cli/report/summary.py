@@ -14,18 +14,18 @@ from cutune.stages.outcomes import LaunchOutcome, Outcome
 LONGEST = 120
 
 
-def summary_of(found: Sequence[LaunchOutcome]) -> Summary:
+def summary_of(outcomes: Sequence[LaunchOutcome]) -> Summary:
     """A line of counts, then one per launch: place, kernel, outcome, why, code."""
-    counts = Counter(one.outcome for one in found)
+    counts = Counter(one.outcome for one in outcomes)
     counted = ", ".join(f"{counts[each]} {each.value}" for each in Outcome if counts[each])
-    plural = "launch" if len(found) == 1 else "launches"
-    line = f"{len(found)} {plural}: {counted or 'nothing to tune'}"
-    return Summary(line, [_row(one) for one in found], _advice(found))
+    plural = "launch" if len(outcomes) == 1 else "launches"
+    line = f"{len(outcomes)} {plural}: {counted or 'nothing to tune'}"
+    return Summary(line, [_row(one) for one in outcomes], _advice(outcomes))
 
 
-def _advice(found: Sequence[LaunchOutcome]) -> str:
+def _advice(outcomes: Sequence[LaunchOutcome]) -> str:
     """How to learn what would help refused launches; empty where there are none."""
-    refused = (_near(one.launch.file) for one in found if one.outcome is Outcome.REFUSED)
+    refused = (_near(one.launch.file) for one in outcomes if one.outcome is Outcome.REFUSED)
     files = shlex.join(dict.fromkeys(refused))
     return f"what would help, if anything does: cutune inspect --suggest {files}" if files else ""
 

@@ -1,4 +1,4 @@
-"""What `tune` shows at its end. Takes it as words, prints it; loads nothing of what made it.
+"""The end of `tune`. Takes its choices and launches as words, prints them; imports no model.
 
 The words are kept, and shown again where nothing has changed.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -73,16 +73,16 @@ def bat(options: argparse.Namespace) -> int:
         parser().error("bat: --searches and --on are those of --search BUDGET, as in --search 50")
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
-    found = []
+    comparisons = []
     for one in source(options, techniques):
-        found.append(one)
+        comparisons.append(one)
         if not options.json:
-            _print(one, options.verbose)
+            _print(*one, options.verbose)
     if options.json:
-        document = {"schema": SCHEMA, "comparisons": [_json(one) for one in found]}
+        document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
         print(json.dumps(document, indent=1))
     if options.plot is not None:
-        write_plot(Path(options.plot), [one.comparison for one in found])
+        write_plot(Path(options.plot), [comparison for _, comparison in comparisons])
     return 0
 
 
@@ -94,9 +94,8 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
     """On what was recorded: a benchmark is a file, by its name up to the first dot."""
     paths = {Path(path).name.partition(".")[0]: Path(path) for path in options.replay}
     if len(paths) < len(options.replay):
-        parser().error(
-            "bat: two files of --replay have one name; a benchmark is called as its file"
-        )
+        error = "two files of --replay have one name; a benchmark is called as its file"
+        parser().error(f"bat: {error}")
     wanted = _names(options.benchmark) or [*paths]
     progress = progress_for(options.quiet)
     for name in wanted:
@@ -112,10 +111,10 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
     for one in _benchmarks(options):
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
         workers = workers_of(options, True, one.workspace.folder, parser().error)
-        collect_host(*one.asked(options, HostSweep([], how, workers=workers)))
+        collect_host(*one.arguments(options, HostSweep([], how, workers=workers)))
         program, run, path = one.program, options.run, one.workspace.trials
-        for found in compare(one.session, program, run, path, [], techniques, one.device):
-            yield Compared(one.name, found)
+        for comparison in compare(one.session, program, run, path, [], techniques, one.device):
+            yield one.name, comparison
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,13 @@ class _Benchmark:
     workspace: Workspace
     device: DeviceProfile
 
-    def asked(self, options: argparse.Namespace, sweep: HostSweep) -> _Asked:
-        """What runs its trials is told."""
+    def arguments(self, options: argparse.Namespace, sweep: HostSweep) -> _Arguments:
+        """The arguments of `collect_host` and of `prepared`."""
         vary = {"size": [str(options.size)]}
         return self.session, self.program, options.run, vary, self.workspace, sweep, self.device
 
 
-_Asked = tuple[
+_Arguments = tuple[
     Session, Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile
 ]
 
@@ -164,15 +163,15 @@ def _live(options: argparse.Namespace) -> int:
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     documents: list[object] = []
     for one in _benchmarks(options):
-        with prepared(*one.asked(options, _sweep(options, one.workspace, on_gpu))) as ready:
+        with prepared(*one.arguments(options, _sweep(options, one.workspace, on_gpu))) as ready:
             progress = one.session.progress
-            found = list(contest(ready, techniques, budget, searches, progress))
+            contests = list(contest(ready, techniques, budget, searches, progress))
         report(ready.trials)
         unit = "ms" if on_gpu else UNIT
-        for own in found:
-            documents.append(live_json(one.name, own, unit))
+        for one_contest in contests:
+            documents.append(live_json(one.name, one_contest, unit))
             if not options.json:
-                print_live(one.name, own, unit, options.verbose)
+                print_live(one.name, one_contest, unit, options.verbose)
     if options.json:
         print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1))
     return 0
@@ -197,40 +196,39 @@ def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> 
     )
 
 
-def _print(one: Compared, is_verbose: bool) -> None:
-    print(f"{one.benchmark}, ", end="")
-    print_comparison(one.comparison)
+def _print(benchmark: str, comparison: Comparison, is_verbose: bool) -> None:
+    print(f"{benchmark}, ", end="")
+    print_comparison(comparison)
     if is_verbose:
-        for score in one.comparison.scores:
+        for score in comparison.scores:
             needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
             print(f"  {score.technique}: {needed}")
 
 
-def _json(one: Compared) -> dict[str, object]:
-    found = one.comparison
+def _json(benchmark: str, comparison: Comparison) -> dict[str, object]:
     return {
-        "benchmark": one.benchmark,
-        "where": found.where,
-        "configurations": found.size,
-        "random_search": found.chance,
-        "searches": [_score_json(score) for score in found.scores],
+        "benchmark": benchmark,
+        "where": comparison.where,
+        "configurations": comparison.size,
+        "random_search": comparison.chance,
+        "searches": [_score_json(score) for score in comparison.scores],
     }
 
 
 def _score_json(score: TechniqueScore) -> dict[str, object]:
     return {
         "search": score.technique,
-        "evaluations": [_finite(one) for one in score.needed],
-        "evaluations_quartiles": [_finite(one) for one in quartiles(score.needed)],
-        "seconds": [_finite(one) for one in score.seconds],
-        "seconds_quartiles": [_finite(one) for one in quartiles(score.seconds)],
+        "evaluations": _finite(score.needed),
+        "evaluations_quartiles": _finite(quartiles(score.needed)),
+        "seconds": _finite(score.seconds),
+        "seconds_quartiles": _finite(quartiles(score.seconds)),
         "score": score.score,
         "curve": list(score.curve),
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
+def _finite(values: Iterable[float]) -> list[float | None]:
+    return [value if isfinite(value) else None for value in values]
 
 
 def _run_examples(options: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 
+from cutune.cli.report.classifiers import techniques_table
 from cutune.search.trial_runs import named
 from cutune.search.trials import plain
 
@@ -19,14 +19,12 @@ LIVE_SCHEMA = "cutune-live-1"
 
 
 def print_live(benchmark: str, contest: LiveContest, unit: str, is_verbose: bool) -> None:
-    """What each contender has found at one size, the best first."""
+    """Print what each contender has found at one size, the best first."""
     print(f"{benchmark}, {contest.where}: {contest.size} configurations, in {unit}")
     best = contest.best
     if best is not None and best.best is not None and best.cost is not None:
         print(f"best of all: {_number(best.cost)} with {named(best.best)}")
-    table = Table("technique", box=None)
-    for heading in ("best", "found after", "configurations", "seconds"):
-        table.add_column(heading, justify="right")
+    table = techniques_table("best", "found after", "configurations", "seconds")
     for one in sorted(contest.contenders, key=_typical):
         table.add_row(
             one.technique,
@@ -43,7 +41,7 @@ def print_live(benchmark: str, contest: LiveContest, unit: str, is_verbose: bool
 
 
 def live_json(benchmark: str, contest: LiveContest, unit: str) -> dict[str, object]:
-    """The same, and each step on the way."""
+    """The contest as JSON: the best of each search, and each step on the way."""
     return {
         "benchmark": benchmark,
         "where": contest.where,

@@ -16,8 +16,8 @@ from cutune.interchange.csv_table import Meaning
 
 def convert(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
-    found = read_results(options.input, asked_of(options), show)
-    chosen = found.best() if options.best else found
+    results = read_results(options.input, asked_of(options), show)
+    chosen = results.best() if options.best else results
     names = [name for name in options.order.split(",") if name]
     unknown = next((name for name in names if name not in chosen.names), None)
     if unknown is not None:

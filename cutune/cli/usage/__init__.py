@@ -1,1 +1,1 @@
-"""What may be written behind `cutune`, and what explains it."""
+"""Words behind `cutune`: how they are read, and the help that explains them."""

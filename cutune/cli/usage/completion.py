@@ -1,4 +1,4 @@
-"""What makes a shell complete verbs, options and their values. Takes the parser, gives a script."""
+"""Completion for shells, and the manual page. Takes the parser, gives a script, or roff for man."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _options(parser: Parser) -> Iterator[argparse.Action]:
 
 
 def _names(verb: str, parser: Parser) -> list[str]:
-    """What may stand behind a verb and is known: options, or topics."""
+    """The words that may stand behind a verb: its options, or topics."""
     return [*(topics() if verb == _HELP else ()), *parser.options]
 
 

@@ -1,7 +1,9 @@
-"""What `inspect` is asked about. Takes files, folders and compile_commands.json, gives sources.
+"""Compile commands and inputs of `inspect`. Takes words or files, gives sources and options.
 
 Of a compile command only what the code depends on is taken, so that a project of a stranger names
-neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on.
+neither a compiler nor a plug-in that would run: CMake's response files are read, not handed on. Of
+a command that is pasted behind `--`, what says how far nvcc goes and where its output lies is left
+out: cutune compiles for itself.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def inputs_of(words: Sequence[str]) -> list[Input]:
     Raises:
         CutuneError: CT001 for a database that cannot be read, CT028 where a folder has no source.
     """
-    return list(dict.fromkeys(found for word in words for found in _inputs(word)))
+    return list(dict.fromkeys(source for word in words for source in _inputs(word)))
 
 
 def _inputs(word: str) -> Iterator[Input]:
@@ -64,14 +66,14 @@ def _inputs(word: str) -> Iterator[Input]:
     if path.is_dir() and (path / DATABASE).is_file():
         path = path / DATABASE
     if path.is_dir():
-        found = [Input(str(file)) for file in _sources_below(path)]
+        sources = [Input(str(file)) for file in _sources_below(path)]
     elif path.suffix == ".json":
-        found = list(_compiled_by(path))
+        sources = list(_compiled_by(path))
     else:
-        found = [Input(word)]
-    if not found:
+        sources = [Input(word)]
+    if not sources:
         raise CutuneError(Diagnostic.at(Code.NO_SOURCE_THERE, None, path=word))
-    yield from found
+    yield from sources
 
 
 def _sources_below(folder: Path) -> Iterator[Path]:

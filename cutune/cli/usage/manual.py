@@ -39,7 +39,7 @@ def _lines(whole: Parser) -> Iterator[str]:
 
 
 def _roff(text: str) -> str:
-    """As text: a backslash, a hyphen and a dot that begins a line say something else to roff."""
+    """Escape backslashes, hyphens, and a dot or quote that begins a line."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("%%", "%")
     return "\n".join(
         f"\\&{line}" if line[:1] in (".", "'") else line for line in escaped.split("\n")

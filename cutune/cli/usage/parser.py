@@ -1,4 +1,7 @@
-"""A parser whose errors are diagnostics and whose help begins with an example. As `argparse`'s."""
+"""The one table of verbs, and a parser whose errors are diagnostics and whose help has an example.
+
+The table feeds the parser, help, completion, the manual page and the dispatch.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,8 @@ class Parser(argparse.ArgumentParser):
 
     def verbs(self) -> dict[str, Parser]:
         """The parsers of the verbs; of a verb none."""
-        found = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        return dict(next(found).choices) if self.is_whole else {}
-
-    @property
-    def is_whole(self) -> bool:
-        """Is it that of the command, not of one verb?"""
-        return any(isinstance(a, argparse._SubParsersAction) for a in self._actions)
+        groups = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        return {name: parser for group in groups for name, parser in group.choices.items()}
 
     @property
     def actions(self) -> list[argparse.Action]:
@@ -52,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         """Verbs in groups where there are any."""
         if self.usage is None:
             self.usage = self.short_usage()
-        return self._verbs_in_groups() if self.is_whole else super().format_help()
+        return self._verbs_in_groups() if self.verbs() else super().format_help()
 
     def short_usage(self) -> str:
         """`cutune tune [options] [FILE ...]`."""
@@ -98,5 +96,5 @@ def name_of(action: argparse.Action) -> str:
 
 
 def help_of(action: argparse.Action) -> str:
-    """What `--help` says of it."""
+    """The text of an option in `--help`."""
     return (action.help or "") % {**vars(action), "prog": "cutune"}

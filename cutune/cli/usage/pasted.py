@@ -6,7 +6,7 @@ What says how far nvcc goes and where its output lies is left out: cutune compil
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.nvcc.command import Command, Item
@@ -16,7 +16,6 @@ from cutune.nvcc.options import (
     INFORMS,
     KINDS,
     PREPROCESSES,
-    SPELLINGS,
     STOPS_AT_OBJECT,
     VALUE,
 )
@@ -28,15 +27,7 @@ _OUTPUT = frozenset(
 )
 _LEFT_OUT = frozenset(
     [
-        *(
-            "generate-dependency-targets",
-            "link",
-            "run",
-            "lib",
-            "cuda",
-            "shared",
-            "device-link",
-        ),
+        *("generate-dependency-targets", "link", "run", "lib", "cuda", "shared", "device-link"),
         *(*_OUTPUT, *DEPENDENCIES_TOO, *DEVICE_ONLY, *INFORMS, *PREPROCESSES, *STOPS_AT_OBJECT),
     ]
 )
@@ -48,7 +39,7 @@ _LINKED = (".o", ".obj", ".a", ".so", ".lib")
 
 @dataclass(frozen=True)
 class Pasted:
-    """What a compile command says. `unknown`: options that nvcc is not known to have."""
+    """Sources and options of a compile command. `unknown`: options that nvcc does not have."""
 
     sources: tuple[str, ...]
     flags: tuple[str, ...]
@@ -109,8 +100,3 @@ def without_compiler(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
         if os.path.basename(word) == "nvcc":
             return (word if os.sep in word else None), words[index + 1 :]
     return None, words
-
-
-def spellings() -> Collection[str]:
-    """All options of nvcc, as they may be written."""
-    return SPELLINGS.keys()

@@ -17,7 +17,7 @@ NOT_AS_REQUIRED = 3
 
 
 class Lacking(NamedTuple):
-    """What contradicts a pattern, and the launch of which that is said."""
+    """A pattern that does not hold: the message, and the launch that it is about."""
 
     diagnostic: Diagnostic
     site: LaunchSite | None = None
@@ -28,11 +28,11 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
     launches = [(program, site) for program in programs for site in program.launches]
     names = [site.kernel for _, site in launches]
     for pattern in dict.fromkeys(patterns):
-        found = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
-        if not found:
+        matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
+        if not matching:
             known = known_names(pattern, names)
             yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, None, name=pattern, known=known))
-        for program, site in found:
+        for program, site in matching:
             reason, kernel = _why_not(program, site), site.kernel
             if reason:
                 code, place = Code.REQUIRED_NOT_TUNABLE, (site.source, site.span)

@@ -1,4 +1,4 @@
-"""The options of `inspect` and `instrument`. Takes their parsers, adds options."""
+"""Options of `inspect`, `instrument`, `verify`, `shake`, `convert` and `bat`. Takes parsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `cutune help TOPIC` shows: a page of the guide, or what is known of a code.
+"""Topics of `cutune help`. Takes a word, gives a page of the guide or the meaning of a code.
 
 The pages are those of docs/, which a wheel holds; what is known of a code is on one of them.
 """
@@ -49,9 +49,9 @@ def text_on(topic: str, options: str) -> str:
     Raises:
         CutuneError: CT027.
     """
-    found = _CODE.fullmatch(topic)
-    if found is not None:
-        return _about_code(topic, f"CT{found[1]}")
+    code = _CODE.fullmatch(topic)
+    if code is not None:
+        return _about_code(topic, f"CT{code[1]}")
     pages = topics()
     page = pages.get(topic.lower())
     if page is None:

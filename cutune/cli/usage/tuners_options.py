@@ -113,7 +113,6 @@ def add_bat(bat: argparse.ArgumentParser) -> None:
 
 
 def _add_reading(verb: argparse.ArgumentParser) -> None:
-    """What a file of results means."""
     group = verb.add_argument_group("results")
     group.add_argument(
         "--from",

@@ -11,9 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cutune.cli.usage.parser import Parser
-from cutune.cli.usage.pasted import kept_words, nvcc_item, read_pasted, spellings
+from cutune.cli.usage.pasted import kept_words, nvcc_item, read_pasted
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
+from cutune.nvcc.options import SPELLINGS
 
 NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
 #: All words behind its first input belong to the program that it runs.
@@ -71,20 +72,20 @@ class _Reader:
         return [*self._inputs, *self._options]
 
     def _read_command(self, words: Sequence[str]) -> None:
-        """What stands behind `--`: a compile command, for verbs that compile."""
+        """Read the words behind `--`: a compile command, for verbs that compile."""
         if not self._compiles:
             self._inputs += words
             return
-        found = read_pasted(words)
-        for unknown in found.unknown:
+        pasted = read_pasted(words)
+        for unknown in pasted.unknown:
             self._refuse(unknown)
-        self._inputs += found.sources
-        self._options += [f"{NVCC_FLAG}={flag}" for flag in found.flags]
-        if found.nvcc is not None and NVCC not in self._options:
-            self._options += [NVCC, found.nvcc]
+        self._inputs += pasted.sources
+        self._options += [f"{NVCC_FLAG}={flag}" for flag in pasted.flags]
+        if pasted.nvcc is not None and NVCC not in self._options:
+            self._options += [NVCC, pasted.nvcc]
 
     def _read_option(self, rest: Sequence[str]) -> int:
-        """Take an option, its values included; how many words that were."""
+        """Take an option and its values; return how many words that were."""
         spelling, action, value = self._own(rest[0])
         if action is not None:
             values = self._values(action, rest[1:]) if value is None else []
@@ -110,7 +111,7 @@ class _Reader:
         spelling, equals, value = word.partition("=")
         if spelling in known:
             return spelling, known[spelling], value if equals else None
-        if self._compiles and spelling in spellings():
+        if self._compiles and spelling in SPELLINGS:
             return word, None, None
         if _is_attached(word, known):
             return word[:2], known[word[:2]], word[2:]
@@ -134,15 +135,13 @@ class _Reader:
         known = [str(choice) for choice in action.choices or ()]
         for value in values:
             if known and value not in known:
-                names = known_names(value, known)
+                code, names = Code.UNKNOWN_VALUE, known_names(value, known)
                 self._parser.fail(
-                    Diagnostic.at(
-                        Code.UNKNOWN_VALUE, None, name=value, option=spelling, known=names
-                    )
+                    Diagnostic.at(code, None, name=value, option=spelling, known=names)
                 )
 
     def _refuse(self, word: str) -> None:
-        others = spellings() if self._compiles else ()
+        others = SPELLINGS if self._compiles else ()
         self._parser.fail(_unknown_option(self._parser, word, others, self._verbs))
 
 
@@ -155,7 +154,7 @@ def _is_attached(word: str, known: dict[str, argparse.Action]) -> bool:
 def _unknown_option(
     parser: Parser, word: str, others: Collection[str], verbs: Mapping[str, Parser]
 ) -> Diagnostic:
-    """What was meant is another verb's option of that name, or one with a similar name."""
+    """The message; it names verbs that have the option, else an option with a similar name."""
     name = word.partition("=")[0]
     having = [f"cutune {verb}" for verb, own in verbs.items() if name in own.options]
     nearest = f"; it is one of {', '.join(having)}" if having else ""

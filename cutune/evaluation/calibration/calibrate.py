@@ -1,7 +1,9 @@
 """`cutune device --calibrate`: a GPU in, its profile out. Queries, times, emulates, fits.
 
 Takes an open GPU and a compiler. Everything that is timed is in `suite`; the emulated device counts
-the work of the timed kernels, so that their times give the cost of a unit of each kind of work.
+the work of the timed kernels, so that their times give the cost of a unit of each kind of work. It
+runs a few blocks of every launch: micro-kernels do the same in all blocks, so the totals follow
+from the number of threads that work, as constants instead of functions of a size.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ DIGITS = 4
 
 
 def query_profile(gpu: Gpu) -> DeviceProfile:
-    """What the driver says of a GPU, with prior constants."""
+    """The profile of a GPU as its driver describes it, with prior constants."""
     major, minor = gpu.compute_capability
     clock = Fraction(gpu.attribute("CLOCK_RATE"), KHZ_PER_GHZ)
     # Two transfers per clock; the bus width is in bits.
@@ -82,9 +84,9 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
     times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)
     prior = beliefs(profile.compute_capability, profile.clock_ghz)
     progress("fitting constants", 0, 1)
-    found = fit_constants(timed_cases(suite, models, times), profile, prior)
+    calibration = fit_constants(timed_cases(suite, models, times), profile, prior)
     progress("fitting constants", 1, 1)
-    return calibrated(profile, found, prior), found
+    return calibrated(profile, calibration, prior), calibration
 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
@@ -108,7 +110,7 @@ def timed_cases(
 
 
 def calibrated(
-    profile: DeviceProfile, found: Calibration, prior: Mapping[str, Belief]
+    profile: DeviceProfile, calibration: Calibration, prior: Mapping[str, Belief]
 ) -> DeviceProfile:
     """The profile with fitted constants; its provenance says which priors were fitted."""
     model, provenance = {}, dict(profile.provenance)
@@ -117,8 +119,8 @@ def calibrated(
         if name in FIXED:
             model[name], provenance[name] = belief.value, was
         else:
-            model[name] = Fraction(f"{found.constants[name]:.{DIGITS}g}")
-            narrowed = f"{100 * found.seen[name]:.0f} %"
+            model[name] = Fraction(f"{calibration.constants[name]:.{DIGITS}g}")
+            narrowed = f"{100 * calibration.seen[name]:.0f} %"
             provenance[name] = f"{FITTED}, uncertainty -{narrowed}; {was}"
     return replace(profile, model=ModelConstants(**model), provenance=provenance)
 

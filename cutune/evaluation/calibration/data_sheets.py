@@ -1,8 +1,8 @@
 """Profiles of GPUs that were not calibrated: published figures in, profile files out.
 
-`python -m cutune.evaluation.calibration.data_sheets` writes the shipped profiles of all cards in
-the table. Rates and limits are the maker's. Constants of the model are published where they are;
-otherwise they are those of the calibrated H200, about the same in cycles on GPUs since Volta.
+`python -m tests.recorded.data_sheets` writes the shipped profiles of all cards in the table. Rates
+and limits are the maker's. Constants of the model are published where they are; otherwise they are
+those of the calibrated H200, about the same in cycles on GPUs since Volta.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from cutune.device import profile
 from cutune.device.profile import DeviceProfile, Limits, ModelConstants
 from cutune.evaluation.calibration.prior import beliefs
 
 KIB = 1 << 10
-PROFILES = Path(__file__).parents[2] / "device" / "profiles"
+PROFILES = Path(profile.__file__).with_name("profiles")
 #: Constants that the guide gives for each compute capability.
 BY_CAPABILITY = ("issue_per_cycle", "double_cycles", "special_cycles")
 #: Constants in microseconds that the clock decides.
@@ -159,8 +160,8 @@ def _limits(compute_capability: tuple[int, int]) -> Limits:
 
 def main() -> None:
     """Write the files."""
-    for file, profile in published_profiles(DeviceProfile.named("h200")):
-        text = json.dumps(profile.to_json(), indent=2) + "\n"
+    for file, published in published_profiles(DeviceProfile.named("h200")):
+        text = json.dumps(published.to_json(), indent=2) + "\n"
         (PROFILES / f"{file}.json").write_text(text, encoding="utf-8")
 
 

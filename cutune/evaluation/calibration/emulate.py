@@ -1,4 +1,4 @@
-"""What the micro-kernels do: a case of the suite in, a `FittedModel` of exactly that case out.
+"""Counts of micro-kernels: a case of the suite in, a `FittedModel` of exactly that case out.
 
 The emulated device runs a few blocks of every launch. Micro-kernels do the same in all blocks, so
 the totals follow from the number of threads that work: constants instead of functions of a size.
@@ -77,8 +77,8 @@ def _counts(
     for array in touched:
         sites = [site for site in ends.sites if site.array == array]
         extent = max(site.high for site in sites) - min(site.low for site in sites)
-        found = passes(kernel, [ends], array)
-        arrays.append(Array(array, constant_function((), extent), *found))
+        passes_of_array = passes(kernel, [ends], array)
+        arrays.append(Array(array, constant_function((), extent), *passes_of_array))
     totals = code_totals(kernel, inside)
     return CountFunctions(
         working=constant_function((), working),

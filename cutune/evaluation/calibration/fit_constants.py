@@ -3,6 +3,9 @@
 Least squares on logarithms of times, pulled to prior values (published or of another GPU) in
 proportion to how uncertain these are: a constant that no micro-kernel shows keeps its prior. Blocks
 near the best of a case weigh most, because the model has to tell these apart.
+
+The prior: published figures where there are some; for the rest the values of an H200, which in
+cycles are about the same on every GPU since Volta.
 """
 
 from __future__ import annotations
@@ -100,7 +103,7 @@ def fit_constants(
         slopes: Floats = (moved[1:] - moved[0]).T / STEP
         return slopes
 
-    found = least_squares(
+    solution = least_squares(
         residual,
         np.zeros(len(names)),
         jac=jacobian,
@@ -108,12 +111,12 @@ def fit_constants(
         loss="soft_l1",
         max_nfev=MAX_EVALUATIONS,
     )
-    chosen = {n: start[n] * float(np.exp(x)) for n, x in zip(names, found.x, strict=True)}
-    slopes = jacobian(found.x)
+    chosen = {n: start[n] * float(np.exp(x)) for n, x in zip(names, solution.x, strict=True)}
+    slopes = jacobian(solution.x)
     precision = np.linalg.inv(slopes.T @ slopes)
     narrowed = 1 - np.sqrt(np.diag(precision)) / deviations
     seen = {name: float(max(0.0, s)) for name, s in zip(names, narrowed, strict=True)}
-    remaining = zip(cases, errors(found.x[None, :]), strict=True)
+    remaining = zip(cases, errors(solution.x[None, :]), strict=True)
     left = {timed.case.name: float(np.sqrt(np.mean(error**2))) for timed, error in remaining}
     return Calibration({**start, **chosen}, seen, left)
 

@@ -71,7 +71,7 @@ class Gpu:
 
     @property
     def name(self) -> str:
-        """As the driver gives it."""
+        """Its name, by the driver."""
         return str(self._device.name())
 
     @property

@@ -1,4 +1,4 @@
-"""What is believed of a GPU before anything is timed: constants with their source.
+"""Constants of a GPU before anything is timed, each with its source.
 
 Published figures where there are some; for the rest the values of an H200, which in cycles are
 about the same on every GPU since Volta.

@@ -62,7 +62,7 @@ class MicroBenchmark:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """A unique name: kernel, extents, arguments."""
         sizes = "x".join(str(size) for size in self.extents if size > 1)
         return f"{self.kernel} {sizes} p={self.p} q={self.q}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cutune.device.thread_block import WARP, configuration_text
 from cutune.fit.measurement.sweep import SweptConfiguration
-from cutune.page.drawing.scales import Scale, count, ratio
+from cutune.page.drawing.scales import PictureScale, count, ratio
 from cutune.page.drawing.svg import Svg, dots, element, line, picture, polyline, text
 from cutune.page.facts.report import CurvePoint
 
@@ -42,15 +42,17 @@ def shown_rows(curve: Sequence[CurvePoint]) -> list[SweptConfiguration]:
 
 def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) -> Iterator[Svg]:
     most = max(1.1, *(point.gain for point in curve))
-    up = Scale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
+    up = PictureScale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
     ticks = up.ticks
     step = ticks[1] - ticks[0] if len(ticks) > 1 else most - 1
     for tick in [1.0, *(tick for tick in ticks if tick - 1 > step / 3)]:
         yield line(LEFT, up(tick), width - RIGHT, up(tick), "grid")
         yield text(LEFT - 8, up(tick) + 4, f"{tick:g} ×", anchor="end")
     yield text(0, TOP - 6, "times as fast as the program’s own", "strong")
-    aligned = [(x, up(p.gain)) for x, p in zip(across, curve, strict=True) if _is_aligned(p)]
-    others = [(x, up(p.gain)) for x, p in zip(across, curve, strict=True) if not _is_aligned(p)]
+    aligned: list[tuple[float, float]] = []
+    others: list[tuple[float, float]] = []
+    for x, point in zip(across, curve, strict=True):
+        (others if point.size % WARP else aligned).append((x, up(point.gain)))
     if aligned:
         yield polyline(aligned, "curve")
         yield dots(aligned, "chosen")
@@ -67,10 +69,6 @@ def _legend(left: float) -> Iterator[Svg]:
     yield dots([(left + 128, TOP - 10)], "chosen hollow")
     yield dots([(left + 128, TOP - 10)], "hole")
     yield text(left + 137, TOP - 6, "other sizes")
-
-
-def _is_aligned(point: CurvePoint) -> bool:
-    return point.size % WARP == 0
 
 
 def _rows(
@@ -120,7 +118,7 @@ def _sizes(curve: Sequence[CurvePoint], across: Sequence[float], y: float) -> It
 
 
 def in_words(curve: Sequence[CurvePoint]) -> str:
-    """What the picture shows, for those who do not see it: where the choice changes."""
+    """The picture for those who do not see it: where the choice changes."""
     words, before = [], None
     for point in curve:
         if point.chosen != before:

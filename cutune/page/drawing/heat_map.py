@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cutune.device.thread_block import Block, configuration_text, shape
 from cutune.fit.measurement.sweep import SweptConfiguration
 from cutune.frontend.program import DIMENSIONS
-from cutune.page.drawing.scales import Unit, ratio, unit_for
+from cutune.page.drawing.scales import TimeUnit, ratio, unit_for
 from cutune.page.facts.report import AtSizes, Candidate
 from cutune.variants.bounds import NAME as BOUNDS
 
@@ -25,7 +25,7 @@ PER_ROW = 8
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """A place of a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class HeatTable:
     words: str
     corner: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
 
 
 def heat_tables(at: AtSizes) -> tuple[HeatTable, ...]:
@@ -64,17 +64,17 @@ def heat_tables(at: AtSizes) -> tuple[HeatTable, ...]:
     least = ranked[0].predicted_us or 1.0
     unit = unit_for([least])
     variants = dict.fromkeys(c.configuration.variant for c in at.candidates if c.predicted_us)
-    found: list[HeatTable] = []
+    tables: list[HeatTable] = []
     for variant in sorted(variants):
         own = {c.configuration.block: c for c in ranked if c.configuration.variant == variant}
-        found += _tables(variant, own, lambda c: _cell(c, at, least, unit))
-    return tuple(found)
+        tables += _tables(variant, own, lambda c: _cell(c, at, least, unit))
+    return tuple(tables)
 
 
-def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: Unit) -> Cell:
+def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: TimeUnit) -> HeatCell:
     """The fastest of the candidates at one place."""
     if not candidates:
-        return Cell()
+        return HeatCell()
     best = min(candidates, key=lambda c: c.predicted_us or 0.0)
     us = best.predicted_us or 0.0
     here = {c.configuration for c in candidates}
@@ -85,10 +85,10 @@ def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: Unit
     us = marked.predicted_us or us
     shade = next((n for n, limit in enumerate(SHADES) if us <= limit * least), len(SHADES))
     title = f"{configuration_text(*marked.configuration)}: {unit(us)}"
-    return Cell(ratio(us / least), shade, marks, title)
+    return HeatCell(ratio(us / least), shade, marks, title)
 
 
-_Cells = Callable[[Sequence[Candidate]], Cell]
+_Cells = Callable[[Sequence[Candidate]], HeatCell]
 
 
 def _tables(variant: str, known: Mapping[Block, Candidate], cell: _Cells) -> Iterator[HeatTable]:
@@ -148,25 +148,25 @@ def _strip(
     rows = []
     for start in range(0, len(blocks), PER_ROW):
         row = [cell([known[block]]) for block in blocks[start : start + PER_ROW]]
-        padding = [Cell()] * (PER_ROW - len(row))
+        padding = [HeatCell()] * (PER_ROW - len(row))
         rows.append((str(step * start), (*row, *padding)))
     return HeatTable(name, words, "row + column", columns, tuple(rows))
 
 
 def variant_words(name: str) -> str:
-    """What was done to a kernel: `pointers are __restrict__, a thread does 4 ids of y`."""
+    """A variant in words: `pointers are __restrict__, a thread does 4 ids of y`."""
     if not name:
         return "as the source has it"
-    found = []
+    words = []
     for word in name.split("_"):
         if word == "restrict":
-            found.append("pointers are __restrict__")
+            words.append("pointers are __restrict__")
         elif word[:1] in DIMENSIONS and word[1:].isdecimal():
-            found.append(f"a thread does {word[1:]} ids of {word[0]}")
+            words.append(f"a thread does {word[1:]} ids of {word[0]}")
         elif word.startswith(BOUNDS):
             threads, _, blocks = word.removeprefix(BOUNDS).partition("x")
-            found.append(f"registers leave room for {blocks} blocks of {threads} threads")
-    return ", ".join(found)
+            words.append(f"registers leave room for {blocks} blocks of {threads} threads")
+    return ", ".join(words)
 
 
 def marks_of(configuration: SweptConfiguration, at: AtSizes) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Scale:
+class PictureScale:
     """From `low … high` to `start … end`, by the value itself or by its logarithm."""
 
     low: float
@@ -47,15 +47,15 @@ def _decades(low: float, high: float) -> list[float]:
     """Powers of ten, with 2 and 5 times these where there are few."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1,), (1, 3), (1, 2, 5)):
-        found = [f * 10.0**e for e in exponents for f in factors]
-        inside = [tick for tick in found if low <= tick <= high]
+        marks = [f * 10.0**e for e in exponents for f in factors]
+        inside = [tick for tick in marks if low <= tick <= high]
         if len(inside) >= 3:
             break
     return inside
 
 
 @dataclass(frozen=True)
-class Unit:
+class TimeUnit:
     """A unit of time: its name, and what microseconds are multiplied with."""
 
     name: str
@@ -74,10 +74,10 @@ class Unit:
         return f"{self.bare(us)} {self.name}"
 
 
-MICROSECONDS, MILLISECONDS, SECONDS = Unit("µs", 1.0), Unit("ms", 1e-3), Unit("s", 1e-6)
+MICROSECONDS, MILLISECONDS, SECONDS = TimeUnit("µs", 1.0), TimeUnit("ms", 1e-3), TimeUnit("s", 1e-6)
 
 
-def unit_for(times_us: Iterable[float]) -> Unit:
+def unit_for(times_us: Iterable[float]) -> TimeUnit:
     """The unit in which the least of the times reads best: all that is compared has one unit."""
     least = min(times_us, default=0.0)
     return MICROSECONDS if least < 1e3 else MILLISECONDS if least < 1e6 else SECONDS

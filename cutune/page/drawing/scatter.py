@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cutune.device.thread_block import configuration_text
 from cutune.fit.measurement.sweep import SweptConfiguration
-from cutune.page.drawing.scales import Scale, Unit, unit_for
+from cutune.page.drawing.scales import PictureScale, TimeUnit, unit_for
 from cutune.page.drawing.svg import Svg, dots, line, picture, text
 from cutune.page.facts.report import AtSizes
 
@@ -15,7 +15,7 @@ SIZE, LEFT, BOTTOM, EDGE = 340.0, 44.0, 40.0, 12.0
 
 
 @dataclass(frozen=True)
-class Agreement:
+class PredictionAgreement:
     """Predicted by measured times: the median, and how far nine in ten lie at most, as factors."""
 
     count: int
@@ -23,13 +23,15 @@ class Agreement:
     ninetieth: float
 
 
-def agreement(at: AtSizes) -> Agreement | None:
+def agreement(at: AtSizes) -> PredictionAgreement | None:
     """Of all configurations that have both; None with fewer than two."""
     ratios = sorted(predicted / measured for _, measured, predicted in pairs(at))
     if len(ratios) < 2:
         return None
     apart = sorted(math.exp(abs(math.log(ratio))) for ratio in ratios)
-    return Agreement(len(ratios), ratios[len(ratios) // 2], apart[math.ceil(0.9 * len(apart)) - 1])
+    return PredictionAgreement(
+        len(ratios), ratios[len(ratios) // 2], apart[math.ceil(0.9 * len(apart)) - 1]
+    )
 
 
 def pairs(at: AtSizes) -> list[tuple[SweptConfiguration, float, float]]:
@@ -43,13 +45,13 @@ def pairs(at: AtSizes) -> list[tuple[SweptConfiguration, float, float]]:
 
 def scatter(at: AtSizes) -> Svg | None:
     """A dot per configuration, on the line where both are the same; None with fewer than two."""
-    known, found = pairs(at), agreement(at)
-    if found is None:
+    known, agreed = pairs(at), agreement(at)
+    if agreed is None:
         return None
     times = [us for _, *both in known for us in both]
     low, high = min(times) / 1.1, max(times) * 1.1
-    across = Scale(low, high, LEFT, SIZE - EDGE, is_logarithmic=True)
-    up = Scale(low, high, SIZE - BOTTOM, EDGE, is_logarithmic=True)
+    across = PictureScale(low, high, LEFT, SIZE - EDGE, is_logarithmic=True)
+    up = PictureScale(low, high, SIZE - BOTTOM, EDGE, is_logarithmic=True)
     unit = unit_for(times)
     parts = [*_axes(across, up, unit), line(across(low), up(low), across(high), up(high), "equal")]
     places = {one: (across(measured), up(predicted)) for one, measured, predicted in known}
@@ -59,8 +61,8 @@ def scatter(at: AtSizes) -> Svg | None:
     parts += [dots(group, name) for group, name in ((plain, "plain"), (others, "other")) if group]
     parts += _named(at, places)
     label = (
-        f"{found.count} configurations, predicted against measured time: "
-        f"predicted by measured {found.median:.2f} in the median"
+        f"{agreed.count} configurations, predicted against measured time: "
+        f"predicted by measured {agreed.median:.2f} in the median"
     )
     return picture(SIZE, SIZE, label, *parts, class_="scatter")
 
@@ -81,7 +83,7 @@ def _named(at: AtSizes, places: dict[SweptConfiguration, tuple[float, float]]) -
     return parts
 
 
-def _axes(across: Scale, up: Scale, unit: Unit) -> list[Svg]:
+def _axes(across: PictureScale, up: PictureScale, unit: TimeUnit) -> list[Svg]:
     parts = []
     for tick in across.ticks:
         x, y = across(tick), up(tick)

@@ -1,4 +1,4 @@
-"""SVG as text. Takes names, attributes and children, gives markup in which all of these are data.
+"""SVG as text, and numbers as places and labels. Takes names, attributes and values, gives markup.
 
 Whatever is no `Svg` is escaped: text of a source or of a device never becomes markup.
 """

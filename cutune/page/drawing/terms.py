@@ -1,4 +1,4 @@
-"""What each resource would take alone. Takes a kernel at sizes, gives stacked bars."""
+"""Bars: the terms of a predicted time, and the regret of strategies. Gives pictures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from cutune.device.thread_block import configuration_text
 from cutune.page.drawing.heat_map import marks_of
-from cutune.page.drawing.scales import Scale, Unit, unit_for
+from cutune.page.drawing.scales import PictureScale, TimeUnit, unit_for
 from cutune.page.drawing.svg import Svg, element, line, picture, text
 from cutune.page.facts.report import AtSizes, Candidate
 
-WIDTH, ROW, BAR, TOP = 360.0, 42.0, 16.0, 4.0
+WIDTH, TERM_ROW, TERM_BAR, TOP = 360.0, 42.0, 16.0, 4.0
 #: Widths in which a name of a term fits.
 LETTER = 7.0
 #: Terms in the order of the bars, and how they are called.
@@ -42,9 +42,9 @@ def term_rows(at: AtSizes) -> tuple[TermRow, ...]:
     for one in at.predicted:
         best.setdefault(one.configuration.variant, one)
     for configuration in (at.own, at.chosen, *(one.configuration for one in best.values())):
-        found = at.candidate(configuration)
-        if found is not None and found.terms_us:
-            shown.setdefault(configuration, found)
+        candidate = at.candidate(configuration)
+        if candidate is not None and candidate.terms_us:
+            shown.setdefault(configuration, candidate)
     return tuple(_row(one, at) for one in shown.values())
 
 
@@ -58,15 +58,15 @@ def stacked_bars(rows: Sequence[TermRow]) -> Svg:
     """A bar per row; the mark is the prediction, which joins terms that overlap."""
     unit = unit_for(row.predicted_us for row in rows)
     longest = max(sum(us for _, us in row.terms) for row in rows)
-    scale = Scale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
+    scale = PictureScale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
     parts: list[Svg] = []
     for number, row in enumerate(rows):
-        parts += _bar(row, TOP + number * ROW, scale, unit)
+        parts += _term_bar(row, TOP + number * TERM_ROW, scale, unit)
     label = "; ".join(_in_words(row, unit) for row in rows)
-    return picture(WIDTH, TOP + ROW * len(rows), label, *parts, class_="terms")
+    return picture(WIDTH, TOP + TERM_ROW * len(rows), label, *parts, class_="terms")
 
 
-def _bar(row: TermRow, y: float, scale: Scale, unit: Unit) -> Iterator[Svg]:
+def _term_bar(row: TermRow, y: float, scale: PictureScale, unit: TimeUnit) -> Iterator[Svg]:
     yield text(0, y + 12, row.label, "strong")
     yield text(WIDTH, y + 12, unit(row.predicted_us), anchor="end")
     left, middle = 0.0, y + 17
@@ -74,14 +74,14 @@ def _bar(row: TermRow, y: float, scale: Scale, unit: Unit) -> Iterator[Svg]:
         right = left + scale(us)
         place = list(TERMS).index(term)
         width = max(0.0, right - left - 1)
-        yield element("rect", x=left, y=middle, width=width, height=BAR, class_=f"t{place}")
+        yield element("rect", x=left, y=middle, width=width, height=TERM_BAR, class_=f"t{place}")
         if len(TERMS[term]) * LETTER < width:
             yield text(left + 4, middle + 12, TERMS[term], f"on{place}")
         left = right
     at = scale(row.predicted_us)
-    yield line(at, middle - 3, at, middle + BAR + 3, "mark")
+    yield line(at, middle - 3, at, middle + TERM_BAR + 3, "mark")
 
 
-def _in_words(row: TermRow, unit: Unit) -> str:
+def _in_words(row: TermRow, unit: TimeUnit) -> str:
     terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
     return f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}"

@@ -1,1 +1,1 @@
-"""What a report says, as values: nothing here draws."""
+"""The facts of a report, as values: nothing here draws."""

@@ -80,13 +80,13 @@ def _steps(title: str, definitions: Iterable[Definition]) -> Iterator[Step]:
 def _parted(definition: Definition) -> tuple[list[Step], Expression | None]:
     """The questions in a definition, and what is computed behind them, if there is more."""
     if _is_choice(definition.value):
-        return [_question(definition.value, definition.name, definition.meaning)], None
+        return [_question(definition.value, definition.name)], None
     questions: list[Step] = []
 
     def without(node: Expression) -> Expression:
         if _is_choice(node):
             name = f"{definition.name}{'′' * (len(questions) + 1)}"
-            questions.append(_question(node, name, f"a part of {definition.name}"))
+            questions.append(_question(node, name))
             return Reference(name)
         if isinstance(node, Operation):
             return replace(node, operands=tuple(map(without, node.operands)))
@@ -101,11 +101,10 @@ def _is_choice(node: Expression) -> bool:
     return isinstance(node, Operation) and node.operator is Operator.CHOICE
 
 
-def _question(node: Expression, name: str, meaning: str) -> Step:
+def _question(node: Expression, name: str) -> Step:
     assert isinstance(node, Operation)
     condition, if_true, if_false = map(formula, node.operands)
-    head = Line(name, "", meaning)
-    return Step(f"{condition}?", (head,), f"{name} = {if_true}", f"{name} = {if_false}")
+    return Step(f"{condition}?", (), f"{name} = {if_true}", f"{name} = {if_false}")
 
 
 def formula(node: Expression) -> str:
@@ -154,7 +153,7 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 
 def _choice(rule: SelectionRule, has_variants: bool) -> Iterator[Step]:
-    """What decides when all times are known: `models.selection.choose` in words."""
+    """The decision when all times are known: `models.selection.choose` in words."""
     smaller, larger = rule.own_band.smaller, rule.own_band.larger
     limit = f"{float(smaller):.4g}"
     if smaller != larger:

@@ -1,4 +1,7 @@
-"""From a workspace to a report. Takes sources or a project's workspace, timings; gives `Report`."""
+"""From sources or a workspace, their models and timings, to all facts of a page.
+
+The page says where its numbers come from, too: versions, device, commands, hashes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import ANALYZING, during
 from cutune.core.typed import Text, typed
-from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
+from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.sweep_gpu import by_name
@@ -24,7 +27,6 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin, by_entry
 from cutune.fit.measurement.sweep import (
     LINE_SCHEMA,
-    RecordedSweep,
     SweptLaunch,
     read_sweep,
     swept_launch,
@@ -33,16 +35,16 @@ from cutune.frontend.program import Program
 from cutune.nvcc.lending import lenders_of, seen_units
 from cutune.nvcc.unit_models import models_in
 from cutune.nvcc.units import CompiledSource, registered, working_in
-from cutune.page.facts.kernels import Place, kernel_facts
-from cutune.page.facts.provenance import provenance
-from cutune.page.facts.report import ProgramFacts, Report, Sweep
+from cutune.page.facts.kernels import kernel_facts
+from cutune.page.facts.provenance import noted_commands, provenance
+from cutune.page.facts.report import PageFacts, ProgramFacts
 from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
 from cutune.page.facts.summary import summary
 from cutune.toolchain.demangle import instance_names
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSource:
     """A source that a report is about.
 
     Attributes:
@@ -58,16 +60,18 @@ class Subject:
 
 @dataclass(frozen=True)
 class Timings:
-    """Launches that were timed on the modelled device, and where they come from."""
+    """Launches that were timed on the modelled device, and in words where they come from."""
 
     launches: tuple[SweptLaunch, ...] = ()
-    sweeps: tuple[Sweep, ...] = ()
+    origins: tuple[str, ...] = ()
 
 
 NO_TIMINGS = Timings()
 
 
-def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) -> list[Subject]:
+def read_subjects(
+    session: Session, workspace: Workspace, files: Sequence[str]
+) -> list[ReportSource]:
     """The sources with their models: those that are named, else all that the workspace knows.
 
     Raises:
@@ -84,12 +88,12 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
         subjects += _together(session, together, known)
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)
-    alone = (Compiled((path,)) for path in own if path not in read)
+    alone = (CompiledTogether((path,)) for path in own if path not in read)
     return [*subjects, *(one for each in alone for one in _together(session, each, known))]
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledTogether:
     """Sources that a command compiled together, seen from its folder, with its flags."""
 
     sources: tuple[Text, ...]
@@ -102,23 +106,15 @@ class Compiled:
         return [str((Path(self.folder) / source).resolve()) for source in self.sources]
 
 
-def compiled_sources(workspace: Workspace) -> list[Compiled]:
-    """What commands compiled for this workspace; of those that share a source the last one."""
-    if not workspace.commands.exists():
-        return []
-    command = "cutune tune"
-    lines = read_lines(workspace.commands, COMMAND_SCHEMA, _as_compiled, command, lambda _: None)
-    found: list[Compiled] = []
+def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
+    """Sources that commands compiled for this workspace; of commands that share one, the last."""
+    compiled: list[CompiledTogether] = []
     taken: set[str] = set()
-    for one in reversed([*lines]):
+    for one in reversed(noted_commands(workspace, lambda entry: typed(CompiledTogether, entry))):
         if one.sources and taken.isdisjoint(one.paths):
             taken.update(one.paths)
-            found.append(one)
-    return found[::-1]
-
-
-def _as_compiled(entry: Json) -> Compiled:
-    return typed(Compiled, entry)
+            compiled.append(one)
+    return compiled[::-1]
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
@@ -131,9 +127,11 @@ def _models(workspace: Workspace) -> list[FittedModel]:
         raise
 
 
-def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]) -> list[Subject]:
+def _together(
+    session: Session, compiled: CompiledTogether, known: Sequence[FittedModel]
+) -> list[ReportSource]:
     """The sources of one program: one may define what another one launches."""
-    own, read, found = session.with_flags(compiled.flags), [], []
+    own, read, unread = session.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
             with during(session.progress, ANALYZING):
@@ -141,17 +139,17 @@ def _together(session: Session, compiled: Compiled, known: Sequence[FittedModel]
                     try:
                         read.append(own.read(source))
                     except CutuneError as error:
-                        found.append(_unread(path, known, error))
+                        unread.append(_unread(path, known, error))
                 programs = linked(read)
             own.reported(programs)
-            return [*(_subject(program, known) for program in programs), *found]
+            return [*(_subject(program, known) for program in programs), *unread]
     except (CutuneError, OSError) as error:
         return [_unread(path, known, error) for path in compiled.paths]
 
 
 def _unit(
     session: Session, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
-) -> Subject:
+) -> ReportSource:
     """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
     try:
@@ -166,18 +164,20 @@ def _unit(
         return _subject(program, known)
 
 
-def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Subject:
+def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> ReportSource:
     said = one_line(error.diagnostic) if isinstance(error, CutuneError) else str(error)
-    return Subject(path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,))
+    return ReportSource(
+        path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,)
+    )
 
 
-def _subject(program: Program, known: Iterable[FittedModel]) -> Subject:
+def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
     fresh = tuple(model for model in own if model.kernel.origin == origin)
     stale = Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path)
-    return Subject(
+    return ReportSource(
         origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
     )
 
@@ -191,27 +191,23 @@ def read_timings(
         CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
     """
     launches: list[SweptLaunch] = []
-    sweeps, notes = [], []
+    origins, notes = [], []
     for path in files:
-        found = read_sweep(Path(path))
-        if found.device != device.name:
-            notes.append(f"{path} was timed on {found.device}, not on {device.name}: left out")
+        sweep = read_sweep(Path(path))
+        if sweep.device != device.name:
+            notes.append(f"{path} was timed on {sweep.device}, not on {device.name}: left out")
             continue
-        launches += found.launches
-        sweeps.append(_sweep(path, found))
+        launches += sweep.launches
+        text = f"{path}: {len(sweep.launches)} launches on {sweep.device}"
+        driver = f"driver {sweep.driver}" if sweep.driver else ""
+        origins.append("; ".join(filter(None, [text, driver, sweep.method])))
     folders = [workspace, *(unit.own_workspace(workspace) for unit in registered(workspace))]
     for folder in folders:
-        own = list(_swept_in(folder, device))
-        launches += own
-        if own:
-            origin = str(folder.measurements)
-            sweeps.append(Sweep(origin, device.name, "", "", len(own)))
-    return Timings(tuple(launches), tuple(sweeps)), notes
-
-
-def _sweep(path: str, found: RecordedSweep) -> Sweep:
-    driver = f"driver {found.driver}" if found.driver else ""
-    return Sweep(path, found.device, driver, found.method, len(found.launches))
+        swept = list(_swept_in(folder, device))
+        launches += swept
+        if swept:
+            origins.append(f"{folder.measurements}: {len(swept)} launches on {device.name}")
+    return Timings(tuple(launches), tuple(origins)), notes
 
 
 def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
@@ -228,14 +224,14 @@ def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
 
 def report_of(
     session: Session,
-    subjects: Sequence[Subject],
+    subjects: Sequence[ReportSource],
     device: DeviceProfile,
     workspace: Workspace,
     timings: Timings = NO_TIMINGS,
     sizes: Sequence[int] | None = None,
     notes: Sequence[str] = (),
     made: datetime | None = None,
-) -> Report:
+) -> PageFacts:
     """The whole report.
 
     Args:
@@ -254,7 +250,7 @@ def report_of(
     session.progress("looking at kernels", 1, 1)
     kernels = tuple(one.facts for one in known if one.facts is not None)
     at = made or datetime.now().astimezone()
-    return Report(
+    return PageFacts(
         _title(subjects, workspace),
         device.name,
         summary(programs, kernels, device.name),
@@ -262,19 +258,18 @@ def report_of(
         kernels,
         tuple(notes),
         _evaluation(timings, models, device),
-        timings.sweeps,
-        provenance(session, device, workspace, models, timings.sweeps, at),
+        tuple(provenance(session, device, workspace, models, timings.origins, at)),
     )
 
 
-def _title(subjects: Sequence[Subject], workspace: Workspace) -> str:
+def _title(subjects: Sequence[ReportSource], workspace: Workspace) -> str:
     if len(subjects) == 1:
         return Path(subjects[0].path).name
     return workspace.folder.absolute().parent.name or str(workspace.folder)
 
 
 def _modelled(
-    subject: Subject,
+    subject: ReportSource,
     device: DeviceProfile,
     timings: Timings,
     sizes: Sequence[int] | None,
@@ -283,22 +278,21 @@ def _modelled(
     """The models of a source; `before`: kernels that the page has already."""
     kernels = [model.kernel for model in subject.models]
     names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
-    stem, found = Path(subject.path).stem, []
+    path, modelled = Path(subject.path), []
     for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
-        place = Place(f"kernel-{number}", name, Path(subject.path).name)
-        if subject.program is not None:
+        kernel = (path.stem, model.kernel.name)
+        timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
+        facts = kernel_facts(model, device, (f"kernel-{number}", name, path.name), timed, sizes)
+        if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)
-            place = replace(place, file=file, line=line, text=text)
-        own = [o for o in timings.launches if (o.program, o.kernel) == (stem, model.kernel.name)]
-        facts = kernel_facts(model, device, place, own, sizes)
+            facts = replace(facts, file=file, line=line, text=text)
         words = (*model.kernel.parameters, *model.kernel.extent_words)
-        asked = " ".join(f"{word}=…" for word in words)
-        question = f"cutune select {model.kernel.name} {asked}"
-        found.append(Modelled(model, facts, "" if facts is not None else question))
-    return found
+        question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
+        modelled.append(Modelled(model, facts, "" if facts is not None else question))
+    return modelled
 
 
-def _program(subject: Subject, models: Sequence[Modelled]) -> ProgramFacts:
+def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
     if subject.program is None:
         return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
     return program_facts(subject.program, models, subject.notes)
@@ -314,7 +308,7 @@ def _evaluation(
 
 
 def training(
-    session: Session, workspace: Workspace, subjects: Iterable[Subject], device: DeviceProfile
+    session: Session, workspace: Workspace, subjects: Iterable[ReportSource], device: DeviceProfile
 ) -> Iterator[TrainingRow]:
     """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
     if not workspace.measurements.exists():

@@ -1,4 +1,4 @@
-"""What is known of a kernel at some sizes, and over all. Takes a model, gives `KernelFacts`."""
+"""Facts of a kernel at some sizes, and over all. Takes a model, gives `KernelFacts`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.models.selection.usual_sizes import is_stream, sizes_as_run, usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.page.facts.flow import flow_chart
-from cutune.page.facts.report import AtSizes, Candidate, CodeLine, CurvePoint, KernelFacts
+from cutune.page.facts.report import AtSizes, Candidate, CurvePoint, KernelFacts
 
 #: Launches of a sweep that are shown of one kernel; with fewer, usual sizes stand beside them.
 MOST_SHOWN, FEW = 6, 2
@@ -35,7 +35,7 @@ LONG_CURVE = tuple(10_000 * 2**exponent for exponent in range(15))
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizeQuestion:
     """Sizes to ask for, and the launch that was timed there, if one was."""
 
     label: str
@@ -44,28 +44,17 @@ class Asked:
     launch: SweptLaunch | None = None
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a kernel is defined, and how it is called on the page."""
-
-    key: str
-    name: str
-    program: str
-    file: str = ""
-    line: int = 0
-    text: tuple[CodeLine, ...] = ()
-
-
 def kernel_facts(
     model: FittedModel,
     device: DeviceProfile,
-    place: Place,
+    names: tuple[str, str, str],
     launches: Sequence[SweptLaunch] = (),
     sizes: Sequence[int] | None = None,
 ) -> KernelFacts | None:
     """Everything about one kernel; None where the device can launch nothing, or sizes are missing.
 
     Args:
+        names: `key`, `name` and `program` of the facts.
         launches: of this kernel, timed on the device.
         sizes: what all data parameters are set to, besides; by default the sizes of the launches,
             else sizes that keep a GPU busy.
@@ -74,28 +63,23 @@ def kernel_facts(
         every = _Choosers(model, device)
     except CutuneError:
         return None
-    shown = list(every.answers(_asked(model, launches, sizes)))
+    shown = list(every.answers(_questions(model, launches, sizes)))
     if not shown or not (sizes or launches or any(one.gain is not None for one in shown)):
         shown = list(every.answers(_as_run(model))) or shown
     if not shown:
         return None
-    program = MODELS[DEFAULT].compose(launchable(model, device), device)
-    rule = MODELS[DEFAULT].rule(launchable(model, device), device)
-    names = sorted(model.variant_names - every.variants.keys())
+    kernel, usable = model.kernel, launchable(model, device)
+    program, rule = MODELS[DEFAULT].compose(usable, device), MODELS[DEFAULT].rule(usable, device)
+    words = (*kernel.parameters, *kernel.extent_words)
+    error = model.held_out_error
     return KernelFacts(
-        *(place.key, place.name, place.program, place.file, place.line, model.kernel.original),
-        counts=_counts(model),
-        idle_variants=tuple(names),
-        text=place.text,
+        *names,
+        counts="exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
+        idle_variants=tuple(sorted(model.variant_names - every.variants.keys())),
         sizes=tuple(shown),
         curve=tuple(every.curve()),
-        flow=flow_chart(
-            program,
-            rule,
-            (*model.kernel.parameters, *model.kernel.extent_words),
-            bool(every.variants),
-        ),
-        c_text=emit_model(program, re.sub(r"\W", "_", model.kernel.name), Tables()),
+        flow=flow_chart(program, rule, words, bool(every.variants)),
+        c_text=emit_model(program, re.sub(r"\W", "_", kernel.name), Tables()),
     )
 
 
@@ -108,37 +92,33 @@ def at_sizes(
         CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
             possible.
     """
-    words = [str(every)] if every is not None else []
-    label = ", ".join([*words, *(f"{name}={value}" for name, value in sizes.items())])
-    return _Choosers(model, device).at(Asked(label, sizes, every))
+    label = _label(sizes, *([str(every)] if every is not None else []))
+    return _Choosers(model, device).at(SizeQuestion(label, sizes, every))
 
 
-def _counts(model: FittedModel) -> str:
-    error = model.held_out_error
-    return "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes"
+def _label(sizes: Mapping[str, int], *first: str) -> str:
+    return ", ".join([*first, *(f"{name}={value}" for name, value in sizes.items())])
 
 
-def _asked(
+def _questions(
     model: FittedModel, launches: Sequence[SweptLaunch], sizes: Sequence[int] | None
-) -> Iterator[Asked]:
+) -> Iterator[SizeQuestion]:
     """The launches, then sizes that none of them has."""
     timed = _spread(launches)
     labels = _labels(timed)
     for launch, label in zip(timed, labels, strict=True):
-        yield Asked(label, sizes_of(launch, model), launch.size, launch)
+        yield SizeQuestion(label, sizes_of(launch, model), launch.size, launch)
     word = threads_alone(model.kernel)
     for size in sizes or (() if len(timed) > FEW else usual_sizes(model)):
         if str(size) not in labels:
             held = usually_held(model.kernel)
-            words = (f"{name}={value}" for name, value in held.items())
-            first = f"{word}={size}" if word else str(size)
-            yield Asked(", ".join([first, *words]), held, size)
+            yield SizeQuestion(_label(held, f"{word}={size}" if word else str(size)), held, size)
 
 
-def _as_run(model: FittedModel) -> Iterator[Asked]:
+def _as_run(model: FittedModel) -> Iterator[SizeQuestion]:
     """Launches of the runs, where no others can be asked for."""
     for sizes in sizes_as_run(model):
-        yield Asked(", ".join(f"{name}={value}" for name, value in sizes.items()), sizes, None)
+        yield SizeQuestion(_label(sizes), sizes)
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
@@ -154,8 +134,7 @@ def _labels(launches: Iterable[SweptLaunch]) -> list[str]:
     """A short and unique name of the sizes of each."""
     labels: list[str] = []
     for launch in launches:
-        words = ", ".join(f"{name}={value}" for name, value in launch.sizes.items())
-        label = str(launch.size) if launch.size is not None else words or "?"
+        label = str(launch.size) if launch.size is not None else _label(launch.sizes) or "?"
         labels.append(f"{label} ({labels.count(label) + 1})" if label in labels else label)
     return labels
 
@@ -173,13 +152,13 @@ class _Choosers:
             if one.kernel.variant in names
         }
 
-    def answers(self, questions: Iterable[Asked]) -> Iterator[AtSizes]:
+    def answers(self, questions: Iterable[SizeQuestion]) -> Iterator[AtSizes]:
         """Those that have an answer: no size is missing, and a launch is possible."""
         for asked in questions:
             with suppress(CutuneError):
                 yield self.at(asked)
 
-    def at(self, asked: Asked) -> AtSizes:
+    def at(self, asked: SizeQuestion) -> AtSizes:
         """At the sizes of a launch; raises as `Chooser.choose` does."""
         choice = self._choice.choose(asked.sizes, asked.every)
         predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
@@ -192,7 +171,6 @@ class _Choosers:
             SweptConfiguration(choice.chosen.block, choice.variant),
             choice.gain,
             choice.reason,
-            choice.chosen.launch_bound,
             tuple(_candidates(predicted, asked.launch.times if asked.launch else {})),
             choice.chosen.grid,
         )
@@ -212,7 +190,7 @@ class _Choosers:
                 )
 
 
-def _ranked(chooser: Chooser, asked: Asked) -> Sequence[PredictedBlock]:
+def _ranked(chooser: Chooser, asked: SizeQuestion) -> Sequence[PredictedBlock]:
     try:
         return chooser.choose(asked.sizes, asked.every).ranked
     except CutuneError:

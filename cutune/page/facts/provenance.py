@@ -1,12 +1,13 @@
-"""Where the numbers of a report come from: versions, device, commands, hashes. Gives `Fact`s."""
+"""The origin of a report's numbers: versions, device, commands, hashes. Gives names and values."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import TypeVar
 
 from cutune import __version__
 from cutune.analysis.session import Session
@@ -14,8 +15,8 @@ from cutune.core.diagnostics import CutuneError, shown
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
-from cutune.page.facts.report import Fact, Sweep
 
+T = TypeVar("T")
 #: Commands that are shown, the last ones.
 MOST_COMMANDS = 10
 
@@ -25,20 +26,20 @@ def provenance(
     device: DeviceProfile,
     workspace: Workspace,
     models: Sequence[FittedModel],
-    sweeps: Sequence[Sweep],
+    timings: Sequence[str],
     made: datetime,
-) -> tuple[Fact, ...]:
-    """The lines in the order of the page."""
-    return (
-        Fact("made", made.strftime("%Y-%m-%d %H:%M %Z").strip()),
-        Fact("cutune", f"{__version__}, Python {platform.python_version()}"),
-        Fact("compiler", _compiler(session)),
-        *_device(device),
-        Fact("workspace", str(workspace.folder)),
-        *_commands(workspace),
-        *(_model(model) for model in models),
-        *(_sweep(sweep) for sweep in sweeps),
-    )
+) -> Iterator[tuple[str, str]]:
+    """The lines in the order of the page; `timings` says where times come from."""
+    yield "made", made.strftime("%Y-%m-%d %H:%M %Z").strip()
+    yield "cutune", f"{__version__}, Python {platform.python_version()}"
+    yield "compiler", _compiler(session)
+    yield "device profile", _device(device)
+    yield "workspace", str(workspace.folder)
+    commands = noted_commands(workspace, lambda entry: str(entry["command"]))
+    for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
+        yield "command", shown(command)
+    yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
+    yield from (("timings", timed) for timed in timings)
 
 
 def _compiler(session: Session) -> str:
@@ -49,35 +50,25 @@ def _compiler(session: Session) -> str:
         return "none found: verdicts are by the text of the sources"
 
 
-def _device(device: DeviceProfile) -> Iterator[Fact]:
+def _device(device: DeviceProfile) -> str:
     content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
     calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
     rates = (
         f"{device.sm_count} SMs, {float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
     )
-    yield Fact("device profile", f"{device.name}, {rates}, {calibrated}; {content}")
+    return f"{device.name}, {rates}, {calibrated}; {content}"
 
 
-def _commands(workspace: Workspace) -> Iterator[Fact]:
-    if not workspace.commands.exists():
-        return
-    lines = read_lines(workspace.commands, COMMAND_SCHEMA, _command, "cutune tune", lambda _: None)
-    for command in [*dict.fromkeys(lines)][-MOST_COMMANDS:]:
-        yield Fact("command", shown(command))
+def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
+    """The commands that made a workspace, as `convert` reads them; none where none was noted."""
+    path = workspace.commands
+    if not path.exists():
+        return []
+    return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
 
 
-def _command(entry: Json) -> str:
-    return str(entry["command"])
-
-
-def _model(model: FittedModel) -> Fact:
+def _model(model: FittedModel) -> str:
     kernel = model.kernel
     sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
     runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
-    text = f"code {kernel.code}, source {kernel.origin.content}{runs}"
-    return Fact(f"model of {kernel.name}", text)
-
-
-def _sweep(sweep: Sweep) -> Fact:
-    text = f"{sweep.origin}: {sweep.launches} launches on {sweep.device}"
-    return Fact("timings", "; ".join(filter(None, [text, sweep.driver, sweep.method])))
+    return f"code {kernel.code}, source {kernel.origin.content}{runs}"

@@ -16,7 +16,7 @@ SPEAKING_GAIN = 1.02
 
 
 class Standing(Enum):
-    """What is known of a kernel or of a launch, in one word; the value is shown."""
+    """The state of a kernel or a launch; the page shows the value."""
 
     GAINS = "gains"
     GOOD = "good already"
@@ -39,7 +39,7 @@ class LaunchFacts:
 
     Attributes:
         kernel: as the launch names it.
-        file, line: where it stands.
+        file, line: its place in the source.
         reason, code: why it stays as it is; empty where it may change.
         remedy: what would settle it, in words. pragma: the line to insert there, if one would do.
         models: keys of `KernelFacts` of the kernels that it launches.
@@ -93,7 +93,7 @@ class AtSizes:
         label: the sizes in short.
         own, chosen: the program's own configuration, and cutune's. grid: the grid of the latter.
         gain: predicted time of the former by that of the latter; None: one has no prediction.
-        reason: why this is chosen. is_launch_bound: does launching take longer than the kernel?
+        reason: why this is chosen.
         candidates: all that have a prediction or a measured time.
     """
 
@@ -102,12 +102,11 @@ class AtSizes:
     chosen: SweptConfiguration
     gain: float | None
     reason: str
-    is_launch_bound: bool
     candidates: tuple[Candidate, ...]
     grid: Block
 
     def candidate(self, configuration: SweptConfiguration) -> Candidate | None:
-        """The one of that configuration."""
+        """The candidate with that configuration."""
         return next((c for c in self.candidates if c.configuration == configuration), None)
 
     @property
@@ -115,12 +114,6 @@ class AtSizes:
         """The candidates with a prediction, the fastest first."""
         known = (c for c in self.candidates if c.predicted_us is not None)
         return sorted(known, key=lambda c: c.predicted_us or 0.0)
-
-    @property
-    def measured(self) -> list[Candidate]:
-        """The candidates with a time, the fastest first."""
-        known = (c for c in self.candidates if c.measured_us is not None)
-        return sorted(known, key=lambda c: c.measured_us or 0.0)
 
     @property
     def measured_gain(self) -> float | None:
@@ -194,28 +187,26 @@ class KernelFacts:
     Attributes:
         key: names it within the page.
         name: with template arguments where its program has several instances.
-        program: name of its source. file, line: where it is defined; line 0: not known.
-        own: the program's own block.
+        program: name of its source.
         counts: how good the fitted counts are, in words.
         idle_variants: variants that are nowhere faster, and are not written into the program.
-        text: its definition.
         sizes: the kernel at some sizes. curve: the choice over all sizes alike.
         c_text: the rational program as it is written into the tuned program.
+        file, line: the place of its definition; line 0: not known. text: the definition.
     """
 
     key: str
     name: str
     program: str
-    file: str
-    line: int
-    own: Block
     counts: str
     idle_variants: tuple[str, ...]
-    text: tuple[CodeLine, ...]
     sizes: tuple[AtSizes, ...]
     curve: tuple[CurvePoint, ...]
     flow: FlowChart
     c_text: str
+    file: str = ""
+    line: int = 0
+    text: tuple[CodeLine, ...] = ()
 
     @property
     def gain(self) -> float:
@@ -224,37 +215,18 @@ class KernelFacts:
 
     @property
     def measured_gain(self) -> float | None:
-        """The same of measured times, where there are any."""
+        """The gain by measured times, where there are any."""
         known = [one.measured_gain for one in self.sizes if one.measured_gain is not None]
         return geometric_mean(known) if known else None
 
     @property
     def standing(self) -> Standing:
-        """Does it gain?"""
+        """Whether it gains."""
         return Standing.GAINS if self.gain >= SPEAKING_GAIN else Standing.GOOD
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Where timings come from: a file, or the workspace."""
-
-    origin: str
-    device: str
-    driver: str
-    method: str
-    launches: int
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A line of the provenance."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Report:
+class PageFacts:
     """Everything that the page says.
 
     Attributes:
@@ -262,7 +234,7 @@ class Report:
         summary: one sentence.
         notes: messages that are not about one program.
         evaluation: the choice and baselines against what was measured; None without timings.
-        provenance: versions, device, commands, hashes.
+        provenance: names and values: versions, device, commands, hashes, timings.
     """
 
     title: str
@@ -272,8 +244,7 @@ class Report:
     kernels: tuple[KernelFacts, ...]
     notes: tuple[str, ...]
     evaluation: Evaluation | None
-    sweeps: tuple[Sweep, ...]
-    provenance: tuple[Fact, ...]
+    provenance: tuple[tuple[str, str], ...]
 
     @property
     def launches(self) -> list[LaunchFacts]:

@@ -1,4 +1,4 @@
-"""Programs and their launches with verdicts. Takes a `Program`, gives the source beside each."""
+"""Programs, launches with their verdicts and source, and the sentence that sums them up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def program_facts(
         program.source.path,
         Origin.of(program.source).content,
         tuple(_launch(program, site, known, remedies) for site in program.launches),
-        (*notes, *(one_line(found) for found in program.diagnostics)),
+        (*notes, *(one_line(message) for message in program.diagnostics)),
     )
 
 
@@ -56,7 +56,7 @@ _Remedies = Mapping[tuple[str, int], Suggestion]
 
 
 def _remedies(program: Program) -> _Remedies:
-    """What would settle refused launches, by kernel and line."""
+    """Suggestions for refused launches, by kernel and line."""
     return {(s.kernel, line): s for s in suggestions(program) for line in s.launches}
 
 

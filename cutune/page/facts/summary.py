@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from cutune.page.facts.report import (
-    KernelFacts,
-    LaunchFacts,
-    ProgramFacts,
-    Standing,
-    geometric_mean,
-)
+from cutune.page.facts.report import KernelFacts, ProgramFacts, Standing, geometric_mean
 
 #: So many names are listed; of more, their number is told.
 LISTED = 3
@@ -19,10 +13,14 @@ LISTED = 3
 
 def summary(programs: Sequence[ProgramFacts], kernels: Sequence[KernelFacts], device: str) -> str:
     """How much is predicted to be gained, where, and where the own blocks are good already."""
-    launches = [launch for program in programs for launch in program.launches]
-    refused = [one for one in launches if one.standing is Standing.REFUSED]
-    waiting = [one for one in launches if one.standing is Standing.UNMODELLED]
-    parts = [*_of_kernels(kernels), *_waiting(waiting), *_refused(refused)]
+    counts = Counter(launch.standing for program in programs for launch in program.launches)
+    parts = _of_kernels(kernels)
+    if waiting := counts[Standing.UNMODELLED]:
+        have = "has" if waiting == 1 else "have"
+        parts.append(f"{_launches(waiting)} may be tuned but {have} no prediction yet")
+    if refused := counts[Standing.REFUSED]:
+        stays, them = ("stays", "it") if refused == 1 else ("stay", "them")
+        parts.append(f"{_launches(refused)} {stays} as the source has {them}")
     if not parts:
         return "There is no kernel launch here."
     return f"On {_article(device)} {device}, {'; '.join(parts)}."
@@ -35,10 +33,9 @@ def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
     called = _called(kernels)
     good = [called[one.key] for one in kernels if one.standing is Standing.GOOD]
     parts = [_gains(gaining, called)] if gaining else []
-    if good and gaining:
-        parts.append(f"the program’s own blocks are already good for {_names(good, 'others')}")
-    elif good:
-        parts.append(f"the program’s own blocks are already good for {_names(good, 'kernels')}")
+    if good:
+        names = _names(good, "others" if gaining else "kernels")
+        parts.append(f"the program’s own blocks are already good for {names}")
     return parts
 
 
@@ -67,29 +64,8 @@ def _gains(gaining: Sequence[KernelFacts], called: Mapping[str, str]) -> str:
     )
 
 
-def _waiting(launches: Sequence[LaunchFacts]) -> list[str]:
-    if not launches:
-        return []
-    return [f"{_count(launches, 'launch')} may be tuned but {_have(launches)} no prediction yet"]
-
-
-def _refused(launches: Sequence[LaunchFacts]) -> list[str]:
-    if not launches:
-        return []
-    stays = "stays" if len(launches) == 1 else "stay"
-    return [f"{_count(launches, 'launch')} {stays} as the source has {_them(launches)}"]
-
-
-def _count(launches: Sequence[LaunchFacts], noun: str) -> str:
-    return f"1 {noun}" if len(launches) == 1 else f"{len(launches)} {noun}es"
-
-
-def _have(launches: Sequence[LaunchFacts]) -> str:
-    return "has" if len(launches) == 1 else "have"
-
-
-def _them(launches: Sequence[LaunchFacts]) -> str:
-    return "it" if len(launches) == 1 else "them"
+def _launches(count: int) -> str:
+    return "1 launch" if count == 1 else f"{count} launches"
 
 
 def _names(names: Sequence[str], others: str) -> str:

@@ -1,4 +1,4 @@
-"""Searches that are killed: `python -m tests.faults FOLDER --kills 50 --seed 1`.
+"""Searches that are killed: `python -m tests.support.killed_searches FOLDER --kills 50 --seed 1`.
 
 Signal 9 goes to cutune, to one of its workers or to a program that one of them runs, at random
 moments of a search on two GPUs; where cutune was ended it is called again. What comes out has to be

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.emulated import Operation
+from tests.support.ptx_statements import Operation
 
 THREADS = 256
 _CMP_INT = ("lt", "le", "gt", "ge")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from cutune.collect.run import Run, plan_runs
 from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import Place
+from cutune.evaluation.outcome import RunPlace
 
 #: As on a GPU: nothing stands between a program and the machine.
-PLAIN = Conditions(Place(None))
+PLAIN = Conditions(RunPlace(None))
 
 
 def script(path: Path, text: str) -> Path:

@@ -1,6 +1,6 @@
 """Notebooks of the documentation, run without Jupyter: their cells in order, as it would.
 
-python -m tests.notebook docs/guide/notebook.ipynb    # writes what the cells show into the file
+python -m tests.support.notebook docs/guide/notebook.ipynb  # writes the output of the cells into it
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 H200 = DeviceProfile.named("h200")
 SMALLER = replace(H200, name="Smaller", sm_count=100, compute_capability=(8, 0))
-MODELS = read_models(Path(__file__).parent / "recorded" / "add_models.json")
+MODELS = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")
 
 SITES = """
 static long long guard_x(const long long *cutune_argument) { return cutune_argument[0]; }

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.loaded import run_loaded
+from tests.support.forked_cutune import run_loaded
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 QUICK_START = DOCS / "index.md"
 OTHERS = (*sorted((DOCS / "verbs").glob("*.md")), *sorted((DOCS / "guide").glob("*.md")))

@@ -3,7 +3,7 @@
 `recorded/counters_h200.json` holds, for the first launches of every kernel of samples/polybench at
 N = 64 and 256, what `ncu` counted on an H200 (built by nvcc 13.0 with -O2 -arch=sm_90).
 
-    python -m tests.hardware_counters FOLDER
+    python -m tests.support.hardware_counters FOLDER
 
 prints the tables of docs/emulated-device.md from launch logs `PROGRAM.N.jsonl` in the folder, made
 with CUTUNE_COUNT=trace and CUTUNE_LAUNCH_LOG.
@@ -30,7 +30,7 @@ from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.taint import spaces
 from cutune.emulator.ptx.types import Instruction
 
-RECORDED = Path(__file__).parent / "recorded" / "counters_h200.json"
+RECORDED = Path(__file__).parents[1] / "recorded" / "counters_h200.json"
 #: What both count of memory: name to the metric of ncu.
 MEMORY = {
     "load requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld",

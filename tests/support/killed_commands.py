@@ -1,9 +1,11 @@
-"""Commands that are killed: `python -m tests.kills FOLDER --kills 30 --processes 6`.
+"""Commands that are killed.
+
+`python -m tests.support.killed_commands FOLDER --kills 30 --processes 6`
 
 Signal 9 goes to all processes of `tune`, of `collect`, of `make -j4` with `cutune nvcc`, or to one
 of them, at random moments; the command is called again, and perhaps killed again. What it has
-written in the end has to be what it writes undisturbed, to the byte. `tests.faults` does the same
-to searches.
+written in the end has to be what it writes undisturbed, to the byte.
+`tests.support.killed_searches` does the same to searches.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pathlib import Path
 
 from cutune.fit.measurement.measurement import KERNEL_SCHEMA
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 QUICK = ("-std=c++14", "--nvcc-flag=-arch=compute_80", "--variants=none")
 _SOURCE = """\
 #include <cstdio>
@@ -116,7 +118,7 @@ class Work:
             path.write_bytes(content)
 
     def results(self) -> dict[str, bytes]:
-        """What it has written."""
+        """The files that it has written."""
         return {name: _content(self.folder / "work" / name) for name in self.written}
 
     def finish(self) -> float:
@@ -197,7 +199,7 @@ WORKS: Mapping[str, Callable[[Path], Work]] = {"tune": _tune, "collect": _collec
 
 @dataclass
 class Report:
-    """What has been tried, and what was found."""
+    """The calls that were tried, and what was found."""
 
     kills: Counter[str] = field(default_factory=Counter)
     trials: Counter[str] = field(default_factory=Counter)
@@ -293,7 +295,9 @@ def _differing(work: Work, expected: Mapping[str, bytes]) -> list[str]:
 
 def main() -> int:
     """The command line; status 1 when something was lost or differs."""
-    options = argparse.ArgumentParser(prog="python -m tests.kills", description=__doc__)
+    options = argparse.ArgumentParser(
+        prog="python -m tests.support.killed_commands", description=__doc__
+    )
     options.add_argument("folder", type=Path)
     options.add_argument("--kills", type=int, default=20, help="of each process")
     options.add_argument("--processes", type=int, default=1)
@@ -324,7 +328,9 @@ def _several(folder: Path, asked: argparse.Namespace, until: float) -> int:
         with open(own / "report.json", "wb") as out:
             running.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "tests.kills", *words], cwd=ROOT, stdout=out
+                    [sys.executable, "-m", "tests.support.killed_commands", *words],
+                    cwd=ROOT,
+                    stdout=out,
                 )
             )
     return max(process.wait() for process in running)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(__file__).parents[1] / "recorded"
 
 
 def models_document() -> Any:

@@ -17,7 +17,7 @@ Places = tuple[set[int], set[int]]
 
 
 def recognised(source: Source) -> Places:
-    """What cutune's recogniser sees."""
+    """Places that cutune's recogniser sees."""
     syntax = parse(source)
     tokens = syntax.tokens
     launches = {tokens[launch.callee[1] + 1].start for launch in syntax.launches}
@@ -31,7 +31,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def seen_by_tree_sitter(text: bytes) -> Places:
-    """What an independent parser of the whole language sees."""
+    """Places that an independent parser of the whole language sees."""
     launches: set[int] = set()
     kernels: set[int] = set()
     stack = [_parser().parse(text).root_node]

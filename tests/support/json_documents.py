@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 
 
 def documented(verb: str) -> set[str]:

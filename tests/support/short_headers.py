@@ -1,4 +1,4 @@
-"""What tests compile with: options by which nvcc has less to do.
+"""Options by which nvcc has less to do, with which tests compile.
 
 Most of what it compiles in a small program are headers, and most of what is emitted takes is to be
 optimised: `headers/left_out.h` does without both. Tests that compile as users do have all of it.
@@ -17,7 +17,8 @@ from unittest.mock import patch
 #: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
 #: nvcc has by itself are twice as long.
 STANDARD = "-std=c++14"
-_HEADERS = ("-isystem", str(Path(__file__).parent / "headers"), "-Xcompiler", "-include,left_out.h")
+_FOLDER = Path(__file__).parents[1] / "headers"
+_HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()
 _VARIABLE = "NVCC_PREPEND_FLAGS"
@@ -32,7 +33,7 @@ def with_short_headers() -> Iterator[None]:
 
 @contextmanager
 def with_all_headers() -> Iterator[None]:
-    """The same with all of CUDA's headers, for programs that rely on them."""
+    """Compile with all of CUDA's headers, for programs that rely on them."""
     with patch.dict(os.environ, {_VARIABLE: shlex.join([STANDARD, *_LINKER])}):
         yield
 

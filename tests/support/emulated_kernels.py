@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cutune.toolchain.nvcc import Nvcc
 
-SOURCES = tuple(sorted((Path(__file__).parent / "kernels").glob("*.cu")))
+SOURCES = tuple(sorted((Path(__file__).parents[1] / "kernels").glob("*.cu")))
 
 _KERNEL = re.compile(r"^(?:KERNEL|BOTH|DEVICE)\((\w+)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+_Z(\d+)(\w+)")
@@ -58,5 +58,5 @@ def undefined_operations(ptx: str) -> Iterator[tuple[str, str]]:
 
 
 def hashes(output: str) -> dict[str, str]:
-    """What a program prints."""
+    """The output of a program."""
     return dict(line.split() for line in output.splitlines())

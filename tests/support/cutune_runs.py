@@ -21,9 +21,10 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 from cutune.unchanged.keeper import Keeper
-from tests.loaded import run_loaded
-from tests.short_headers import STANDARD
+from tests.support.forked_cutune import run_loaded
+from tests.support.short_headers import STANDARD
 
+PROGRAMS = Path(__file__).parents[1] / "end_to_end" / "programs"
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
 #: For sessions: the emulated device's code is all that has to be compiled besides that of the
@@ -143,7 +144,7 @@ def compiled(
 
 def host_program(name: str, folder: Path) -> Path:
     """`programs/NAME.cpp` for the host, which includes cutune's headers; warnings are errors."""
-    source, binary = Path(__file__).parent / "programs" / f"{name}.cpp", folder / name
+    source, binary = PROGRAMS / f"{name}.cpp", folder / name
     includes = [f"-I{path}" for path in (*find_nvcc().include_directories, INCLUDE_DIRECTORY)]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
     command = [host_compiler(), "-std=c++11", *warnings, *includes, str(source), "-o", str(binary)]

@@ -23,8 +23,8 @@ from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.frontend.launch_sites import SiteNumbers
-from tests.emulated import HEADER
-from tests.measured import KERNEL
+from tests.support.measured_kernel import KERNEL
+from tests.support.ptx_statements import HEADER
 
 _BEGIN = """
 .visible .entry {name}(.param .u32 n, .param .u64 a, .param .u64 b)
@@ -136,7 +136,7 @@ def loaded() -> tuple[AssembledModule, LoadedModule]:
 
 
 def described(name: str) -> MeasuredKernel:
-    """What `collect` knows of a kernel before it is measured; `x` is free, bounded by `n`."""
+    """The kernel as `collect` knows it before measuring; `x` is free, bounded by `n`."""
     code = loaded()[0].kernels[name]
     return replace(
         KERNEL,
