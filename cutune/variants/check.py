@@ -1,7 +1,7 @@
-"""Variants whose compiled code is proven, too. Takes a `Program` and a compiler, gives a `Program`.
+"""Proofs of variants on compiled code. Takes a `Program` and a compiler, gives a `Program`.
 
 All variants are compiled at once, named where their kernel is launched, so that templates are
-instantiated as for the kernels; then copies that show what several ids of a thread depend on.
+instantiated as for the kernels; then copies that show on what several ids of a thread depend.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.parse import parse
@@ -38,7 +37,7 @@ from cutune.variants import bounds, coarsen, restrict
 from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
-#: By what was done last.
+#: Transforms, in the order in which launches name their variants.
 _ORDER = (restrict.NAME, coarsen.NAME, bounds.NAME)
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
@@ -49,7 +48,7 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 
 def checked(program: Program, compile_unit: Compile) -> Program:
-    """The program without variants that are not proven as their kernels are."""
+    """Return the program without variants that are not proven as their kernels are."""
     written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
     for kernel in program.kernels:
         for name, variants in _by_kind(kernel).items():
@@ -68,7 +67,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
 
 
 Texts = Mapping[str, Sequence[str]]
-"""The PTX of all architectures by what was compiled; what compiles together has the same."""
+"""The PTX of all architectures by names of copies; those compiled together share it."""
 
 
 def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
@@ -183,25 +182,10 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Proofs:
-    """Proofs about compiled copies; `against`: what is wrong with some, by their names."""
+    """Proofs about compiled copies; `against`: objections to some, by their names."""
 
     compiled: Compiled
     against: Mapping[str, str]
-
-
-class _Step(Protocol):
-    """One copy of each kernel, on which variants are proven. `name`: what is done in it."""
-
-    name: str
-
-    def shown(self, kernel: Kernel) -> KernelVariant | None:
-        """The copy that is compiled; None: no variant needs it."""
-
-    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        """The variants that are right only if the copy is."""
-
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
-        """What is proven about copies, by their names, in PTX of all architectures."""
 
 
 class _Themselves:
@@ -210,15 +194,18 @@ class _Themselves:
     name = restrict.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
+        """Return the copy of a kernel that is compiled; None: no variant needs it."""
         return next(iter(_made_by(restrict.NAME, kernel)), None)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        # What asks about pointers is made with the same assertion.
+        """Return the variants that are right only if the copy is."""
+        # Variants with conditions on pointers make the same assertion.
         return tuple(
             one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
         )
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
+        """Return proofs about copies, by their names, in PTX of all architectures."""
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
         found = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
         return _Proofs(compiled, {name: reason for name, reason in found if reason is not None})
@@ -251,8 +238,11 @@ class _Moved:
         return _Proofs(compiled, against)
 
 
+_Step = _Themselves | _Moved
+
+
 def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
-    """The program with these variants, in which launches name them and do nothing else."""
+    """Return the program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
         return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
@@ -289,7 +279,7 @@ def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
 def _reasons(
     copies: Mapping[str, _Copy], texts: Mapping[str, Sequence[str]], step: _Step
 ) -> dict[str, str]:
-    """What is against the copies of some kernels, by the names of the kernels.
+    """The objections to copies of kernels, by the names of the kernels.
 
     `texts`: their PTX; those that compile together have the same.
     """
@@ -319,7 +309,7 @@ def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], wha
 
 
 def _objection(compared: _Copy, compiled: Compiled) -> str | None:
-    """What is not proven about a copy; None if all is that is known of its kernel."""
+    """The first property of the kernel that is not proven for its copy."""
     kernel, name = compared.kernel, compared.shown.kernel
     if not compiled.proofs.get(name):
         return _NOT_INSTANTIATED
@@ -385,7 +375,7 @@ def _blank(kernel: Kernel) -> Kernel:
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:
-    """Where the members lie that the kernel's data parameters are."""
+    """The places of those members that are data parameters of the kernel."""
     layouts = {name: (size, members) for name, size, members in kernel.layouts or ()}
     found = []
     for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):

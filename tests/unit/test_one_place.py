@@ -28,7 +28,7 @@ from cutune.proof.memory.one_place import (
     steps_of,
     wrap_together,
 )
-from cutune.proof.values.predicates import Comparison
+from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import NOTHING
 
 STORE = Instruction("st", ("global", "f32"), ("[%rd1]", "%f1"), "", False, 1, 0)
@@ -43,15 +43,15 @@ def of(value: int) -> IntegerPolynomial:
 def place(
     offset: IntegerPolynomial,
     bytes: int = 4,
-    known: Iterable[Comparison] = (),
+    known: Iterable[Relation] = (),
     unsigned: tuple[IntegerPolynomial, ...] = (),
 ) -> AccessPlace:
     access = MemoryAccess("store", STORE, 0, frozenset(known), NOTHING, None, bytes)
     return AccessPlace(access, None, offset, unsigned)
 
 
-def is_zero(value: IntegerPolynomial, bits: int = 32, relation: str = "eq") -> Comparison:
-    return Comparison(relation, bits, True, value, ZERO)
+def is_zero(value: IntegerPolynomial, bits: int = 32, relation: str = "eq") -> Relation:
+    return Relation(relation, bits, True, value, ZERO)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_which_places_are_one() -> None:
     "known",
     [is_zero(X, 16), is_zero(X, relation="le"), is_zero(of(2) * X), is_zero(X + Y), is_zero(N)],
 )
-def test_what_does_not_tell_an_id(known: Comparison) -> None:
+def test_what_does_not_tell_an_id(known: Relation) -> None:
     assert one_place(place(of(4) * X), place(ZERO, known=[known])) == []
 
 
