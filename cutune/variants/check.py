@@ -85,17 +85,18 @@ def _name_of(kernel: str, transform: str) -> str:
 
 def _without_others(program: Program, texts: Texts) -> Program:
     """The program without variants that do not compile, or may round otherwise."""
-    known: dict[int, list[Module] | None] = {}
+    parsed: dict[int, list[Module] | None] = {}
 
     def against(kernel: Kernel, variant: KernelVariant) -> str | None:
-        own = texts.get(_name_of(kernel.name, variant.transform))
-        if own is None:
+        ptx = texts.get(_name_of(kernel.name, variant.transform))
+        if ptx is None:
             return _NOT_COMPILED
-        if id(own) not in known:
-            known[id(own)] = _parsed(own)
+        if id(ptx) not in parsed:
+            parsed[id(ptx)] = _parsed(ptx)
+        modules = parsed[id(ptx)]
         if variant.transform == bounds.NAME:
-            return _code_against(kernel, variant, known[id(own)])
-        return _rounding_against(kernel, variant, known[id(own)])
+            return _code_against(kernel, variant, modules)
+        return _rounding_against(kernel, variant, modules)
 
     return replace(program, kernels=tuple(_without_any(k, against) for k in program.kernels))
 
@@ -126,8 +127,8 @@ def _rounding_against(
         if not copies:
             return _NOT_INSTANTIATED
         for name in copies:
-            own = functions.get(renamed_entry(name, kernel.name))
-            if own is None or not rounds_alike(own, functions[name]):
+            of_kernel = functions.get(renamed_entry(name, kernel.name))
+            if of_kernel is None or not rounds_alike(of_kernel, functions[name]):
                 return _ROUNDS
     return None
 
@@ -149,10 +150,10 @@ def _code_against(
         if not copies:
             return _NOT_INSTANTIATED
         for name in copies:
-            own = renamed_entry(name, base)
-            if own not in module.functions:
+            without_bounds = renamed_entry(name, base)
+            if without_bounds not in module.functions:
                 return _NOT_INSTANTIATED
-            if code_of(module, own, False) != code_of(module, name, False):
+            if code_of(module, without_bounds, False) != code_of(module, name, False):
                 return _OTHER_CODE
     return None
 
@@ -207,8 +208,8 @@ class _Themselves:
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
         """Return proofs about copies, by their names, in PTX of all architectures."""
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
-        found = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
-        return _Proofs(compiled, {name: reason for name, reason in found if reason is not None})
+        objections = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
+        return _Proofs(compiled, {name: what for name, what in objections if what is not None})
 
 
 class _Moved:
@@ -248,10 +249,10 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
         return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
-        found = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
+        callees = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
         # Kernels of one name have variants of one name.
-        names = dict.fromkeys(one for one in found if one is not None)
-        named = [function_at(site, one) for one in names]
+        names = dict.fromkeys(name for name in callees if name is not None)
+        named = [function_at(site, name) for name in names]
         if not named or site.called is None:
             return None
         # All are instantiated as the kernel is, which may share its name with other functions.
@@ -264,8 +265,8 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
-        own = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
-        unit = with_variant_copies(unit, _OWNER, kernel, own)
+        behind = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
+        unit = with_variant_copies(unit, _OWNER, kernel, behind)
     return unit
 
 
@@ -283,17 +284,17 @@ def _reasons(
 
     `texts`: their PTX; those that compile together have the same.
     """
-    found = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
-    known: dict[int, _Proofs] = {}
-    for name, own in texts.items():
-        if id(own) not in known:
-            together = (copies[other] for other in texts if texts[other] is own)
-            known[id(own)] = step.proofs(own, {copy.shown.kernel: copy for copy in together})
-        copy, proofs = copies[name], known[id(own)]
+    reasons = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
+    proofs_of: dict[int, _Proofs] = {}
+    for name, ptx in texts.items():
+        if id(ptx) not in proofs_of:
+            together = (copies[other] for other in texts if texts[other] is ptx)
+            proofs_of[id(ptx)] = step.proofs(ptx, {copy.shown.kernel: copy for copy in together})
+        copy, proofs = copies[name], proofs_of[id(ptx)]
         reason = proofs.against.get(copy.shown.kernel) or _objection(copy, proofs.compiled)
         if reason is not None:
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
@@ -319,8 +320,8 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        found = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
-        if kernel.dimensions[axis] not in found:
+        proven_so = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
+        if kernel.dimensions[axis] not in proven_so:
             return f"is not proven in {d} as the kernel is"
     return None if any(_is_as_free(one, kernel) for one in judged) else _OTHER_LAUNCHES
 
@@ -333,27 +334,27 @@ def _other_memory(copy: _Copy, compiled: Compiled) -> str | None:
     shown, parameters = copy.shown, enumerate(copy.kernel.parameters)
     pointers = {index: one.name for index, one in parameters if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
-        found = reached(proof.uses, pointers)
-        if isinstance(found, NotReached):
-            return found.what
-        if not (found.pointers <= {*shown.pointers} and found.written <= {*shown.written}):
+        used = reached(proof.uses, pointers)
+        if isinstance(used, NotReached):
+            return used.what
+        if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
             return "accesses memory through other pointers than the kernel"
     return None
 
 
-def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
+def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
     """May it be launched wherever the kernel may? Pointers that may meet do not at its launches."""
-    if found.unproven or kernel.unproven or found.max_threads < kernel.max_threads:
+    if copy.unproven or kernel.unproven or copy.max_threads < kernel.max_threads:
         return False
-    if found.must_hold and not kernel.must_hold:
+    if copy.must_hold and not kernel.must_hold:
         return False
     if kernel.needs_warps or kernel.asserted:
-        return not found.needs_warps or {*found.single_thread} <= {*kernel.single_thread}
+        return not copy.needs_warps or {*copy.single_thread} <= {*kernel.single_thread}
     # Of inner pointers the launch asks about those of the kernel, in its order.
-    asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
-    is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
-    is_free = is_free and {*found.single_thread} <= {*kernel.single_thread}
-    return is_free and asks_alike and (not found.inner_pointers or _pairs(found) <= _pairs(kernel))
+    asks_alike = copy.inner_pointers in ((), kernel.inner_pointers)
+    is_free = not copy.needs_warps and {*copy.distinct_places} <= {*kernel.distinct_places}
+    is_free = is_free and {*copy.single_thread} <= {*kernel.single_thread}
+    return is_free and asks_alike and (not copy.inner_pointers or _pairs(copy) <= _pairs(kernel))
 
 
 def _as_text(kernel: Kernel) -> Kernel:
@@ -377,7 +378,7 @@ def _blank(kernel: Kernel) -> Kernel:
 def _places(kernel: Kernel) -> list[MemberPlaces]:
     """The places of those members that are data parameters of the kernel."""
     layouts = {name: (size, members) for name, size, members in kernel.layouts or ()}
-    found = []
+    places = []
     for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
         if structure not in layouts:
             continue
@@ -387,8 +388,8 @@ def _places(kernel: Kernel) -> list[MemberPlaces]:
         for path, offset, width in members:
             kinds = [f"b{8 * width}"] if width >= 4 else [f"{sign}{8 * width}" for sign in "usb"]
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
-        found.append(MemberPlaces(argument, size, names))
-    return found
+        places.append(MemberPlaces(argument, size, names))
+    return places
 
 
 def _pairs(kernel: Kernel) -> set[tuple[int, int]]:

@@ -58,12 +58,12 @@ def restrict(
     """Return the variant of a kernel, or why it has none. `proofs`: of all its instances."""
     name = f"{text.kernel.name}__{NAME}"
     try:
-        found = restriction(text, proofs)
-        edit = text.copy(name, found.changes)
+        base = restriction(text, proofs)
+        edit = text.copy(name, base.changes)
     except Illegal as illegal:
         return illegal.as_impurity(NAME, text.kernel)
     source = text.syntax.source
-    return (KernelVariant(NAME, name, source, edit, NAME, found.pointers, found.written),)
+    return (KernelVariant(NAME, name, source, edit, NAME, base.pointers, base.written),)
 
 
 @dataclass(frozen=True)

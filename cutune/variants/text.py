@@ -96,14 +96,16 @@ class KernelText:
         Raises:
             Illegal: there is none, there are several, or its text means something else elsewhere.
         """
-        found = list(self.texts.definitions(self.kernel.name))
-        if len(found) < self.namesakes:
+        definitions = list(self.texts.definitions(self.kernel.name))
+        if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
         if self.namesakes > 1:
-            found = [(syntax, one) for syntax, one in found if self._is_defined_by(syntax, one)]
-        if len(found) != 1:
+            definitions = [
+                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
+            ]
+        if len(definitions) != 1:
             raise not_repeated("it has several definitions")
-        syntax, function = found[0]
+        syntax, function = definitions[0]
         if not self.texts.may_be_repeated(syntax, function):
             raise not_repeated("its text may mean something else where it is repeated")
         return syntax, function

@@ -18,11 +18,11 @@ from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.one_place import (
     LARGEST_UNSIGNED,
     AccessPlace,
+    decisive_places,
     exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
-    one_place,
     quotient,
     size_of,
     steps_of,
@@ -90,14 +90,14 @@ def test_which_places_never_overlap(
 
 def test_which_places_are_one() -> None:
     anywhere, first = place(of(4) * X), place(ZERO, known=[is_zero(X)])
-    assert one_place(anywhere, anywhere) == [anywhere, anywhere]
+    assert decisive_places(anywhere, anywhere) == [anywhere, anywhere]
     # The thread whose id is 0 stays at its own place.
-    assert one_place(anywhere, first) == [anywhere]
-    assert one_place(first, anywhere) == [anywhere]
-    assert one_place(anywhere, place(ZERO)) == []
-    assert one_place(anywhere, place(of(8), known=[is_zero(X)])) == []
-    assert one_place(anywhere, place(of(8), known=[is_zero(X - of(2))])) == [anywhere]
-    assert one_place(anywhere, place(of(8), known=[is_zero(of(2) - X)])) == [anywhere]
+    assert decisive_places(anywhere, first) == [anywhere]
+    assert decisive_places(first, anywhere) == [anywhere]
+    assert decisive_places(anywhere, place(ZERO)) == []
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(X)])) == []
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(X - of(2))])) == [anywhere]
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(of(2) - X)])) == [anywhere]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_which_places_are_one() -> None:
     [is_zero(X, 16), is_zero(X, relation="le"), is_zero(of(2) * X), is_zero(X + Y), is_zero(N)],
 )
 def test_what_does_not_tell_an_id(known: Relation) -> None:
-    assert one_place(place(of(4) * X), place(ZERO, known=[known])) == []
+    assert decisive_places(place(of(4) * X), place(ZERO, known=[known])) == []
 
 
 def test_unsigned_indices_wrap_around_together() -> None:

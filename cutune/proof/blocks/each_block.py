@@ -213,7 +213,7 @@ class EachBlockJudge(RowJudge):
                 first is None
                 or second is None
                 or first == second
-                or not conditions.part(first, second)
+                or not conditions.lie_apart(first, second)
             ):
                 self._stop(one.access.instruction, "what all blocks share, and change")
 

@@ -101,7 +101,7 @@ class _ElementMeetings:
         if first.base != second.base:
             if (first.access.space == _SHARED) != (second.access.space == _SHARED):
                 return
-            if not self.conditions.part(first.base, second.base):
+            if not self.conditions.lie_apart(first.base, second.base):
                 self._refuse(first, "a variable that a pointer may lead to")
             return
         if first.access.kind == second.access.kind == "atomic":

@@ -16,18 +16,18 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
-from cutune.frontend.values.polynomial import ONE, Atom, IntegerPolynomial
+from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.phases import Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.one_place import place_of
+from cutune.proof.memory.one_place import place_of, without_extensions
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS, Atoms, substituted
+from cutune.proof.values.terms import MOST_THREADS, Atoms
 
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.
@@ -267,7 +267,8 @@ class RowJudge:
         if low is not None and low >= least and high is not None and high <= most + _SMALL:
             return
         half = IntegerPolynomial.constant(most // 2)
-        yield Spread(half, _plain(limit, self.atoms) - half, -1)
+        # Extended numbers are small, which the launch checks.
+        yield Spread(half, without_extensions(limit, self.atoms, [], []) - half, -1)
 
     # Where accesses happen.
 
@@ -318,15 +319,3 @@ def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
 def _is_either(comparison: Relation, test: _OrderTest) -> bool:
     """Is it the test, or its opposite?"""
     return test in (*_tests(comparison), *_tests(comparison.negated()))
-
-
-def _plain(value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
-    """An extended number without its extension: its value is small, which the launch checks."""
-
-    def inner(atom: Atom) -> IntegerPolynomial:
-        operation = atoms.operation(atom)
-        if operation is not None and operation.name in ("s32", "u32"):
-            return _plain(operation.numbers[0], atoms)
-        return IntegerPolynomial.of({(atom,): 1})
-
-    return substituted(value, inner)

@@ -32,13 +32,13 @@ class Phases:
         return [self._from(begin) for begin in dict.fromkeys(begins)]
 
     def _from(self, begin: tuple[int, ...]) -> frozenset[int]:
-        found: set[int] = set()
+        phase: set[int] = set()
         waiting = list(begin)
         while waiting:
             block = waiting.pop()
-            if block in found:
+            if block in phase:
                 continue
-            found.add(block)
+            phase.add(block)
             if block not in self.barriers:
                 waiting += self.graph.flow.blocks[block].terminator.targets
-        return frozenset(found)
+        return frozenset(phase)

@@ -6,12 +6,7 @@ no two do the same one: j tells which thread it is, and which round.
 
 from __future__ import annotations
 
-from cutune.frontend.values.polynomial import (
-    IDENTITY,
-    OPAQUE,
-    STRIDE,
-    IntegerPolynomial,
-)
+from cutune.frontend.values.polynomial import IDENTITY, OPAQUE, STRIDE, IntegerPolynomial
 from cutune.proof.flow.walk import Known, Walk
 from cutune.proof.values.bounds import ID_BITS, ordered
 from cutune.proof.values.terms import is_of_parameters

@@ -30,11 +30,7 @@ from cutune.proof.flow.steps import LoopSteps
 from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.kept_grid import KeptGrid
-from cutune.proof.values.operations import (
-    FUNCTIONS,
-    NotUnderstood,
-    Operations,
-)
+from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
 from cutune.proof.values.predicates import (
     Fixed,
     Predicate,

@@ -89,7 +89,7 @@ class Meetings:
             return self
         return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
 
-    def part(self, first: Atom, second: Atom) -> bool:
+    def lie_apart(self, first: Atom, second: Atom) -> bool:
         """Tell whether two bases differ: two pointers in different allocations, which is noted."""
         is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
         if first.kind == second.kind == OPAQUE or is_hidden:

@@ -52,7 +52,7 @@ def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     unsigned: list[IntegerPolynomial] = []
     factors: list[IntegerPolynomial] = []
     try:
-        address = _loose(access.address, atoms, unsigned, factors)
+        address = without_extensions(access.address, atoms, unsigned, factors)
     except TooLarge:
         return AccessPlace(access, None, ZERO)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
@@ -63,13 +63,16 @@ def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     return AccessPlace(access, bases[0], offset, *told)
 
 
-def _loose(
+def without_extensions(
     value: IntegerPolynomial,
     atoms: Atoms,
     unsigned: list[IntegerPolynomial],
     factors: list[IntegerPolynomial],
 ) -> IntegerPolynomial:
-    """The value with the operand in place of each extended number."""
+    """Return the value with the operand in place of each extended number.
+
+    `unsigned`, `factors`: lists to which those of an `AccessPlace` are added.
+    """
     result = ZERO
     for monomial, coefficient in value.terms:
         product = IntegerPolynomial.constant(coefficient)
@@ -82,14 +85,11 @@ def _loose(
 
 
 def _inner(
-    atom: Atom,
-    atoms: Atoms,
-    unsigned: list[IntegerPolynomial],
-    factors: list[IntegerPolynomial],
+    atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial], factors: list[IntegerPolynomial]
 ) -> IntegerPolynomial:
     operation = atoms.operation(atom) if atom.kind == OPAQUE else None
     if operation is not None and operation.name in ("s32", "u32"):
-        value = _loose(operation.numbers[0], atoms, unsigned, factors)
+        value = without_extensions(operation.numbers[0], atoms, unsigned, factors)
         # Numbers with a sign do not overflow; others may wrap around in any program.
         if operation.name == "u32":
             unsigned.append(value)
@@ -172,7 +172,7 @@ def _pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPoly
     return offset
 
 
-def one_place(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
+def decisive_places(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
     """Return those that must be a thread's own so that both are one place of that thread.
 
     An empty list where they are not one place.

@@ -33,12 +33,7 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.strides import element_limits, elements_of
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
-from cutune.proof.memory.one_place import (
-    LARGEST_UNSIGNED,
-    AccessPlace,
-    common_width,
-    size_of,
-)
+from cutune.proof.memory.one_place import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
 from cutune.proof.values.digits import Digit, DigitReader, InDigits
 from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions
 from cutune.proof.values.terms import Atoms, is_of_parameters
@@ -48,20 +43,20 @@ _MOST_DIGITS = 5
 
 
 @dataclass(frozen=True)
-class OwnDigits:
+class SeparatingDigits:
     """Conditions under which each thread has places of its own."""
 
     conditions: SizeConditions
     spreads: frozenset[Spread]
 
 
-def own_digits(
+def separating_digits(
     place: AccessPlace,
     bytes: int,
     needed: frozenset[str],
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
-) -> OwnDigits | None:
+) -> SeparatingDigits | None:
     """Return when digits tell threads apart in a place; None: not proven.
 
     Args:
@@ -71,7 +66,7 @@ def own_digits(
     """
     for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
         try:
-            if ends is not None and (own := _own_digits(place, bytes, needed, ends, ranges.walk)):
+            if ends is not None and (own := _by_ends(place, bytes, needed, ends, ranges.walk)):
                 return own
         except TooLarge:
             continue
@@ -114,9 +109,9 @@ def _strided(
     return _Ends({**limits, **ends}, elements, SizeConditions(within)) if elements else None
 
 
-def _own_digits(
+def _by_ends(
     place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
-) -> OwnDigits | None:
+) -> SeparatingDigits | None:
     parts = _in_digits(place, ends, walk)
     if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
@@ -127,7 +122,7 @@ def _own_digits(
     if moving and width is None:
         return None
     spreads = _least(parts.digits, bytes, width, ends)
-    return OwnDigits(parts.conditions, spreads) if spreads is not None else None
+    return SeparatingDigits(parts.conditions, spreads) if spreads is not None else None
 
 
 def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:

@@ -14,14 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from cutune.frontend.values.polynomial import (
-    IDENTITY,
-    ONE,
-    PARAMETER,
-    ZERO,
-    IntegerPolynomial,
-    TooLarge,
-)
+from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.flow.ranges import Ranges, all_of
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, size_of, steps_of
 from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions
@@ -29,7 +22,7 @@ from cutune.proof.values.terms import is_of_parameters, only_atom
 
 
 @dataclass(frozen=True)
-class OwnRow:
+class RowPerThread:
     """Conditions under which threads stay in rows of their own, and the steps of their ids.
 
     `plane`: a width that must reach beyond the rows of all threads.
@@ -40,33 +33,23 @@ class OwnRow:
     plane: IntegerPolynomial | None = None
 
 
-def own_row(
+def row_per_thread(
     places: Sequence[AccessPlace],
     bytes: int,
     needed: frozenset[str],
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
-) -> OwnRow | None:
+) -> RowPerThread | None:
     """Return when all of these places lie in one row per thread; None: not proven.
 
     Args:
         bytes: how many are used there, if more than in an access.
         needed: dimensions in which threads differ there.
         limits: for each, numbers that the id stays below.
+
+    Raises:
+        TooLarge: a polynomial has too many terms.
     """
-    try:
-        return _own_row(places, bytes, needed, limits, ranges)
-    except TooLarge:
-        return None
-
-
-def _own_row(
-    places: Sequence[AccessPlace],
-    bytes: int,
-    needed: frozenset[str],
-    limits: Mapping[str, Sequence[IntegerPolynomial]],
-    ranges: Ranges,
-) -> OwnRow | None:
     steps = _common_steps(places, needed, ranges)
     if not steps or not all(map(_are_exact, places)):
         return None
@@ -85,7 +68,7 @@ def _own_row(
             within = _without_rows(rest, width)
             conditions = _stays(conditions, place, size, within, steps[0][1], ranges)
         if conditions is not None:
-            own_rows.append(OwnRow(conditions, steps, plane))
+            own_rows.append(RowPerThread(conditions, steps, plane))
 
     try_rows(ZERO, NO_CONDITIONS)
     for row in limits.get(dimension, ()):

@@ -13,6 +13,7 @@ Addresses are taken not to wrap around.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -23,6 +24,7 @@ from cutune.frontend.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
+    TooLarge,
 )
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
@@ -31,11 +33,11 @@ from cutune.proof.memory.one_place import (
     AccessPlace,
     are_equal_stores,
     common_width,
+    decisive_places,
     exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
-    one_place,
     parts_of,
     place_of,
     quotient,
@@ -45,8 +47,8 @@ from cutune.proof.memory.one_place import (
     steps_of,
     wrap_together,
 )
-from cutune.proof.memory.own_digits import own_digits
-from cutune.proof.memory.own_rows import own_row
+from cutune.proof.memory.own_digits import separating_digits
+from cutune.proof.memory.own_rows import row_per_thread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
@@ -176,7 +178,7 @@ class _ThreadMeetings:
 
     def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
-        needing_own = one_place(write, other)
+        needing_own = decisive_places(write, other)
         # Where the place does not tell threads apart, both come from one and the same thread.
         needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
         bytes = max(write.access.bytes, other.access.bytes)
@@ -309,7 +311,7 @@ class _ThreadMeetings:
         assert first.base is not None and second.base is not None
         # A pointer to the end of an array may be the beginning of another allocation.
         is_end = leads_back(first) or leads_back(second)
-        if is_end or not self.conditions.part(first.base, second.base):
+        if is_end or not self.conditions.lie_apart(first.base, second.base):
             self.conditions.keep_warps = True
 
     # Own places.
@@ -345,7 +347,7 @@ class _ThreadMeetings:
             return False  # nothing is gained by it
         key = id(place), bytes, needed
         if key not in self._digits:
-            own = own_digits(place, bytes, needed, self.limits, self.ranges)
+            own = separating_digits(place, bytes, needed, self.limits, self.ranges)
             self._digits[key] = own is not None
             if own is not None:
                 self.conditions.ask(own.conditions)
@@ -360,7 +362,9 @@ class _ThreadMeetings:
         key = (bytes, *map(id, places))
         if key not in self._rows_shared:
             needed = self.indexed - single_threads(known, self.atoms)
-            row = own_row(places, bytes, needed, self.limits, self.ranges)
+            row = None
+            with suppress(TooLarge):
+                row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
             self._rows_shared[key] = row is not None
             if row is not None:
                 self.conditions.ask(row.conditions)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import (
-    BLOCK,
-    IDENTITY,
-    PARAMETER,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.frontend.values.polynomial import BLOCK, IDENTITY, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess

@@ -10,13 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cutune.emulator.ptx.taint import results
-from cutune.proof.rounding.operations import (
-    FUSED,
-    SUMS,
-    FloatOperation,
-    FloatOperations,
-    Made,
-)
+from cutune.proof.rounding.operations import FUSED, SUMS, FloatOperation, FloatOperations, Made
 
 Operand = int | Made
 """The number of an operation, or the names that another value depends on."""

@@ -48,15 +48,15 @@ class IdBound:
 
 def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Limit, IdBound]:
     """Return the bounds of the id that follow from comparisons, by steps and limits."""
-    found: dict[_Limit, IdBound] = {}
+    shortest: dict[_Limit, IdBound] = {}
     for comparison in known:
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                other = found.get(key)
+                other = shortest.get(key)
                 if other is None or _order(bound) < _order(other):
-                    found[key] = bound
-    return found
+                    shortest[key] = bound
+    return shortest
 
 
 def _order(bound: IdBound) -> tuple[int, bool]:
@@ -73,26 +73,24 @@ def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms
     return [_joined([place[limit] for place in places]) for limit in order]
 
 
-def of_threads(found: Iterable[IdBound]) -> list[IdBound]:
+def of_threads(of_warps: Iterable[IdBound]) -> list[IdBound]:
     """Return bounds of the ids of threads, from those of the ids of warps; none of them is firm."""
     warp = IntegerPolynomial.constant(WARP)
-    return [replace(one, limit=one.limit * warp, is_firm=False) for one in found if one.step == 1]
+    return [replace(b, limit=b.limit * warp, is_firm=False) for b in of_warps if b.step == 1]
 
 
 def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
     return len(limit.terms), str(limit.terms)
 
 
-def _joined(found: list[IdBound]) -> IdBound:
-    conditions = {c for bound in found for c in bound.conditions}
-    is_firm = all(bound.is_firm for bound in found)
+def _joined(alike: list[IdBound]) -> IdBound:
+    conditions = {c for bound in alike for c in bound.conditions}
+    is_firm = all(bound.is_firm for bound in alike)
     sorted_conditions = tuple(sorted(conditions, key=_shortest))
-    return IdBound(found[0].limit, sorted_conditions, is_firm, found[0].step)
+    return IdBound(alike[0].limit, sorted_conditions, is_firm, alike[0].step)
 
 
-def ordered(
-    comparison: Relation,
-) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+def ordered(comparison: Relation) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
     """Yield pairs of which the first is less than the second; `<=` is `<` of one more."""
     left, right = comparison.left, comparison.right
     match comparison.relation:
@@ -136,10 +134,7 @@ def _bounds(
 
 
 def _of_multiple(
-    small: IntegerPolynomial,
-    large: IntegerPolynomial,
-    comparison: Relation,
-    dimension: str,
+    small: IntegerPolynomial, large: IntegerPolynomial, comparison: Relation, dimension: str
 ) -> Iterator[IdBound]:
     """`8 * id < n`, where each thread does eight.
 

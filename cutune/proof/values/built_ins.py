@@ -53,7 +53,4 @@ class BuiltIns:
 BUILT_INS = BuiltIns()
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
 #: block, which is threadIdx.x where blocks have one thread in y and z.
-OVER_WARPS = (
-    BuiltIns(of_warps=True),
-    BuiltIns(single_thread=frozenset("yz"), of_warps=True),
-)
+OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))

@@ -36,7 +36,6 @@ from cutune.proof.values.terms import (
     Atoms,
     is_of_parameters,
     modulo,
-    substituted,
 )
 
 _MOST = IntegerPolynomial.constant(MOST_THREADS)
@@ -101,7 +100,13 @@ class DigitReader:
         Raises:
             TooLarge: it has too many terms.
         """
-        return substituted(value, self._atom)
+        result = ZERO
+        for monomial, coefficient in value.terms:
+            product = IntegerPolynomial.constant(coefficient)
+            for atom in monomial:
+                product = product * self._atom(atom)
+            result = result + product
+        return result
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
         """Return the digits of a value that was read; None where it is not a sum of them."""
@@ -138,7 +143,7 @@ class DigitReader:
             return Quotient(atom.name, ONE)
         return self._named.get(atom)
 
-    def _of(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
+    def _as_atom(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
         """The quotient as an atom; no id is as large as some divisors."""
         if (divisor.literal or 0) > MOST_THREADS:
             return ZERO
@@ -171,7 +176,7 @@ class DigitReader:
         if value is None:
             value = IntegerPolynomial.of({(atom,): 1})
             if atom.kind == IDENTITY and atom.name in self.elements:
-                value = self._of(atom.name, ONE) - self.elements[atom.name]
+                value = self._as_atom(atom.name, ONE) - self.elements[atom.name]
             elif atom.kind == OPAQUE and self._depth < _MOST_DEPTH:
                 self._depth += 1
                 value = self._computed(atom) or value
@@ -244,10 +249,10 @@ class DigitReader:
             return None
         if by.literal is None:
             self._divisors.add(by)
-        value = self._of(quotient.dimension, quotient.divisor * by)
+        value = self._as_atom(quotient.dimension, quotient.divisor * by)
         if radix is None:
             return value
-        return value - digits * self._of(quotient.dimension, quotient.divisor * radix)
+        return value - digits * self._as_atom(quotient.dimension, quotient.divisor * radix)
 
     def _without_factor(
         self, value: IntegerPolynomial, by: IntegerPolynomial
@@ -291,11 +296,7 @@ class DigitReader:
         return None
 
     def _scaled(
-        self,
-        operands: Sequence[IntegerPolynomial],
-        kind: str,
-        by: int,
-        rest: IntegerPolynomial,
+        self, operands: Sequence[IntegerPolynomial], kind: str, by: int, rest: IntegerPolynomial
     ) -> IntegerPolynomial | None:
         """floor((x * m / 2^bits + rest) / 2^(by - bits)), where the rest is 0 or x."""
         bits, factor = _BITS[kind], operands[1].literal

@@ -259,11 +259,11 @@ class Operations:
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
-        known = [value for value in operands if isinstance(value, IntegerPolynomial)]
+        numbers = [value for value in operands if isinstance(value, IntegerPolynomial)]
         # Read without a sign, what may be below 0 may be a large number.
         held = held_of(kind)
-        ranges = [within(self.atoms.interval(value), held) for value in known]
-        constants = [value.literal for value in known]
+        ranges = [within(self.atoms.interval(value), held) for value in numbers]
+        constants = [value.literal for value in numbers]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
         if opcode in ("min", "max", "selp") and len(ranges) > 1:
@@ -297,14 +297,13 @@ class Operations:
         self, instruction: Instruction, read: Read, loops: frozenset[int]
     ) -> list[tuple[str, Value]]:
         operands, modifiers = instruction.operands, instruction.modifiers
-        found = self._compared(instruction, read, loops)
+        combined = self._compared(instruction, read, loops)
         results = operands[0].split("|")
-        combined: Predicate = found
         if len(operands) > 3:
             other = read(operands[3].removeprefix("!"))
             assert not isinstance(other, IntegerPolynomial), "the fourth operand is a predicate"
             other = negation(other) if operands[3].startswith("!") else other
-            combined = self._combined(modifiers[1], found, other, instruction, loops)
+            combined = self._combined(modifiers[1], combined, other, instruction, loops)
         written: list[tuple[str, Value]] = [(results[0].strip(), combined)]
         for name in results[1:]:
             properties = properties_of(combined, self.atoms)
@@ -399,16 +398,16 @@ def _conditions(predicate: Predicate) -> Iterator[Predicate]:
 
 def _all(conditions: Sequence[Predicate]) -> Predicate:
     """The conjunction of conditions; where threadIdx.d and blockIdx.d are 0 the global id is."""
-    found = list(conditions)
+    remaining = list(conditions)
     for dimension in "xyz":
         thread, block = (
-            [c for c in found if isinstance(c, Relation) and _is_zero(c, kind, dimension)]
+            [c for c in remaining if isinstance(c, Relation) and _is_zero(c, kind, dimension)]
             for kind in (THREAD, BLOCK)
         )
         if thread and block:
-            found = [c for c in found if c not in thread + block]
-            found.append(replace(thread[0], left=IntegerPolynomial.atom(IDENTITY, dimension)))
-    return reduce(Both, found)
+            remaining = [c for c in remaining if c not in thread + block]
+            remaining.append(replace(thread[0], left=IntegerPolynomial.atom(IDENTITY, dimension)))
+    return reduce(Both, remaining)
 
 
 def _is_zero(comparison: Relation, kind: str, dimension: str) -> bool:

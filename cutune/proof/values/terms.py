@@ -26,7 +26,6 @@ from cutune.frontend.values.polynomial import (
     PARAMETER,
     STRIDE,
     THREAD,
-    ZERO,
     Atom,
     IntegerPolynomial,
     Monomial,
@@ -36,8 +35,6 @@ from cutune.frontend.values.polynomial import (
 MOST_THREADS = 1 << 30
 #: Threads of a warp.
 WARP = 32
-_NONE: frozenset[str] = frozenset()
-_NO_LOOPS: frozenset[int] = frozenset()
 RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
 
 
@@ -66,12 +63,12 @@ class AtomProperties:
     the loops with these headers. `strides`: dimensions of whose number of threads it is made.
     """
 
-    raw: frozenset[str] = _NONE
-    ids: frozenset[str] = _NONE
+    raw: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
     is_loaded: bool = False
-    loops: frozenset[int] = _NO_LOOPS
+    loops: frozenset[int] = frozenset()
     interval: Interval = ANYTHING
-    strides: frozenset[str] = _NONE
+    strides: frozenset[str] = frozenset()
 
     @property
     def is_uniform(self) -> bool:
@@ -112,11 +109,11 @@ def _of_builtin(atom: Atom, threads_per_id: int) -> AtomProperties | None:
         return None
     if atom.kind in _OF_THREADS and atom.name == "x" and interval.high is not None:
         interval = interval._replace(high=interval.high // threads_per_id)
-    here = frozenset({atom.name})
-    raw = here if atom.kind in RAW else _NONE
-    varies = here if atom.kind in (THREAD, BLOCK, IDENTITY) else _NONE
-    strides = here if atom.kind == STRIDE else _NONE
-    return AtomProperties(raw, varies, interval=interval, strides=strides)
+    here, nowhere = frozenset({atom.name}), frozenset[str]()
+    raw = here if atom.kind in RAW else nowhere
+    ids = here if atom.kind in (THREAD, BLOCK, IDENTITY) else nowhere
+    strides = here if atom.kind == STRIDE else nowhere
+    return AtomProperties(raw, ids, interval=interval, strides=strides)
 
 
 @dataclass(frozen=True)
@@ -270,23 +267,6 @@ def constant_term(value: IntegerPolynomial) -> int:
 def is_of_parameters(value: IntegerPolynomial) -> bool:
     """Tell whether parameters are all atoms of a value, so that a launch can compute it."""
     return all(atom.kind == PARAMETER for atom in value.atoms)
-
-
-def substituted(
-    value: IntegerPolynomial, by: Callable[[Atom], IntegerPolynomial]
-) -> IntegerPolynomial:
-    """Return a value with each of its atoms replaced.
-
-    Raises:
-        TooLarge: the result has too many terms.
-    """
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = IntegerPolynomial.constant(coefficient)
-        for atom in monomial:
-            product = product * by(atom)
-        result = result + product
-    return result
 
 
 def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
