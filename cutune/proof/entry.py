@@ -40,10 +40,10 @@ from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.values.bounds import IdBound, of_threads
 from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
-from cutune.proof.values.inequalities import Asked
+from cutune.proof.values.inequalities import SizeConditions
 from cutune.proof.values.kept_grid import KeptGrid, RowsOfEachBlock
 from cutune.proof.values.operations import NotUnderstood, Operations
-from cutune.proof.values.predicates import Comparison, properties_of
+from cutune.proof.values.predicates import Relation, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 
 _DIMENSIONS = ("x", "y", "z")
@@ -372,7 +372,7 @@ class _EntryProver:
             return meeting
         every = {d: [b.limit for b in each] for d, each in exact.items()}
         other = meetings(accesses, self.atoms, needed, every, ranges)
-        other.ask(Asked(frozenset(asked)))
+        other.ask(SizeConditions(frozenset(asked)))
         return meeting if other.keep_warps else other
 
     def _max_threads(self) -> int:
@@ -416,7 +416,7 @@ def _is_shared(variable: Variable | None) -> bool:
 
 
 def _compared(predicate: object) -> IntegerPolynomial | None:
-    return predicate.left - predicate.right if isinstance(predicate, Comparison) else None
+    return predicate.left - predicate.right if isinstance(predicate, Relation) else None
 
 
 def _sorted(meeting: Meetings) -> tuple[Spread, ...]:

@@ -33,12 +33,12 @@ for: ptxas would warn about more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cutune.core.codes import Code
 from cutune.frontend.program import Impurity, KernelVariant
 from cutune.proof.entry_proof import EntryProof
-from cutune.variants import restrict
-from cutune.variants.restrict import Restriction, restriction
+from cutune.variants.restrict import Restriction, restriction_if_legal, with_restriction
 from cutune.variants.text import Changes, Illegal, KernelText
 
 NAME = "bounds"
@@ -50,7 +50,7 @@ _FEW_REGISTERS = 40
 
 
 def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
-    """The variants of a kernel, or why it may have none. `proofs`: of all its instances.
+    """Return the variants of a kernel, or why it may have none. `proofs`: of all its instances.
 
     Most kernels need none: their registers leave room for enough blocks.
     """
@@ -59,7 +59,7 @@ def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVarian
     try:
         _check(text, proofs)
         plain = [_variant(text, limit, None) for limit in LIMITS]
-        base = _restriction(text, proofs)
+        base = restriction_if_legal(text, proofs)
         restricted = [_variant(text, limit, base) for limit in LIMITS] if base is not None else []
         return (*plain, *restricted)
     except Illegal as illegal:
@@ -76,26 +76,8 @@ def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
 
 
-def _restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
-    try:
-        return restriction(text, proofs)
-    except Illegal:
-        return None
-
-
 def _variant(text: KernelText, limit: tuple[int, int], base: Restriction | None) -> KernelVariant:
     threads, blocks = limit
-    prefix = f"{restrict.NAME}_" if base is not None else ""
-    name = f"{prefix}{NAME}{threads}x{blocks}"
-    of_kernel = f"{text.kernel.name}__{name}"
     changes = Changes(head=f"__launch_bounds__({threads}, {blocks}) ")
-    return KernelVariant(
-        name,
-        of_kernel,
-        text.syntax.source,
-        text.copy(of_kernel, base.changes.around(changes) if base is not None else changes),
-        NAME,
-        base.pointers if base is not None else (),
-        base.written if base is not None else (),
-        bounds=limit,
-    )
+    variant = with_restriction(text, NAME, f"{NAME}{threads}x{blocks}", changes, base)
+    return replace(variant, bounds=limit)

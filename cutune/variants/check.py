@@ -1,7 +1,7 @@
-"""Variants whose compiled code is proven, too. Takes a `Program` and a compiler, gives a `Program`.
+"""Proofs of variants on compiled code. Takes a `Program` and a compiler, gives a `Program`.
 
 All variants are compiled at once, named where their kernel is launched, so that templates are
-instantiated as for the kernels; then copies that show what several ids of a thread depend on.
+instantiated as for the kernels; then copies that show on what several ids of a thread depend.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.parse import parse
@@ -38,7 +37,7 @@ from cutune.variants import bounds, coarsen, restrict
 from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
-#: By what was done last.
+#: Transforms, in the order in which launches name their variants.
 _ORDER = (restrict.NAME, coarsen.NAME, bounds.NAME)
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
@@ -49,7 +48,7 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 
 def checked(program: Program, compile_unit: Compile) -> Program:
-    """The program without variants that are not proven as their kernels are."""
+    """Return the program without variants that are not proven as their kernels are."""
     written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
     for kernel in program.kernels:
         for name, variants in _by_kind(kernel).items():
@@ -68,7 +67,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
 
 
 Texts = Mapping[str, Sequence[str]]
-"""The PTX of all architectures by what was compiled; what compiles together has the same."""
+"""The PTX of all architectures by names of copies; those compiled together share it."""
 
 
 def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
@@ -86,17 +85,18 @@ def _name_of(kernel: str, transform: str) -> str:
 
 def _without_others(program: Program, texts: Texts) -> Program:
     """The program without variants that do not compile, or may round otherwise."""
-    known: dict[int, list[Module] | None] = {}
+    parsed: dict[int, list[Module] | None] = {}
 
     def against(kernel: Kernel, variant: KernelVariant) -> str | None:
-        own = texts.get(_name_of(kernel.name, variant.transform))
-        if own is None:
+        ptx = texts.get(_name_of(kernel.name, variant.transform))
+        if ptx is None:
             return _NOT_COMPILED
-        if id(own) not in known:
-            known[id(own)] = _parsed(own)
+        if id(ptx) not in parsed:
+            parsed[id(ptx)] = _parsed(ptx)
+        modules = parsed[id(ptx)]
         if variant.transform == bounds.NAME:
-            return _code_against(kernel, variant, known[id(own)])
-        return _rounding_against(kernel, variant, known[id(own)])
+            return _code_against(kernel, variant, modules)
+        return _rounding_against(kernel, variant, modules)
 
     return replace(program, kernels=tuple(_without_any(k, against) for k in program.kernels))
 
@@ -127,8 +127,8 @@ def _rounding_against(
         if not copies:
             return _NOT_INSTANTIATED
         for name in copies:
-            own = functions.get(renamed_entry(name, kernel.name))
-            if own is None or not rounds_alike(own, functions[name]):
+            of_kernel = functions.get(renamed_entry(name, kernel.name))
+            if of_kernel is None or not rounds_alike(of_kernel, functions[name]):
                 return _ROUNDS
     return None
 
@@ -150,10 +150,10 @@ def _code_against(
         if not copies:
             return _NOT_INSTANTIATED
         for name in copies:
-            own = renamed_entry(name, base)
-            if own not in module.functions:
+            without_bounds = renamed_entry(name, base)
+            if without_bounds not in module.functions:
                 return _NOT_INSTANTIATED
-            if code_of(module, own, False) != code_of(module, name, False):
+            if code_of(module, without_bounds, False) != code_of(module, name, False):
                 return _OTHER_CODE
     return None
 
@@ -183,25 +183,10 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _Proofs:
-    """Proofs about compiled copies; `against`: what is wrong with some, by their names."""
+    """Proofs about compiled copies; `against`: objections to some, by their names."""
 
     compiled: Compiled
     against: Mapping[str, str]
-
-
-class _Step(Protocol):
-    """One copy of each kernel, on which variants are proven. `name`: what is done in it."""
-
-    name: str
-
-    def shown(self, kernel: Kernel) -> KernelVariant | None:
-        """The copy that is compiled; None: no variant needs it."""
-
-    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        """The variants that are right only if the copy is."""
-
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
-        """What is proven about copies, by their names, in PTX of all architectures."""
 
 
 class _Themselves:
@@ -210,18 +195,21 @@ class _Themselves:
     name = restrict.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
+        """Return the copy of a kernel that is compiled; None: no variant needs it."""
         return next(iter(_made_by(restrict.NAME, kernel)), None)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        # What asks about pointers is made with the same assertion.
+        """Return the variants that are right only if the copy is."""
+        # Variants with conditions on pointers make the same assertion.
         return tuple(
             one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
         )
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
+        """Return proofs about copies, by their names, in PTX of all architectures."""
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
-        found = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
-        return _Proofs(compiled, {name: reason for name, reason in found if reason is not None})
+        objections = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
+        return _Proofs(compiled, {name: what for name, what in objections if what is not None})
 
 
 class _Moved:
@@ -251,17 +239,20 @@ class _Moved:
         return _Proofs(compiled, against)
 
 
+_Step = _Themselves | _Moved
+
+
 def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
-    """The program with these variants, in which launches name them and do nothing else."""
+    """Return the program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
         return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
-        found = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
+        callees = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
         # Kernels of one name have variants of one name.
-        names = dict.fromkeys(one for one in found if one is not None)
-        named = [function_at(site, one) for one in names]
+        names = dict.fromkeys(name for name in callees if name is not None)
+        named = [function_at(site, name) for name in names]
         if not named or site.called is None:
             return None
         # All are instantiated as the kernel is, which may share its name with other functions.
@@ -274,8 +265,8 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
-        own = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
-        unit = with_variant_copies(unit, _OWNER, kernel, own)
+        behind = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
+        unit = with_variant_copies(unit, _OWNER, kernel, behind)
     return unit
 
 
@@ -289,21 +280,21 @@ def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
 def _reasons(
     copies: Mapping[str, _Copy], texts: Mapping[str, Sequence[str]], step: _Step
 ) -> dict[str, str]:
-    """What is against the copies of some kernels, by the names of the kernels.
+    """The objections to copies of kernels, by the names of the kernels.
 
     `texts`: their PTX; those that compile together have the same.
     """
-    found = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
-    known: dict[int, _Proofs] = {}
-    for name, own in texts.items():
-        if id(own) not in known:
-            together = (copies[other] for other in texts if texts[other] is own)
-            known[id(own)] = step.proofs(own, {copy.shown.kernel: copy for copy in together})
-        copy, proofs = copies[name], known[id(own)]
+    reasons = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
+    proofs_of: dict[int, _Proofs] = {}
+    for name, ptx in texts.items():
+        if id(ptx) not in proofs_of:
+            together = (copies[other] for other in texts if texts[other] is ptx)
+            proofs_of[id(ptx)] = step.proofs(ptx, {copy.shown.kernel: copy for copy in together})
+        copy, proofs = copies[name], proofs_of[id(ptx)]
         reason = proofs.against.get(copy.shown.kernel) or _objection(copy, proofs.compiled)
         if reason is not None:
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
@@ -319,7 +310,7 @@ def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], wha
 
 
 def _objection(compared: _Copy, compiled: Compiled) -> str | None:
-    """What is not proven about a copy; None if all is that is known of its kernel."""
+    """The first property of the kernel that is not proven for its copy."""
     kernel, name = compared.kernel, compared.shown.kernel
     if not compiled.proofs.get(name):
         return _NOT_INSTANTIATED
@@ -329,8 +320,8 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        found = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
-        if kernel.dimensions[axis] not in found:
+        proven_so = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
+        if kernel.dimensions[axis] not in proven_so:
             return f"is not proven in {d} as the kernel is"
     return None if any(_is_as_free(one, kernel) for one in judged) else _OTHER_LAUNCHES
 
@@ -343,27 +334,27 @@ def _other_memory(copy: _Copy, compiled: Compiled) -> str | None:
     shown, parameters = copy.shown, enumerate(copy.kernel.parameters)
     pointers = {index: one.name for index, one in parameters if one.is_pointer}
     for proof in compiled.proofs.get(shown.kernel, ()):
-        found = reached(proof.uses, pointers)
-        if isinstance(found, NotReached):
-            return found.what
-        if not (found.pointers <= {*shown.pointers} and found.written <= {*shown.written}):
+        used = reached(proof.uses, pointers)
+        if isinstance(used, NotReached):
+            return used.what
+        if not (used.pointers <= {*shown.pointers} and used.written <= {*shown.written}):
             return "accesses memory through other pointers than the kernel"
     return None
 
 
-def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
+def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
     """May it be launched wherever the kernel may? Pointers that may meet do not at its launches."""
-    if found.unproven or kernel.unproven or found.max_threads < kernel.max_threads:
+    if copy.unproven or kernel.unproven or copy.max_threads < kernel.max_threads:
         return False
-    if found.must_hold and not kernel.must_hold:
+    if copy.must_hold and not kernel.must_hold:
         return False
     if kernel.needs_warps or kernel.asserted:
-        return not found.needs_warps or {*found.single_thread} <= {*kernel.single_thread}
+        return not copy.needs_warps or {*copy.single_thread} <= {*kernel.single_thread}
     # Of inner pointers the launch asks about those of the kernel, in its order.
-    asks_alike = found.inner_pointers in ((), kernel.inner_pointers)
-    is_free = not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
-    is_free = is_free and {*found.single_thread} <= {*kernel.single_thread}
-    return is_free and asks_alike and (not found.inner_pointers or _pairs(found) <= _pairs(kernel))
+    asks_alike = copy.inner_pointers in ((), kernel.inner_pointers)
+    is_free = not copy.needs_warps and {*copy.distinct_places} <= {*kernel.distinct_places}
+    is_free = is_free and {*copy.single_thread} <= {*kernel.single_thread}
+    return is_free and asks_alike and (not copy.inner_pointers or _pairs(copy) <= _pairs(kernel))
 
 
 def _as_text(kernel: Kernel) -> Kernel:
@@ -385,9 +376,9 @@ def _blank(kernel: Kernel) -> Kernel:
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:
-    """Where the members lie that the kernel's data parameters are."""
+    """The places of those members that are data parameters of the kernel."""
     layouts = {name: (size, members) for name, size, members in kernel.layouts or ()}
-    found = []
+    places = []
     for argument, structure in sorted({(m.argument, m.structure) for m in kernel.members}):
         if structure not in layouts:
             continue
@@ -397,8 +388,8 @@ def _places(kernel: Kernel) -> list[MemberPlaces]:
         for path, offset, width in members:
             kinds = [f"b{8 * width}"] if width >= 4 else [f"{sign}{8 * width}" for sign in "usb"]
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
-        found.append(MemberPlaces(argument, size, names))
-    return found
+        places.append(MemberPlaces(argument, size, names))
+    return places
 
 
 def _pairs(kernel: Kernel) -> set[tuple[int, int]]:

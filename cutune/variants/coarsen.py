@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.core.source import Span
@@ -53,8 +53,7 @@ from cutune.frontend.unit.unit import split_commas
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.rewrite.one_line import one_line
-from cutune.variants import restrict
-from cutune.variants.restrict import Restriction, restriction
+from cutune.variants.restrict import restriction_if_legal, with_restriction
 from cutune.variants.text import Changes, Illegal, KernelText, not_repeated
 
 NAME = "coarsen"
@@ -74,7 +73,7 @@ _READ_PLACE = re.compile(
 
 
 def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
-    """The variants of a kernel, or why it has none. `proofs`: of all its instances."""
+    """Return the variants of a kernel, or why it has none. `proofs`: of all its instances."""
     try:
         axes = _axes(text.kernel, proofs)
         if any("envreg" in file.text for file in text.texts.files):
@@ -112,10 +111,10 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
-    """May it read what it writes, through one pointer?"""
+    """May it read and write through one pointer?"""
     pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
-    found = reached(proof.uses, pointers)
-    return isinstance(found, NotReached) or bool(found.changed)
+    used = reached(proof.uses, pointers)
+    return isinstance(used, NotReached) or bool(used.changed)
 
 
 def _is_line(kernel: Kernel) -> bool:
@@ -142,31 +141,14 @@ def _guarded(kernel: Kernel) -> list[int]:
 def _variants(
     text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
 ) -> Iterator[KernelVariant]:
-    kernel, source = text.kernel, text.syntax.source
     body = _body(text)
-    moved = text.copy(moved_name(kernel), body.moved(axes))
-    try:
-        base: Restriction | None = restriction(text, proofs)
-    except Illegal:
-        base = None
-    prefix = f"{restrict.NAME}_" if base is not None else ""
+    moved = text.copy(moved_name(text.kernel), body.moved(axes))
+    base = restriction_if_legal(text, proofs)
     for axis in axes:
         for factor in FACTORS:
-            name = f"{prefix}{DIMENSIONS[axis]}{factor}"
-            of_kernel = f"{kernel.name}__{name}"
-            changes = body.several(axis, factor)
-            changes = base.changes.around(changes) if base is not None else changes
-            yield KernelVariant(
-                name,
-                of_kernel,
-                source,
-                text.copy(of_kernel, changes),
-                NAME,
-                base.pointers if base is not None else (),
-                base.written if base is not None else (),
-                _ids(axis, factor),
-                moved,
-            )
+            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
+            variant = with_restriction(text, NAME, name, changes, base)
+            yield replace(variant, coarsen=_ids(axis, factor), moved=moved)
 
 
 def _ids(axis: int, factor: int) -> Block:
@@ -226,12 +208,12 @@ def _body(text: KernelText) -> _Body:
 
 
 def moved_name(kernel: Kernel) -> str:
-    """What the copy with moved blocks is called."""
+    """Return the name of the copy with moved blocks."""
     return f"{kernel.name}__{_MOVED}"
 
 
 def with_places(ptx: str) -> str:
-    """PTX with moved blocks, in which the block's place is what it always is."""
+    """Return PTX with moved blocks in which the block's place comes from its usual register."""
 
     def place(found: re.Match[str]) -> str:
         return f"mov.u32 {found[1]}, %ctaid.{DIMENSIONS[int(found[2])]};"
@@ -240,7 +222,7 @@ def with_places(ptx: str) -> str:
 
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
-    """The register by which code reads its block's place, besides what it is given; or None.
+    """Return a register by which code reads its block's place, besides the one given; or None.
 
     `module`: before `with_places`.
     """

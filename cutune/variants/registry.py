@@ -1,14 +1,14 @@
-"""The variants of kernels that there are. Takes a `Kernel` and its proofs, gives it with variants.
+"""The transforms that there are. Takes a `Kernel` and its proofs, gives it with its variants.
 
-A new one is a module beside `restrict`, with a row here: what it makes of a kernel that may have
-it, and the reason for any other.
+A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
+kernel, or the reason why it may have none.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
@@ -20,36 +20,29 @@ from cutune.variants.text import KernelText
 Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
 
 
-@dataclass(frozen=True)
-class Transform:
-    """What is done to a kernel, and the name of that."""
-
-    name: str
-    make: Make
-
-
-TRANSFORMS = (
-    Transform(restrict.NAME, restrict.restrict),
-    Transform(coarsen.NAME, coarsen.coarsen),
-    Transform(bounds.NAME, bounds.bounds),
-)
+#: The functions that make variants of a kernel, by the names of transforms.
+TRANSFORMS: Mapping[str, Make] = {
+    restrict.NAME: restrict.restrict,
+    coarsen.NAME: coarsen.coarsen,
+    bounds.NAME: bounds.bounds,
+}
 
 
 def varied(
     kernels: Iterable[Kernel], proofs: Mapping[str, Sequence[EntryProof]], texts: KernelTexts
 ) -> tuple[Kernel, ...]:
-    """The kernels with all their variants; one that keeps its block has none.
+    """Return the kernels with all their variants; one that keeps its block has none.
 
     `proofs`: of all instances of the kernels of a name. Those that share a name have the same
     variants, so that the names of these mean as many kernels, among which a launch chooses alike.
     """
     kernels = tuple(kernels)
     counts = Counter(kernel.name for kernel in kernels)
-    found = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
-    groups: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for kernel in found:
-        groups[kernel.name].append(kernel)
-    return tuple(_as_all(kernel, groups[kernel.name]) for kernel in found)
+    varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
+    namesakes: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in varied:
+        namesakes[kernel.name].append(kernel)
+    return tuple(_as_all(kernel, namesakes[kernel.name]) for kernel in varied)
 
 
 def _with_variants(
@@ -58,12 +51,13 @@ def _with_variants(
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
     text = KernelText(kernel, texts, namesakes)
-    made = [(one.name, one.make(text, proofs)) for one in TRANSFORMS]
-    variants = tuple(one for _, found in made if isinstance(found, tuple) for one in found)
+    made = {name: make(text, proofs) for name, make in TRANSFORMS.items()}
+    variants = tuple(v for one in made.values() if isinstance(one, tuple) for v in one)
+    reasons = tuple((name, one) for name, one in made.items() if isinstance(one, Impurity))
     return replace(
         kernel,
         variants=variants,
-        variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
+        variant_reasons=reasons,
         selector=text.selector() if variants else None,
     )
 
@@ -95,13 +89,13 @@ def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
 
 
 def checked_names(programs: Iterable[Program]) -> list[str]:
-    """The sorted names of all variants of programs whose variants are checked."""
+    """Return the sorted names of all variants of programs whose variants are checked."""
     checked = (program for program in programs if program.has_checked_variants)
     return sorted({v.name for program in checked for k in program.kernels for v in k.variants})
 
 
 def with_written_variants(program: Program) -> Program:
-    """The program without variants in headers that are not rewritten for their launches."""
+    """Return the program without variants in headers that are not rewritten for their launches."""
     written = {file.path for file in (program.source, *program.launching_headers)}
     kernels = (
         kernel if kernel.source.path in written else without_variants(kernel, Code.VARIANT_HEADER)
@@ -111,7 +105,7 @@ def with_written_variants(program: Program) -> Program:
 
 
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
-    """The kernel without its variants, and the reason, which its file is."""
+    """Return the kernel without its variants, with the reason, which is its file."""
     names = dict.fromkeys(variant.transform for variant in kernel.variants)
     path = kernel.source.path
     reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
@@ -120,7 +114,7 @@ def without_variants(kernel: Kernel, code: Code) -> Kernel:
 
 
 def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:
-    """The program with these variants alone: their names by the name of the kernel."""
+    """Return the program with these variants alone: their names by the name of the kernel."""
 
     def chosen(kernel: Kernel) -> tuple[KernelVariant, ...]:
         return tuple(v for v in kernel.variants if v.name in names.get(kernel.name, ()))

@@ -21,17 +21,17 @@ After, behind it:
 The body has variables of the types that it had: overloads, templates and `decltype` see no
 difference. To the compiler they are the same pointers.
 
-`__restrict__` asserts: what is changed while the kernel runs, and accessed through one of these
-pointers, is accessed through that pointer alone. The proof shows that the kernel accesses nothing
-but what lies behind its pointers, and who asks at the launch must show that the allocation of each
-pointer that is written through holds no other pointer. Pointers that are only read may be equal.
+`__restrict__` asserts: memory that is changed while the kernel runs, and accessed through one of
+these pointers, is accessed through that pointer alone. The proof shows that the kernel accesses
+memory behind its pointers alone, and the launch must show that the allocation of each pointer that
+is written through holds no other pointer. Pointers that are only read may be equal.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cutune.core.codes import Code
@@ -55,20 +55,20 @@ _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "const"})
 def restrict(
     text: KernelText, proofs: Sequence[EntryProof]
 ) -> tuple[KernelVariant, ...] | Impurity:
-    """The variant of a kernel, or why it has none. `proofs`: of all its instances."""
+    """Return the variant of a kernel, or why it has none. `proofs`: of all its instances."""
     name = f"{text.kernel.name}__{NAME}"
     try:
-        found = restriction(text, proofs)
-        edit = text.copy(name, found.changes)
+        base = restriction(text, proofs)
+        edit = text.copy(name, base.changes)
     except Illegal as illegal:
         return illegal.as_impurity(NAME, text.kernel)
     source = text.syntax.source
-    return (KernelVariant(NAME, name, source, edit, NAME, found.pointers, found.written),)
+    return (KernelVariant(NAME, name, source, edit, NAME, base.pointers, base.written),)
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """What is changed, the pointers that memory is accessed through, those written through."""
+    """The changes, the pointers that memory is accessed through, and those written through."""
 
     changes: Changes
     pointers: tuple[int, ...]
@@ -76,12 +76,34 @@ class Restriction:
 
 
 def restriction(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction:
-    """What the assertion does to a kernel.
+    """Return the assertion about a kernel.
 
     Raises:
         Illegal: it may be wrong, or says nothing new.
     """
     return _Restricted(text.kernel, proofs, text).found()
+
+
+def restriction_if_legal(text: KernelText, proofs: Sequence[EntryProof]) -> Restriction | None:
+    """Return the assertion about a kernel; None where there is none."""
+    try:
+        return restriction(text, proofs)
+    except Illegal:
+        return None
+
+
+def with_restriction(
+    text: KernelText, transform: str, name: str, changes: Changes, base: Restriction | None
+) -> KernelVariant:
+    """Return the variant of a transform, in which the assertion is made too, if it is legal."""
+    name = f"{NAME}_{name}" if base is not None else name
+    of_kernel = f"{text.kernel.name}__{name}"
+    changes = base.changes.around(changes) if base is not None else changes
+    edit = text.copy(of_kernel, changes)
+    variant = KernelVariant(name, of_kernel, text.syntax.source, edit, transform)
+    if base is None:
+        return variant
+    return replace(variant, pointers=base.pointers, written=base.written)
 
 
 def _unreached(found: NotReached) -> Illegal:
@@ -97,9 +119,9 @@ class _Restricted:
     text: KernelText
 
     def found(self) -> Restriction:
-        found = self._reached()
-        pointers = found.pointers | self._named
-        written = found.written | {i for i in self._named - found.pointers if self._is_open(i)}
+        used = self._reached()
+        pointers = used.pointers | self._named
+        written = used.written | {i for i in self._named - used.pointers if self._is_open(i)}
         if not written and len(pointers) < 2:
             raise Illegal(Code.VARIANT_USELESS, "it reads through one pointer")
         unrestricted = {i for i in pointers if not _is_restricted(self.kernel.parameters[i])}
@@ -113,10 +135,10 @@ class _Restricted:
         changes = self._changes(unrestricted)
         return Restriction(changes, tuple(sorted(pointers)), tuple(sorted(written)))
 
-    # What the compiled code says.
+    # In the compiled code.
 
     def _reached(self) -> Reached:
-        """What all instances together access.
+        """The pointers that all instances together access.
 
         Raises:
             Illegal: that is not known of one of them.
@@ -127,10 +149,10 @@ class _Restricted:
         for proof in self.proofs:
             if len(proof.parameters) != len(self.kernel.parameters):
                 raise Illegal(Code.VARIANT_MEMORY, "has other parameters than its text")
-            found = reached(proof.uses, self._pointers)
-            if isinstance(found, NotReached):
-                raise _unreached(found)
-            joined = joined.joined(found)
+            pointers = reached(proof.uses, self._pointers)
+            if isinstance(pointers, NotReached):
+                raise _unreached(pointers)
+            joined = joined.joined(pointers)
         if self.kernel.needs_warps and joined.changed:
             name = self._pointers[min(joined.changed)]
             what = f"threads of a warp may exchange values through '{name}'"
@@ -142,7 +164,7 @@ class _Restricted:
         parameters = enumerate(self.kernel.parameters)
         return {index: one.name for index, one in parameters if one.is_pointer}
 
-    # What the text says.
+    # In the text.
 
     @cached_property
     def _named(self) -> frozenset[int]:
@@ -186,7 +208,7 @@ class _Restricted:
 
 
 def _is_restricted(parameter: KernelParameter) -> bool:
-    """Is the pointer itself `__restrict__`, not what it points to?"""
+    """Is the pointer itself `__restrict__`, not its pointee?"""
     return _RESTRICT.search(parameter.type.rpartition("*")[2]) is not None
 
 

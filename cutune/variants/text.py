@@ -1,8 +1,8 @@
-"""The text of a kernel that is repeated under another name. Takes a kernel and the user's files.
+"""Copies of a kernel's text under another name. Takes a kernel and the user's files, gives edits.
 
-A transform says what is changed: parameters, what stands at the beginning of the body, and at its
-end. The copy stands behind its kernel, with `#line` so that messages and `__LINE__` stay right.
-Where the same text might mean something else there is none.
+A transform changes parameters, the beginning of the body, and its end. The copy stands behind its
+kernel, with `#line` so that messages and `__LINE__` stay right. Where the same text might mean
+something else there is none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cutune.rewrite.one_line import one_line
 
 #: Words by which a body may tell the copy from the kernel.
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
-#: Words by which any function may tell who calls it.
+#: Words by which any function may tell its caller's name.
 _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
 
 
@@ -45,19 +45,19 @@ class Illegal(Exception):
         self.code, self.what = code, what
 
     def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
-        """The same about a variant of this name."""
+        """Return it as the reason about a variant of this name."""
         message = self.code.template.format(variant=variant, what=self.what)
         return Impurity(self.code, message, kernel.span)
 
 
 def not_repeated(what: str) -> Illegal:
-    """The text, under another name, may mean something else."""
+    """Return that the text, under another name, may mean something else."""
     return Illegal(Code.VARIANT_TEXT, what)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What is changed in a copy. `taken`: names that it needs, which nothing else may have.
+    """The changes in a copy. `taken`: names that it needs, which nothing else may have.
 
     `parameters`: edits of the source. `opening`, `closing`: text behind `{`, and before `}`.
     `head`: text before the name.
@@ -70,7 +70,7 @@ class Changes:
     head: str = ""
 
     def around(self, inner: Changes) -> Changes:
-        """These changes around others."""
+        """Return these changes around others."""
         return Changes(
             (*self.parameters, *inner.parameters),
             self.opening + inner.opening,
@@ -96,14 +96,16 @@ class KernelText:
         Raises:
             Illegal: there is none, there are several, or its text means something else elsewhere.
         """
-        found = list(self.texts.definitions(self.kernel.name))
-        if len(found) < self.namesakes:
+        definitions = list(self.texts.definitions(self.kernel.name))
+        if len(definitions) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
         if self.namesakes > 1:
-            found = [(syntax, one) for syntax, one in found if self._is_defined_by(syntax, one)]
-        if len(found) != 1:
+            definitions = [
+                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
+            ]
+        if len(definitions) != 1:
             raise not_repeated("it has several definitions")
-        syntax, function = found[0]
+        syntax, function = definitions[0]
         if not self.texts.may_be_repeated(syntax, function):
             raise not_repeated("its text may mean something else where it is repeated")
         return syntax, function
@@ -128,13 +130,13 @@ class KernelText:
 
     @property
     def body(self) -> Sequence[Token]:
-        """Its body, from `{` to `}`."""
+        """The body of the definition, from `{` to `}`."""
         assert self.function.body is not None, "kernels of a syntax are defined"
         first, last = self.function.body
         return self.syntax.tokens[first : last + 1]
 
     def copy(self, name: str, changes: Changes) -> Edit:
-        """The edit that inserts a copy of this name.
+        """Return the edit that inserts a copy of this name.
 
         Raises:
             Illegal: the text, under another name, may mean something else.
@@ -160,9 +162,9 @@ class KernelText:
         return Edit.insert(closer.end, f"\n#line {begin}\n{copy}\n#line {end}\n")
 
     def selector(self) -> tuple[Source, Edit] | None:
-        """The edit that inserts a function of its parameters, which gives a pointer to a kernel.
+        """Return the edit that inserts a function of its parameters that gives a kernel pointer.
 
-        Nobody calls it: with one behind each kernel of the name, its type says which of them the
+        It is never called: with one behind each kernel of the name, its type says which of them the
         arguments of a launch choose. None where that is not certain. The text may be repeated.
         """
         name = selector_name(self.kernel.name)
@@ -227,7 +229,7 @@ def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
 
 
 def _end_of_templates(head: Sequence[Token]) -> int:
-    """How many tokens `template <…>` at the beginning of a declaration has; 0: it is none."""
+    """The number of tokens of `template <…>` at the beginning of a declaration; 0 without it."""
     if not head or head[0].text != "template":
         return 0
     depth, round_brackets = 0, 0
@@ -241,7 +243,7 @@ def _end_of_templates(head: Sequence[Token]) -> int:
 
 
 def span_of(token: Token) -> Span:
-    """Where a token stands."""
+    """Return the span of a token."""
     return Span(token.start, token.end)
 
 

@@ -11,9 +11,9 @@ from cutune.frontend.values.polynomial import IDENTITY, OPAQUE, PARAMETER, Integ
 from cutune.proof.values.bounds import IdBound, bounds, common
 from cutune.proof.values.predicates import (
     Both,
-    Comparison,
     Fixed,
     Not,
+    Relation,
     Unknown,
     either,
     follows,
@@ -37,11 +37,11 @@ def compared(
     right: IntegerPolynomial,
     signed: bool = True,
     bits: int = 32,
-) -> Comparison:
-    return Comparison(relation, bits, signed, left, right)
+) -> Relation:
+    return Relation(relation, bits, signed, left, right)
 
 
-def found(known: Iterable[Comparison], atoms: Atoms | None = None) -> set[IdBound]:
+def found(known: Iterable[Relation], atoms: Atoms | None = None) -> set[IdBound]:
     return {*bounds(known, "x", atoms or Atoms()).values()}
 
 
@@ -62,7 +62,7 @@ def found(known: Iterable[Comparison], atoms: Atoms | None = None) -> set[IdBoun
         (compared(X + M + of(1), "le", N * M), N * M - M),
     ],
 )
-def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) -> None:
+def test_an_id_is_less_than(comparison: Relation, limit: IntegerPolynomial) -> None:
     assert {replace(one, is_firm=True) for one in found([comparison])} == {IdBound(limit)}
 
 
@@ -87,7 +87,7 @@ def test_an_id_is_less_than(comparison: Comparison, limit: IntegerPolynomial) ->
         (compared(X, "lt", N * M * N, bits=64), False),
     ],
 )
-def test_limits_below_one(comparison: Comparison, is_firm: bool) -> None:
+def test_limits_below_one(comparison: Relation, is_firm: bool) -> None:
     assert {one.is_firm for one in found([comparison])} == {is_firm}
 
 
@@ -114,7 +114,7 @@ def test_limits_below_one(comparison: Comparison, is_firm: bool) -> None:
         compared(X, "eq", N, bits=16),
     ],
 )
-def test_what_bounds_nothing(comparison: Comparison) -> None:
+def test_what_bounds_nothing(comparison: Relation) -> None:
     assert found([comparison]) == set()
 
 

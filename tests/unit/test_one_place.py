@@ -18,17 +18,17 @@ from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.one_place import (
     LARGEST_UNSIGNED,
     AccessPlace,
+    decisive_places,
     exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
-    one_place,
     quotient,
     size_of,
     steps_of,
     wrap_together,
 )
-from cutune.proof.values.predicates import Comparison
+from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import NOTHING
 
 STORE = Instruction("st", ("global", "f32"), ("[%rd1]", "%f1"), "", False, 1, 0)
@@ -43,15 +43,15 @@ def of(value: int) -> IntegerPolynomial:
 def place(
     offset: IntegerPolynomial,
     bytes: int = 4,
-    known: Iterable[Comparison] = (),
+    known: Iterable[Relation] = (),
     unsigned: tuple[IntegerPolynomial, ...] = (),
 ) -> AccessPlace:
     access = MemoryAccess("store", STORE, 0, frozenset(known), NOTHING, None, bytes)
     return AccessPlace(access, None, offset, unsigned)
 
 
-def is_zero(value: IntegerPolynomial, bits: int = 32, relation: str = "eq") -> Comparison:
-    return Comparison(relation, bits, True, value, ZERO)
+def is_zero(value: IntegerPolynomial, bits: int = 32, relation: str = "eq") -> Relation:
+    return Relation(relation, bits, True, value, ZERO)
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,22 @@ def test_which_places_never_overlap(
 
 def test_which_places_are_one() -> None:
     anywhere, first = place(of(4) * X), place(ZERO, known=[is_zero(X)])
-    assert one_place(anywhere, anywhere) == [anywhere, anywhere]
+    assert decisive_places(anywhere, anywhere) == [anywhere, anywhere]
     # The thread whose id is 0 stays at its own place.
-    assert one_place(anywhere, first) == [anywhere]
-    assert one_place(first, anywhere) == [anywhere]
-    assert one_place(anywhere, place(ZERO)) == []
-    assert one_place(anywhere, place(of(8), known=[is_zero(X)])) == []
-    assert one_place(anywhere, place(of(8), known=[is_zero(X - of(2))])) == [anywhere]
-    assert one_place(anywhere, place(of(8), known=[is_zero(of(2) - X)])) == [anywhere]
+    assert decisive_places(anywhere, first) == [anywhere]
+    assert decisive_places(first, anywhere) == [anywhere]
+    assert decisive_places(anywhere, place(ZERO)) == []
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(X)])) == []
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(X - of(2))])) == [anywhere]
+    assert decisive_places(anywhere, place(of(8), known=[is_zero(of(2) - X)])) == [anywhere]
 
 
 @pytest.mark.parametrize(
     "known",
     [is_zero(X, 16), is_zero(X, relation="le"), is_zero(of(2) * X), is_zero(X + Y), is_zero(N)],
 )
-def test_what_does_not_tell_an_id(known: Comparison) -> None:
-    assert one_place(place(of(4) * X), place(ZERO, known=[known])) == []
+def test_what_does_not_tell_an_id(known: Relation) -> None:
+    assert decisive_places(place(of(4) * X), place(ZERO, known=[known])) == []
 
 
 def test_unsigned_indices_wrap_around_together() -> None:

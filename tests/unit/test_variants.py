@@ -17,7 +17,7 @@ from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelVariant
 from cutune.frontend.syntax.parse import parse
 from cutune.proof.entry_proof import EntryDimension, EntryProof
-from cutune.proof.memory.pointers import Origin, PointerAccess, PointerUses
+from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.variants import registry
 
 BODY = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }"
@@ -28,7 +28,7 @@ ROLES = {"A": "store", "B": "load", "C": "load"}
 def proof_of(kernel: Kernel) -> EntryProof:
     """A proof as of compiled code: A is written through, B and C are read."""
     accesses = {
-        PointerAccess(ROLES[parameter.name], Origin(frozenset({index})))
+        PointerAccess(ROLES[parameter.name], PointerOrigin(frozenset({index})))
         for index, parameter in enumerate(kernel.parameters)
         if parameter.is_pointer and parameter.name in ROLES
     }
@@ -262,7 +262,7 @@ def test_a_kernel_whose_warps_may_exchange_values_has_none() -> None:
     source = Source("test.cu", text)
     kernel = replace(analyze(parse(source)).kernels[0], needs_warps=True)
     proof = proof_of(kernel)
-    reading = PointerAccess("load", Origin(frozenset({0})))
+    reading = PointerAccess("load", PointerOrigin(frozenset({0})))
     uses = PointerUses(None, proof.uses.accesses | {reading})
     texts = KernelTexts((source,))
     assert varied_by(kernel, [proof], texts).variants

@@ -1,1 +1,1 @@
-"""What the threads of a block do together: rows that they share, what each block does alone."""
+"""Work that the threads of a block do together: rows that they share, tables and sums."""

@@ -1,16 +1,16 @@
-"""What each block does for itself, beside ids: takes a walk, gives the accesses of ids alone.
+"""Tables and sums of each block, beside the work of ids. Takes a walk, gives the accesses by ids.
 
 A block may fill a table in shared memory that is the same for all blocks, which its threads then
-read; and it may sum up in shared memory what they find, and add that to a sum of all blocks. Rows
-(`rows.py`) and single threads do this, at places that all threads of a block come to alike. So
+read; and it may sum up values of its threads in shared memory, and add that to a sum of all blocks.
+Rows (`rows.py`) and single threads do this, at places that all threads of a block come to alike. So
 another number of blocks, or other threads in them, change nothing: tables are the same, and sums
-are added in other parts. Whatever else threads do they do by their ids, and apart from each other:
-barriers order the threads of a block, and those may come into different blocks.
+are added in other parts. All else threads do by their ids, and apart from each other: barriers
+order the threads of a block, and those may come into different blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
@@ -21,7 +21,7 @@ from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
 from cutune.proof.memory.conditions import Meetings
 from cutune.proof.memory.one_place import AccessPlace, place_of
-from cutune.proof.values.predicates import Comparison, Predicate, properties_of
+from cutune.proof.values.predicates import Predicate, Relation, properties_of
 from cutune.proof.values.terms import MOST_THREADS
 
 _SHARED = "shared"
@@ -37,7 +37,7 @@ class EachBlock:
 
     @property
     def met_by_ids(self) -> list[MemoryAccess]:
-        """Those through which threads may meet: not tables, and sums of blocks."""
+        """The accesses through which threads may meet: not tables, and sums of blocks."""
         return [access for access in self.of_ids if access.space != _SHARED]
 
 
@@ -52,18 +52,13 @@ class _Placed:
 
 @dataclass(frozen=True)
 class EachBlockJudge(RowJudge):
-    """Judges entries in which ids count, in one dimension.
-
-    Attributes:
-        sums: what is known of sums in shared memory.
-        dimension: that of the ids.
-    """
+    """Judges entries in which ids count, in one dimension. `sums`: those in shared memory."""
 
     sums: BlockSums
     dimension: str
 
     def each_block(self) -> EachBlock:
-        """Judge it.
+        """Return the accesses by ids, and conditions for all others.
 
         Raises:
             NotUnderstood: blocks do something that another block would do otherwise.
@@ -73,14 +68,14 @@ class EachBlockJudge(RowJudge):
             _Placed(self._where(access), access, place_of(access, self.atoms))
             for access in self.recorder.accesses
         ]
-        found = Meetings()
-        self._check_shared([one for one in placed if one.access.space == _SHARED], found)
-        self._check_global([one for one in placed if one.access.space == "global"], found)
+        conditions = Meetings()
+        self._check_shared([one for one in placed if one.access.space == _SHARED], conditions)
+        self._check_global([one for one in placed if one.access.space == "global"], conditions)
         sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
         for loop in self.loops.values():
             most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            found.spreads.update(self.limited(loop, most))
-        return EachBlock([one.access for one in placed if one.where is None], found)
+            conditions.spreads.update(self.limited(loop, most))
+        return EachBlock([one.access for one in placed if one.where is None], conditions)
 
     # Branches.
 
@@ -98,7 +93,7 @@ class EachBlockJudge(RowJudge):
         """Is it decided by being the first thread, or by being the last one?"""
         return super()._singles_out(predicate) or self._is_decided_by(predicate, self._is_last)
 
-    def _is_last(self, comparison: Comparison) -> bool:
+    def _is_last(self, comparison: Relation) -> bool:
         last = self.kept_grid.thread - self.kept_grid.step + ONE
         is_last = comparison.left - comparison.right in (last, -last)
         return is_last and comparison.relation in ("eq", "ne")
@@ -112,7 +107,7 @@ class EachBlockJudge(RowJudge):
         around = self._around(block)
         by_block = [b for b in dividing if properties_of(self.walk.branches[b], self.atoms).raw]
         if (around or by_block) and access.space == "local":
-            # What it holds afterwards would tell which threads were here.
+            # Its values would tell afterwards which threads were here.
             self._stop(access.instruction, "local memory of some threads")
         if around:
             if around[0].is_tested_first and block == around[0].header:
@@ -141,7 +136,7 @@ class EachBlockJudge(RowJudge):
 
     # Shared memory.
 
-    def _check_shared(self, placed: Sequence[_Placed], found: Meetings) -> None:
+    def _check_shared(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         phases = Phases(self.graph, self.recorder.barriers)
         filled = {one.place.base for one in placed if one.access.kind == "store"}
         for one in placed:
@@ -155,11 +150,11 @@ class EachBlockJudge(RowJudge):
                 self._stop(one.access.instruction, "shared memory that threads write by their ids")
             for other in placed:
                 self._check_pair(one, other, phases)
-        own = [(one.where, one.place) for one in placed if one.where is not None]
-        found.spreads |= meet(own, self.atoms, phases).spreads
+        by_block = [(one.where, one.place) for one in placed if one.where is not None]
+        conditions.spreads |= meet(by_block, self.atoms, phases).spreads
 
     def _check_pair(self, one: _Placed, other: _Placed, phases: Phases) -> None:
-        """What a block does for itself, and what threads do by ids, lie in different phases."""
+        """Accesses that a block does for itself, and those by ids, lie in different phases."""
         is_mixed = (one.where is None) != (other.where is None)
         is_changed = one.access.is_effect or other.access.is_effect
         if one.place.base != other.place.base or not (is_mixed and is_changed):
@@ -168,7 +163,7 @@ class EachBlockJudge(RowJudge):
             self._stop(one.access.instruction, "shared memory without a barrier between")
 
     def _check_sum(self, one: _Placed, all_: Sequence[_Placed]) -> None:
-        """Is it begun by what changes nothing, added to by ids, and read by the block alone?"""
+        """Is it begun by a neutral value, added to by ids, and read by the block alone?"""
         (name, *others) = {o.access.operation for o in all_ if o.access.kind == "atomic"}
         operation, _, kind = name.partition(".")
         is_integer = kind in _INTEGERS and operation in NEUTRAL and not others
@@ -187,37 +182,39 @@ class EachBlockJudge(RowJudge):
 
     # Global memory.
 
-    def _check_global(self, placed: Sequence[_Placed], found: Meetings) -> None:
+    def _check_global(self, placed: Sequence[_Placed], conditions: Meetings) -> None:
         for one in placed:
             if one.access.kind == "end":
                 continue
             if one.access.instruction.line in self.sums.adding:
                 if one.where is None:
                     self._stop(one.access.instruction, "a part of a sum that several threads add")
-                self._check_apart(one, self._not_adding(one, placed), found)
+                others = [other for other in placed if not self._add_alike(one, other)]
+                self._check_apart(one, others, conditions)
             elif one.where is not None:
                 if one.access.is_effect:
                     self._stop(one.access.instruction, "an effect of each block")
                 if not one.access.read_only:
                     effects = [other for other in placed if other.access.is_effect]
-                    self._check_apart(one, effects, found)
+                    self._check_apart(one, effects, conditions)
 
-    def _not_adding(self, one: _Placed, placed: Sequence[_Placed]) -> Iterator[_Placed]:
-        """Accesses other than the same operation on the same array."""
-        for other in placed:
-            is_same = other.place.base == one.place.base is not None
-            if not (is_same and other.access.operation == one.access.operation):
-                yield other
+    def _add_alike(self, one: _Placed, other: _Placed) -> bool:
+        """Are they the same operation on the same array?"""
+        is_same = other.place.base == one.place.base is not None
+        return is_same and other.access.operation == one.access.operation
 
-    def _check_apart(
-        self, one: _Placed, others: Sequence[_Placed] | Iterator[_Placed], found: Meetings
-    ) -> None:
+    def _check_apart(self, one: _Placed, others: Iterable[_Placed], conditions: Meetings) -> None:
+        first = one.place.base
         for other in others:
+            second = other.place.base
             if other.access.kind == "end":
                 continue
-            first, second = one.place.base, other.place.base
-            is_known = first is not None and second is not None and first != second
-            if not is_known or first is None or second is None or not found.part(first, second):
+            if (
+                first is None
+                or second is None
+                or first == second
+                or not conditions.lie_apart(first, second)
+            ):
                 self._stop(one.access.instruction, "what all blocks share, and change")
 
 

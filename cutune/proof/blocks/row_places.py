@@ -1,9 +1,9 @@
-"""Memory where blocks share rows: takes accesses by the element of the row that they belong to.
+"""Memory where blocks share rows. Takes accesses by the element of the row that they belong to.
 
 With another block, elements that one thread did one after the other are done by several threads at
 once. So a place written for one element must not be read or written for another; keeping the
-threads of each warp is not enough. Different blocks need not be looked at: they keep
-their indices, and what they do to each other without order is a race of the original.
+threads of each warp is not enough. Different blocks need not be looked at: they keep their indices,
+and where one changes what another uses, without order, it is a race of the original.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cutune.proof.flow.phases import Phases
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
+    are_equal_stores,
     common_step,
     exact_factors,
     is_multiple,
@@ -25,16 +26,15 @@ from cutune.proof.memory.one_place import (
     wrap_together,
 )
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.terms import Atoms
+from cutune.proof.values.terms import Atoms, constant_term
 
 
 @dataclass(frozen=True)
 class Row:
     """A row whose elements a loop visits.
 
-    Attributes:
-        element: J, the index of the element in its row.
-        limit: the number of elements: J is less. None: it is not known.
+    `element`: J, the index of an element in its row. `limit`: the number of elements, which J is
+    less than; None: it is not known.
     """
 
     element: IntegerPolynomial
@@ -43,12 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Position:
-    """The threads that execute an access.
-
-    Attributes:
-        row: one thread per element of this row; None: not by elements.
-        is_alone: thread 0 alone. Otherwise, without a row, all threads.
-    """
+    """The threads that execute an access: one per element of a row, thread 0 alone, or all."""
 
     row: Row | None = None
     is_alone: bool = False
@@ -63,34 +58,30 @@ MOST_SHARED = 1 << 20
 
 
 def meet(placed: Sequence[Placed], atoms: Atoms, phases: Phases) -> Meetings:
-    """Conditions under which elements use different places, between one barrier and the next.
+    """Return when elements use different places, between one barrier and the next.
 
     Raises:
-        NotUnderstood: nothing may.
+        NotUnderstood: they may use the same ones.
     """
-
-    def together(one: Placed, other: Placed) -> bool:
-        return phases.meet(one[1].access.block, other[1].access.block)
-
     job = _ElementMeetings(atoms)
     seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
     writes = [one for one in seen if one[1].access.is_effect]
+    reads = [one for one in seen if not one[1].access.is_effect]
     for index, write in enumerate(writes):
-        job.one(write, seen)
-        others = writes[index + 1 :] + [one for one in seen if not one[1].access.is_effect]
-        for other in others:
-            if together(write, other):
-                job.two(write, other)
-    return job.found
+        job.check_write(write, seen)
+        for other in writes[index + 1 :] + reads:
+            if phases.meet(write[1].access.block, other[1].access.block):
+                job.check_two(write, other)
+    return job.conditions
 
 
 @dataclass
 class _ElementMeetings:
     atoms: Atoms
-    found: Meetings = field(default_factory=Meetings)
+    conditions: Meetings = field(default_factory=Meetings)
 
-    def one(self, write: Placed, seen: Sequence[Placed]) -> None:
-        """May a write be done once per element, or by one thread?"""
+    def check_write(self, write: Placed, seen: Sequence[Placed]) -> None:
+        """Check that a write may be done once per element, or by one thread."""
         where, place = write
         kind = place.access.kind
         if where.is_alone:
@@ -102,15 +93,15 @@ class _ElementMeetings:
         elif not self._is_flag(write, seen) and not self._are_apart(write, write):
             self._refuse(place, "a place that elements of a row may share")
 
-    def two(self, write: Placed, other: Placed) -> None:
-        """Do a write and something else keep apart what different threads do?"""
+    def check_two(self, write: Placed, other: Placed) -> None:
+        """Check that different threads use different places in a write and another access."""
         (_, first), (_, second) = write, other
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
         if first.base != second.base:
             if (first.access.space == _SHARED) != (second.access.space == _SHARED):
                 return
-            if not self.found.part(first.base, second.base):
+            if not self.conditions.lie_apart(first.base, second.base):
                 self._refuse(first, "a variable that a pointer may lead to")
             return
         if first.access.kind == second.access.kind == "atomic":
@@ -124,7 +115,7 @@ class _ElementMeetings:
     def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
 
-    # Flags: whoever writes there writes the same, and nobody reads it.
+    # Flags: all writes there store the same, and it is never read.
 
     def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
         _, place = write
@@ -135,14 +126,8 @@ class _ElementMeetings:
 
     def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
         values = first.access.values
-        is_same = values == second.access.values and first.access.bytes == second.access.bytes
-        stored = first.access.kind == second.access.kind == "store"
-        return stored and is_same and all(self._is_fixed(value) for value in values)
-
-    def _is_fixed(self, value: IntegerPolynomial) -> bool:
-        """Is it the same whenever a thread of the block computes it?"""
-        properties = self.atoms.of(value)
-        return not (properties.raw or properties.ids or properties.loops or properties.is_loaded)
+        are_uniform = all(self.atoms.of(value).is_uniform for value in values)
+        return are_uniform and are_equal_stores(first, second)
 
     # Places of different elements.
 
@@ -175,13 +160,8 @@ class _ElementMeetings:
         )
 
     def _are_exact(self, one: Placed, other: Placed) -> bool:
-        elements = [
-            atom
-            for where, _ in (one, other)
-            if where.row is not None
-            for monomial, _ in where.row.element.terms
-            for atom in monomial
-        ]
+        rows = [where.row for where, _ in (one, other) if where.row is not None]
+        elements = [atom for row in rows for atom in row.element.atoms]
         is_each = self._is_exact(*one) and self._is_exact(*other)
         return is_each and wrap_together(one[1], other[1], elements)
 
@@ -194,7 +174,7 @@ class _ElementMeetings:
             step, rest = split
             if step.literal not in (-1, 0, 1) or not self._is_steady(rest):
                 return False
-        self.found.ask(exact_factors(place))
+        self.conditions.ask(exact_factors(place))
         return True
 
     def _is_steady(self, value: IntegerPolynomial) -> bool:
@@ -215,7 +195,7 @@ class _ElementMeetings:
         span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
         if step.literal is not None:
             return span <= abs(step.literal)
-        self.found.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
+        self.conditions.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
         return True
 
     def _are_columns(
@@ -231,11 +211,9 @@ class _ElementMeetings:
         if len(row.limit.terms) != 1:
             return False
         width = row.limit * step
-        begin, other_begin = _constant(rest), _constant(other_rest)
-        rows = (
-            rest - IntegerPolynomial.constant(begin),
-            other_rest - IntegerPolynomial.constant(other_begin),
-        )
+        begin, other_begin = constant_term(rest), constant_term(other_rest)
+        constant = IntegerPolynomial.constant
+        rows = rest - constant(begin), other_rest - constant(other_begin)
         if not all(is_multiple(width, each) for each in rows):
             return False
         end = max(begin + first.access.bytes, other_begin + second.access.bytes)
@@ -251,10 +229,6 @@ def _split(
 
 
 def _may_wrap(first: AccessPlace, second: AccessPlace) -> bool:
-    """Do offsets move in steps that 2^32 is no multiple of, which wrap around onto others?"""
+    """May offsets wrap around onto others? Not where 2^32 is a multiple of their steps."""
     step = common_step(first, second)
     return step & (step - 1) != 0
-
-
-def _constant(value: IntegerPolynomial) -> int:
-    return next((coefficient for monomial, coefficient in value.terms if not monomial), 0)

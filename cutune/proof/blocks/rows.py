@@ -1,4 +1,4 @@
-"""Rows that blocks share: takes a walk in which a grid is kept, gives conditions on launches.
+"""Rows that threads of a block share. Takes a walk in which a grid is kept, gives conditions.
 
 A loop whose variable is J = threadIdx + rounds * blockDim, and which goes on while J < limit, does
 its body once for each J below the limit, whatever the size of the block. That holds if all threads
@@ -16,18 +16,18 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
-from cutune.frontend.values.polynomial import ONE, ZERO, IntegerPolynomial
+from cutune.frontend.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.phases import Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.one_place import place_of
+from cutune.proof.memory.one_place import place_of, without_extensions
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, properties_of
-from cutune.proof.values.terms import MOST_THREADS, AtomOperation, Atoms
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
+from cutune.proof.values.terms import MOST_THREADS, Atoms
 
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.
@@ -36,11 +36,7 @@ _EXACT_BITS = 32
 
 @dataclass(frozen=True)
 class _OrderTest:
-    """small < large.
-
-    Attributes:
-        signed: are both read as signed numbers?
-    """
+    """small < large, both read with a sign or without."""
 
     small: IntegerPolynomial
     large: IntegerPolynomial
@@ -51,7 +47,7 @@ class _OrderTest:
 class _Loop:
     """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?
 
-    `end`: J is less than that, and so is what is compared, as 2 * J.
+    `end`: J is less than that, and so is the number that is compared, as 2 * J.
     """
 
     header: int
@@ -63,7 +59,7 @@ class _Loop:
 
 
 def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
-    """Conditions on a launch under which blocks of any size do the same.
+    """Return the conditions on a launch under which blocks of any size do the same.
 
     Raises:
         NotUnderstood: they may not.
@@ -82,11 +78,11 @@ class RowJudge:
 
     @property
     def atoms(self) -> Atoms:
-        """Those of the walk."""
+        """The atoms of the walk."""
         return self.walk.atoms
 
     def judged(self) -> Meetings:
-        """Conditions under which blocks of any size do the same.
+        """Return the conditions under which blocks of any size do the same.
 
         Raises:
             NotUnderstood: they may not.
@@ -105,7 +101,7 @@ class RowJudge:
         return meeting
 
     def check_branches(self) -> None:
-        """Do threads of a block go the same ways, but for loops over rows and single threads?
+        """Check that threads go the same ways, but for loops over rows and single threads.
 
         Raises:
             NotUnderstood: they do not.
@@ -157,7 +153,7 @@ class RowJudge:
         return frozenset(stays | raw)
 
     def dividing(self, block: int) -> frozenset[int]:
-        """Those of them that decide whether a thread comes to a block."""
+        """Return the divided blocks that decide whether a thread comes to a block."""
         return self.graph.dependences[block] & self.divided
 
     def _around(self, block: int) -> list[_Loop]:
@@ -175,16 +171,16 @@ class RowJudge:
             self._refuse(block, "a branch by the thread")
 
     def _guards(self, block: int, loop: _Loop) -> bool:
-        """Is it decided by whether the first J is in the row, and what all threads agree on?"""
+        """Is it decided by whether the first J is in the row, and by uniform conditions?"""
         return self._is_decided_by(self.walk.branches[block], lambda c: _is_either(c, loop.guard))
 
     def _singles_out(self, predicate: Predicate) -> bool:
-        """Is it decided by threadIdx == 0, and what all threads agree on?"""
+        """Is it decided by threadIdx == 0, and by uniform conditions?"""
         return self._is_decided_by(predicate, self._is_first)
 
-    def _is_decided_by(self, predicate: Predicate, known: Callable[[Comparison], bool]) -> bool:
+    def _is_decided_by(self, predicate: Predicate, known: Callable[[Relation], bool]) -> bool:
         match predicate:
-            case Comparison() if known(predicate):
+            case Relation() if known(predicate):
                 return True
             case Both(first, second):
                 return self._is_decided_by(first, known) and self._is_decided_by(second, known)
@@ -192,7 +188,7 @@ class RowJudge:
                 return self._is_decided_by(inner, known)
         return not self._is_raw(predicate)
 
-    def _is_first(self, comparison: Comparison) -> bool:
+    def _is_first(self, comparison: Relation) -> bool:
         difference = comparison.left - comparison.right
         is_thread = difference in (self.kept_grid.thread, -self.kept_grid.thread)
         return is_thread and comparison.relation in ("eq", "ne")
@@ -229,7 +225,7 @@ class RowJudge:
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
     ) -> IntegerPolynomial | None:
-        """The limit of J where stride * J is less than the end; None where nothing tells it."""
+        """The limit of J where stride * J is less than the end; None where it is not known."""
         if stride == ONE:
             return end
         each, whole = stride.literal, end.literal
@@ -245,13 +241,13 @@ class RowJudge:
         """The test under which a loop goes on."""
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
-        if terminator.kind != "branch" or not isinstance(predicate, Comparison):
+        if terminator.kind != "branch" or not isinstance(predicate, Relation):
             self._refuse(block, "a row with another end than a size")
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
-        found = list(_tests(goes_on))
-        if not found:
+        test = next(_tests(goes_on), None)
+        if test is None:
             self._refuse(block, "a row with another end than a size")
-        return found[0]
+        return test
 
     def _check_entry(self, loop: _Loop) -> None:
         """Do all threads whose first J is below the limit come to the loop, and no others?"""
@@ -264,14 +260,15 @@ class RowJudge:
             self._refuse(loop.header, "a row that not all threads come to")
 
     def limited(self, loop: _Loop, most: int) -> Iterator[Spread]:
-        """What keeps J, and what is added to it, exact: 0 <= limit <= most."""
+        """Yield conditions under which J, and its sums, are exact: 0 <= limit <= most."""
         limit, signed = loop.end, loop.guard.signed
         low, high = self.atoms.interval(limit)
         least = -2 * MOST_THREADS if signed else 0
         if low is not None and low >= least and high is not None and high <= most + _SMALL:
             return
         half = IntegerPolynomial.constant(most // 2)
-        yield Spread(half, _plain(limit, self.atoms) - half, -1)
+        # Extended numbers are small, which the launch checks.
+        yield Spread(half, without_extensions(limit, self.atoms, [], []) - half, -1)
 
     # Where accesses happen.
 
@@ -305,7 +302,7 @@ def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
     """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
-    if not isinstance(comparison, Comparison) or comparison.bits < _EXACT_BITS:
+    if not isinstance(comparison, Relation) or comparison.bits < _EXACT_BITS:
         return
     left, right, signed = comparison.left, comparison.right, comparison.signed
     match comparison.relation:
@@ -319,23 +316,6 @@ def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
             yield _OrderTest(right, left + ONE, signed)
 
 
-def _is_either(comparison: Comparison, test: _OrderTest) -> bool:
+def _is_either(comparison: Relation, test: _OrderTest) -> bool:
     """Is it the test, or its opposite?"""
     return test in (*_tests(comparison), *_tests(comparison.negated()))
-
-
-def _plain(value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
-    """An extended number without its extension: its value is small, which the launch checks."""
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = IntegerPolynomial.constant(coefficient)
-        for atom in monomial:
-            operation: AtomOperation | None = atoms.operation(atom)
-            inner = operation.operands[0] if operation is not None else None
-            is_extended = operation is not None and operation.name in ("s32", "u32")
-            if is_extended and isinstance(inner, IntegerPolynomial):
-                product = product * _plain(inner, atoms)
-            else:
-                product = product * IntegerPolynomial.of({(atom,): 1})
-        result = result + product
-    return result

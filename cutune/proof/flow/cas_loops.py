@@ -9,15 +9,15 @@
                                                   END:
     red.add.f64 [%a], %v;                         red.min.s64 [%a], %v;
 
-With any guess in %old at the beginning, memory holds the function of what it held and of %v in the
-end, unless it is that already. Loops of another form, and those whose registers are read behind
+With any guess in %old at the beginning, memory holds the function of its value before and of %v in
+the end, unless it is that already. Loops of another form, and those whose registers are read behind
 them, stay as they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,9 +29,7 @@ Item = Instruction | Label
 _PLAIN = frozenset({"global", "relaxed", "gpu", "sys", "cas", "b32", "b64"})
 #: Functions of which any two may be done in either order.
 _COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor"})
-_TYPES = frozenset(
-    ["s32", "u32", "s64", "u64", "b32", "b64", "f32", "f64"],
-)
+_TYPES = frozenset({"s32", "u32", "s64", "u64", "b32", "b64", "f32", "f64"})
 _ADDRESS = re.compile(r"\[\s*(%[\w$]+)\s*(?:\+\s*-?\w+)?\s*\]")
 _INTEGER = re.compile(r"[sub](?:32|64)")
 #: Where a loop is left without a swap: the guess, related so to the new value, need not change.
@@ -45,12 +43,12 @@ _SWAPPED = {"min": "max", "max": "min"}
 
 @dataclass(frozen=True)
 class _Old:
-    """What memory held when it was looked at last."""
+    """The value of memory when the loop read it last."""
 
 
 @dataclass(frozen=True)
 class _Swapped:
-    """What the swap gave back."""
+    """The result of the swap."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class _Applied:
 
 
 def without_cas_loops(function: Function) -> Function:
-    """The entry with an atomic operation in place of each such loop."""
+    """Return the entry with an atomic operation in place of each such loop."""
     items = list(function.body or ())
     if not any("cas" in item.modifiers for item in _instructions(items)):
         return function
@@ -101,7 +99,7 @@ def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
 
 @dataclass(frozen=True)
 class _CasLoop:
-    """Its last item, the register of the guess, and what it is worth."""
+    """A loop: its last item, the register of the guess, and the operation that it is."""
 
     last: int
     guess: str
@@ -113,7 +111,7 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
     label = items[first]
     assert isinstance(label, Label), "loops begin at labels"
     last = first + 1
-    while last < len(items) and not _goes_to(items[last], label.name):
+    while last < len(items) and _target(items[last]) != label.name:
         if isinstance(items[last], Label):
             return None
         last += 1
@@ -143,36 +141,29 @@ def _copies_before(
     Every thread that comes there has run the instructions since the label before.
     """
     changed = {name for one in body for name in results(one)}
-    found: dict[str, str] = {}
-    for place in range(first - 1, -1, -1):
-        one = items[place]
+    copies: dict[str, str] = {}
+    for one in reversed(items[:first]):
         if isinstance(one, Label):
             break
         if one.opcode == "mov" and not one.guard and not changed & {*one.operands}:
             match one.operands:
                 case (copy, original):
-                    found[copy] = original
+                    copies[copy] = original
         changed |= {*results(one)}
-    return found
+    return copies
 
 
 def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
     """Registers that one instruction alone writes."""
-    found: dict[str, Instruction] = {}
-    count: Counter[str] = Counter()
+    writers: defaultdict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(items):
         for name in results(instruction):
-            count[name] += 1
-            found[name] = instruction
-    return {name: one for name, one in found.items() if count[name] == 1 and not one.guard}
+            writers[name].append(instruction)
+    return {name: one for name, (one, *others) in writers.items() if not others and not one.guard}
 
 
 def _target(item: Item) -> str:
     return item.operands[0] if isinstance(item, Instruction) and item.opcode == "bra" else ""
-
-
-def _goes_to(item: Item, label: str) -> bool:
-    return _target(item) == label
 
 
 @dataclass
@@ -190,7 +181,7 @@ class _Reading:
     _changed: frozenset[str] = frozenset()
 
     def operation(self) -> Instruction | None:
-        """What the loop does to memory, if that is one commutative operation."""
+        """Return the one commutative operation that the loop is on memory, if it is one."""
         swaps = [one for one in self.body if one.opcode == "atom"]
         if len(swaps) != 1 or not {*swaps[0].modifiers} <= _PLAIN:
             return None
@@ -219,7 +210,7 @@ class _Reading:
         return _operation(swap, self._known_as(new, exit_test), exit_test)
 
     def begins_with_memory(self, outside: Sequence[Item]) -> bool:
-        """Is the first guess what memory holds at the place of the swap?"""
+        """Tell whether the first guess is the value of memory at the place of the swap."""
         (swap,) = (one for one in self.body if one.opcode == "atom")
         first = [one for one in _instructions(outside) if self.guess in results(one)]
         if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
@@ -248,20 +239,24 @@ class _Reading:
         for operand in exit_test.operands if exit_test is not None else ():
             if isinstance(operand, _Steady) and self._bits_of(new) == operand:
                 return operand
-            one = self.definitions.get(operand.text) if isinstance(operand, _Steady) else None
-            if one is None or not self._is_fixed(one):
+            one = self._definition(operand)
+            if one is None:
                 continue
             if new == _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:]))):
                 return operand
         return new
 
+    def _definition(self, value: object) -> Instruction | None:
+        """The instruction that computes a steady value from fixed operands."""
+        one = self.definitions.get(value.text) if isinstance(value, _Steady) else None
+        return one if one is not None and self._is_fixed(one) else None
+
     def _bits_of(self, new: object) -> object:
-        """What a steady value is a copy of, as bits or as a number."""
+        """The value that a steady one is a copy of, as bits or as a number."""
         if isinstance(new, _Steady) and new.text in self.copies:
             return _Steady(self.copies[new.text])
-        one = self.definitions.get(new.text) if isinstance(new, _Steady) else None
-        is_copy = one is not None and one.opcode == "mov" and self._is_fixed(one)
-        return _Steady(one.operands[1]) if one is not None and is_copy else new
+        one = self._definition(new)
+        return _Steady(one.operands[1]) if one is not None and one.opcode == "mov" else new
 
     def _leaves(self, branch: Instruction, new: object) -> bool:
         """Is the loop left before the swap, to where it ends otherwise, too?"""
@@ -307,8 +302,7 @@ class _Reading:
         opcode, relation, *modifiers = test.name
         wanted = "eq" if branch.negated else "ne"
         is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
-        operands = sorted(test.operands, key=str)
-        is_both = operands == sorted((_Old(), _Swapped()), key=str)
+        is_both = {*test.operands} == {_Old(), _Swapped()}
         return opcode == "setp" and relation == wanted and is_exact and is_both
 
 
@@ -339,7 +333,7 @@ def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> In
 def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
     """`min` where memory stays if it is no more than the new value, and its type.
 
-    Of two zeros the first one stays, in any order: the program does not say which, either.
+    Of two zeros the first one stays, in any order: which, the program leaves open, too.
     """
     opcode, *words = test.name
     if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:

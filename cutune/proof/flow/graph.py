@@ -1,4 +1,8 @@
-"""Control flow as the proofs need it: dominators, loops around a block, which registers live on."""
+"""Facts that follow from control flow alone. Takes a function's text, or its basic blocks.
+
+Gives dominators, loops, live registers, an estimate of the registers that a thread needs, whether
+threads run straight through, and the phases between barriers that all threads of a block reach.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +27,25 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return len(self.flow.blocks)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
-        """Where each block may be reached from."""
-        found: list[list[int]] = [[] for _ in self.flow.blocks]
+        """Per block those from which it may be reached."""
+        sources_of: list[list[int]] = [[] for _ in self.flow.blocks]
         for index, block in enumerate(self.flow.blocks):
             for target in dict.fromkeys(block.terminator.targets):
-                found[target].append(index)
-        return tuple(map(tuple, found))
+                sources_of[target].append(index)
+        return tuple(map(tuple, sources_of))
 
     @cached_property
     def loops_around(self) -> tuple[frozenset[int], ...]:
         """Per block the headers of the loops that it lies in."""
-        headers = [
+        return tuple(
             frozenset(loop.header for loop in self.flow.loops if index in loop.blocks)
             for index in range(self.count)
-        ]
-        return tuple(headers)
+        )
 
     @cached_property
     def loop_of_header(self) -> dict[int, frozenset[int]]:
@@ -50,18 +53,17 @@ class Graph:
         return {loop.header: loop.blocks for loop in self.flow.loops}
 
     def entries(self, block: int) -> tuple[int, ...]:
-        """Predecessors that come before it: all but those that close a loop.
+        """Return the predecessors that come before a block: all but those that close a loop.
 
         Raises:
             Irreducible: one comes later and closes none.
         """
-        later = [p for p in self.predecessors[block] if p >= block]
-        if any(p not in self.loop_of_header.get(block, ()) for p in later):
+        if any(p not in self.loop_of_header.get(block, ()) for p in self.latches(block)):
             raise Irreducible
         return tuple(p for p in self.predecessors[block] if p < block)
 
     def latches(self, header: int) -> tuple[int, ...]:
-        """Where a loop goes back to its header."""
+        """Return the blocks from which a loop goes back to its header."""
         return tuple(p for p in self.predecessors[header] if p >= header)
 
     @cached_property
@@ -82,7 +84,7 @@ class Graph:
         return {index: targets for index, targets in enumerate(ways) if len(targets) > 1}
 
     def deciders(self, block: int) -> list[int]:
-        """Blocks whose branches may decide from where a block is reached."""
+        """Return the blocks whose branches may decide from where a block is reached."""
         here = self.dominators[block] & ~(1 << block)
         nearest = here.bit_length() - 1
         loop = self.loop_of_header.get(block, frozenset())
@@ -98,7 +100,7 @@ class Graph:
         ]
 
     def controllers(self, block: int) -> list[int]:
-        """Blocks whose branches decide whether a block is executed at all."""
+        """Return the blocks whose branches decide whether a block is executed at all."""
         return [
             other
             for other in self._branching
@@ -107,8 +109,8 @@ class Graph:
 
     @cached_property
     def dependences(self) -> tuple[frozenset[int], ...]:
-        """Per block those whose branches decide how often it is executed, over any others."""
-        found = [
+        """Per block those whose branches decide, perhaps by others, how often it is executed."""
+        deciding = [
             {
                 other
                 for other, targets in self._branching.items()
@@ -120,15 +122,15 @@ class Graph:
         changed = True
         while changed:
             changed = False
-            for known in found:
-                before = len(known)
-                known.update(*[found[other] for other in known])
-                changed |= len(known) > before
-        return tuple(map(frozenset, found))
+            for blocks in deciding:
+                before = len(blocks)
+                blocks.update(*[deciding[other] for other in blocks])
+                changed |= len(blocks) > before
+        return tuple(map(frozenset, deciding))
 
     @property
     def ends_everywhere(self) -> bool:
-        """Is there a way to an end from every block?"""
+        """Tell whether there is a way to an end from every block."""
         ends = sum(
             1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets
         )
@@ -136,17 +138,18 @@ class Graph:
 
     @cached_property
     def _reaches(self) -> tuple[int, ...]:
-        found = [1 << index for index in range(self.count)]
+        """Per block those that may follow it, itself included."""
+        following = [1 << index for index in range(self.count)]
         changed = True
         while changed:
             changed = False
             for index in reversed(range(self.count)):
-                reached = found[index]
+                reached = following[index]
                 for target in self.flow.blocks[index].terminator.targets:
-                    reached |= found[target]
-                changed |= reached != found[index]
-                found[index] = reached
-        return tuple(found)
+                    reached |= following[target]
+                changed |= reached != following[index]
+                following[index] = reached
+        return tuple(following)
 
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
@@ -175,7 +178,7 @@ def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], se
     for instruction in instructions:
         used.update(name for name in sources(instruction) if name not in defined)
         if instruction.guard:
-            # What it does not write keeps its value.
+            # A register that it does not write keeps its value.
             used.update(name for name in results(instruction) if name not in defined)
         elif instruction.opcode != "call":
             defined.update(results(instruction))

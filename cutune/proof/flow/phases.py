@@ -1,9 +1,4 @@
-"""What barriers keep apart. Takes control flow and barriers that all threads of a block reach.
-
-Threads of a block execute the same barriers in the same order, so that between two of them each
-thread is where the first one leads without another one. What is not led to by one barrier, or by
-the beginning, never happens at the same time.
-"""
+"""Phases between barriers. Takes control flow and barriers that all threads of a block reach."""
 
 from __future__ import annotations
 
@@ -16,13 +11,18 @@ from cutune.proof.flow.graph import Graph
 
 @dataclass(frozen=True)
 class Phases:
-    """The phases of an entry. A barrier is the last instruction of its basic block."""
+    """The phases of an entry. A barrier is the last instruction of its basic block.
+
+    Threads of a block execute the same barriers in the same order: between two of them each thread
+    is in blocks to which the first one leads without another one. Two blocks that no barrier, nor
+    the beginning, leads to both are never executed at the same time.
+    """
 
     graph: Graph
     barriers: Collection[int]
 
     def meet(self, first: int, second: int) -> bool:
-        """May two threads of a block be in these basic blocks, with no barrier between?"""
+        """Tell whether two threads of a block may be in these basic blocks at the same time."""
         return any(first in phase and second in phase for phase in self._phases)
 
     @cached_property
@@ -32,13 +32,13 @@ class Phases:
         return [self._from(begin) for begin in dict.fromkeys(begins)]
 
     def _from(self, begin: tuple[int, ...]) -> frozenset[int]:
-        found: set[int] = set()
+        phase: set[int] = set()
         waiting = list(begin)
         while waiting:
             block = waiting.pop()
-            if block in found:
+            if block in phase:
                 continue
-            found.add(block)
+            phase.add(block)
             if block not in self.barriers:
                 waiting += self.graph.flow.blocks[block].terminator.targets
-        return frozenset(found)
+        return frozenset(phase)

@@ -1,8 +1,4 @@
-"""How many registers a thread needs at least. Takes a function, gives a number.
-
-ptxas moves instructions, so it is an estimate, by which kernels are found that are worth asking
-ptxas about.
-"""
+"""An estimate of the registers that a thread needs. Takes a function, gives a number."""
 
 from __future__ import annotations
 
@@ -18,29 +14,19 @@ _WORDS = {"8": 1, "16": 1, "32": 1, "64": 2, "28": 4}
 
 
 def register_pressure(function: Function) -> int:
-    """Most 32-bit registers whose values are live at once; 0 where the code cannot be followed."""
+    """Return the most 32-bit registers that are live at once; 0 for code that cannot be followed.
+
+    ptxas moves instructions, so it is an estimate, which tells for which kernels ptxas is asked.
+    """
     try:
         graph = Graph(control_flow(function, lambda name: True))
-        return max(
-            (
-                _of_block(block, _live_after(graph, index), function.registers)
-                for index, block in enumerate(graph.flow.blocks)
-            ),
-            default=0,
-        )
+        return max((_of_block(b, graph, function.registers) for b in graph.flow.blocks), default=0)
     except UNREADABLE:
         return 0
 
 
-def _live_after(graph: Graph, index: int) -> set[str]:
-    return {
-        name
-        for target in graph.flow.blocks[index].terminator.targets
-        for name in graph.live[target]
-    }
-
-
-def _of_block(block: BasicBlock, live: set[str], types: Mapping[str, str]) -> int:
+def _of_block(block: BasicBlock, graph: Graph, types: Mapping[str, str]) -> int:
+    live = {name for target in block.terminator.targets for name in graph.live[target]}
     if block.terminator.guard:
         live.add(block.terminator.guard)
     most = _words(live, types)

@@ -1,7 +1,7 @@
-"""What a round of a loop adds to registers. Takes what loops bring back to their headers, gives it.
+"""Amounts that loops add to registers in each round. Takes values at their headers, gives steps.
 
-A step is learnt from one walk and used in the next. What it is made of may have other names there,
-so each walk is held against it: a register that is not a step farther has none, for good.
+A step is learnt from one walk and used in the next. The atoms in it may have other names there, so
+each walk is compared with it: a register that does not grow by its step loses it for good.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cutune.frontend.values.polynomial import IntegerPolynomial, TooLarge
-from cutune.proof.values.operations import Value
+from cutune.proof.values.predicates import Value
 from cutune.proof.values.terms import Atoms, modulo
 
 #: The header of a loop, and a register.
@@ -17,19 +17,18 @@ Stepping = tuple[int, str]
 
 
 @dataclass
-class Steps:
+class LoopSteps:
     """The steps of all loops of an entry.
 
-    Attributes:
-        known: by how much registers grow in each round.
-        at_header: what those with a step hold at the header, in this walk.
+    `known`: by how much registers grow in each round. `at_header`: the values of registers with a
+    step at the header, in this walk.
     """
 
     known: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _unsteady: set[Stepping] = field(default_factory=set)
 
-    def is_learnt(
+    def learn(
         self,
         key: Stepping,
         value: IntegerPolynomial,
@@ -37,7 +36,7 @@ class Steps:
         bits: int,
         atoms: Atoms,
     ) -> bool:
-        """Is what a loop brings back something steady more than what came in (`phi`)?"""
+        """Learn a step from the value that came in (`phi`) and the next one, if it is steady."""
         try:
             step = modulo(value - phi, bits)
         except TooLarge:
@@ -48,19 +47,18 @@ class Steps:
         self.known[key] = step
         return True
 
-    def is_forgotten(self, key: Stepping, value: Value, bits: int) -> bool:
-        """Is what a loop brings back no step farther? It has none then."""
+    def forget(self, key: Stepping, value: Value, bits: int) -> bool:
+        """Forget a step where the next value is not a step farther."""
         before = self.at_header.get(key)
-        if before is None or self._is_next(before, value, self.known[key], bits):
+        if before is None or _difference(before, value, bits) == self.known[key]:
             return False
         del self.known[key]
         self._unsteady.add(key)
         return True
 
-    def _is_next(
-        self, before: IntegerPolynomial, value: Value, step: IntegerPolynomial, bits: int
-    ) -> bool:
-        try:
-            return isinstance(value, IntegerPolynomial) and modulo(value - before, bits) == step
-        except TooLarge:
-            return False
+
+def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPolynomial | None:
+    try:
+        return modulo(value - before, bits) if isinstance(value, IntegerPolynomial) else None
+    except TooLarge:
+        return None

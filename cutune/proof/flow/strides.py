@@ -1,4 +1,4 @@
-"""Loops in which threads stride over elements. Takes a finished walk, gives what these are below.
+"""Loops in which threads stride over elements. Takes a finished walk, gives the elements' limits.
 
 In `for (j = id; j < n; j += threads)` each thread does the elements j = id + threads * rounds, and
 no two do the same one: j tells which thread it is, and which round.
@@ -6,29 +6,24 @@ no two do the same one: j tells which thread it is, and which round.
 
 from __future__ import annotations
 
-from cutune.frontend.values.polynomial import (
-    IDENTITY,
-    OPAQUE,
-    PARAMETER,
-    STRIDE,
-    IntegerPolynomial,
-)
+from cutune.frontend.values.polynomial import IDENTITY, OPAQUE, STRIDE, IntegerPolynomial
 from cutune.proof.flow.walk import Known, Walk
 from cutune.proof.values.bounds import ID_BITS, ordered
+from cutune.proof.values.terms import is_of_parameters
 
 
 def elements_of(header: int, dimension: str) -> IntegerPolynomial:
-    """What is added to the id in a round of a loop."""
+    """Return the amount that a loop has added to the id so far."""
     threads = IntegerPolynomial.atom(STRIDE, dimension)
     return threads * IntegerPolynomial.atom(OPAQUE, f"rounds{header}")
 
 
 def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[IntegerPolynomial]:
-    """Numbers n of parameters such that elements are below n, if n is from 1 to 2^30.
+    """Return numbers n of parameters such that elements are below n, if n is from 1 to 2^30.
 
-    Whoever comes to the loop has asked for `id < n`, and whoever goes on for `j + threads < n`,
-    both on registers. By induction they hold what is compared: j < n <= 2^30, and there are at most
-    2^30 threads, so that j + threads fits, with a sign or without.
+    A thread that comes to the loop has tested `id < n`, and one that goes on `j + threads < n`,
+    both on registers. By induction these hold the exact numbers: j < n <= 2^30, and there are at
+    most 2^30 threads, so that j + threads fits, with a sign or without.
     """
     graph = walk.graph
     identity = IntegerPolynomial.atom(IDENTITY, dimension)
@@ -36,8 +31,8 @@ def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[Integer
     following = following + IntegerPolynomial.atom(STRIDE, dimension)
     ways = [(walk.known_on_way(block, header), identity) for block in graph.entries(header)]
     ways += [(walk.known_on_way(block, header), following) for block in graph.latches(header)]
-    found = [_limits(known, value) for known, value in ways]
-    return frozenset.intersection(*found) if found else frozenset()
+    limits = [_limits(known, value) for known, value in ways]
+    return frozenset.intersection(*limits) if limits else frozenset()
 
 
 def _limits(known: Known, value: IntegerPolynomial) -> frozenset[IntegerPolynomial]:
@@ -46,5 +41,5 @@ def _limits(known: Known, value: IntegerPolynomial) -> frozenset[IntegerPolynomi
         for comparison in known
         if comparison.bits >= ID_BITS
         for small, large in ordered(comparison)
-        if small == value and all(atom.kind == PARAMETER for atom in large.atoms)
+        if small == value and is_of_parameters(large)
     )

@@ -2,20 +2,21 @@
 
 Blocks are walked in order, again and again until nothing new is learnt. A register that several
 ways lead to with different values holds an atom of its own (`phi`). Where a loop adds the same
-amount in every round it holds what it began with plus that amount times the number of rounds so
-far, so that `i += blockDim.x * gridDim.x`, in whatever shape the compiler leaves it, stays what
-it is.
+amount in every round (a step), the register holds its first value plus the step times the number of
+rounds so far, so that `i += blockDim.x * gridDim.x` is recognised in all shapes that compilers give
+it. A step is learnt from one walk and used in the next. The atoms in it may have other names there,
+so each walk is compared with it: a register that does not grow by its step loses it for good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx.control_flow import BasicBlock
 from cutune.emulator.ptx.taint import results
-from cutune.emulator.ptx.types import Instruction
+from cutune.emulator.ptx.types import Instruction, integer
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -25,34 +26,29 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.graph import Graph
-from cutune.proof.flow.steps import Steps
+from cutune.proof.flow.steps import LoopSteps
 from cutune.proof.values.built_ins import BuiltIns
 from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.kept_grid import KeptGrid
-from cutune.proof.values.operations import (
-    FUNCTIONS,
-    NotUnderstood,
-    Operations,
-    Value,
-    properties_of_predicate,
-)
+from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
 from cutune.proof.values.predicates import (
-    Comparison,
     Fixed,
     Predicate,
+    Relation,
     Unknown,
+    Value,
     follows,
     negation,
     properties_of,
 )
 from cutune.proof.values.terms import (
     NOTHING,
+    WARP,
     Alternatives,
     AtomProperties,
     Atoms,
     Interval,
     common_terms,
-    literal,
     modulo,
 )
 
@@ -60,13 +56,13 @@ _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
 _LANE_REGISTERS = ("%laneid", "%lanemask_")
 _EVERY = frozenset("xyz")
-Known = frozenset[Comparison]
+Known = frozenset[Relation]
 _NONE: Known = frozenset()
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One instruction as it is executed, and what is known at that point."""
+    """One instruction as it is executed, and the comparisons that hold there."""
 
     instruction: Instruction
     block: int
@@ -78,12 +74,18 @@ class Moment:
 
 
 Effects = Callable[[Moment], bool]
-"""Looks at an instruction; true when it has taken care of it (memory, calls, barriers)."""
+"""Takes care of an instruction with effects (memory, calls, barriers); false for any other."""
 
 
 @dataclass
 class Walk:
-    """Walks one function. `symbols`: names of variables and functions of the module."""
+    """Walks one function.
+
+    `symbols`: names of variables and functions of the module. `kept_grid`: the dimension whose grid
+    is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
+    branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
+    one of several.
+    """
 
     graph: Graph
     atoms: Atoms
@@ -91,15 +93,12 @@ class Walk:
     registers: Mapping[str, str]
     symbols: frozenset[str]
     effects: Effects
-    #: The dimension whose grid is kept, if one is: blocks share rows among their threads.
     kept_grid: KeptGrid | None = None
     built_ins: BuiltIns = field(default_factory=BuiltIns)
-    #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
-    #: Of atoms that stand for one of several values: from which block each of them comes.
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
-    _steps: Steps = field(default_factory=Steps)
+    _steps: LoopSteps = field(default_factory=LoopSteps)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -140,15 +139,16 @@ class Walk:
                 self._step(instruction, index, state)
             self._ends[index] = state
             if block.terminator.kind == "branch":
-                self.branches[index] = self._branch(block, state)
+                terminator = block.terminator
+                self.branches[index] = self._condition(terminator.guard, terminator.negated, state)
             elif block.terminator.kind == "table":
                 table = block.terminator.instruction
                 assert table is not None, "a table has an index"
                 value = self._read(state, table.operands[0])
-                properties = properties_of_predicate(value, self.atoms)
+                properties = properties_of(value, self.atoms)
                 self.branches[index] = Unknown(f"table {index}", properties)
 
-    # What holds at the beginning of a block.
+    # Values at the beginning of a block.
 
     def _beginning(self, block: int) -> dict[str, Value]:
         entries = self.graph.entries(block)
@@ -160,7 +160,7 @@ class Walk:
         return self._merged(block, states)
 
     def _passed(self, block: int, target: int) -> dict[str, Value]:
-        """The value passed from block to block; after a loop over a row it is unknown."""
+        """The values passed from block to block; those of a row are unknown behind its loop."""
         state = self._ends[block]
         if self.kept_grid is None:
             return state
@@ -171,11 +171,14 @@ class Walk:
 
     def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
         assert self.kept_grid is not None, "asked where a grid is kept"
-        properties = properties_of_predicate(value, self.atoms)
+        properties = properties_of(value, self.atoms)
         if not properties.loops & left & self.kept_grid.loops:
             return value
         properties = properties.joined(self.kept_grid.of_block)
-        name = f"behind{block}.{register}"
+        return self._new(f"behind{block}.{register}", register, properties)
+
+    def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
+        """A value of a register of which only properties are known."""
         if self.registers.get(register) == "pred":
             return Unknown(name, properties)
         return self.atoms.named(name, properties)
@@ -193,7 +196,7 @@ class Walk:
         return state
 
     def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
-        """One of several values. What they have in common is known."""
+        """One of several values: the sum of their common terms and an atom."""
         numbers = [value for value in values if isinstance(value, IntegerPolynomial)]
         # At a header the name stands for later rounds, too.
         if block in self.graph.loop_of_header or len(numbers) < len(values):
@@ -229,12 +232,11 @@ class Walk:
     ) -> IntegerPolynomial:
         rounds = self._rounds(header)
         value = modulo(first + step * rounds, bits)
-        if self.kept_grid is None:
-            return value
         return self._with_rows(header, value)
 
     def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
-        assert self.kept_grid is not None, "asked where a grid is kept"
+        if self.kept_grid is None:
+            return value
         loops = self.graph.loops_around[header]
         return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 
@@ -267,17 +269,14 @@ class Walk:
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
         properties = self._phis.get((block, register), NOTHING)
         for value in values:
-            properties = properties.joined(properties_of_predicate(value, self.atoms))
+            properties = properties.joined(properties_of(value, self.atoms))
         properties = properties.joined(self._decided(block))
         properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
         if self.kept_grid is not None and block in self.kept_grid.loops:
-            # What one round over a row hands to the next.
+            # One round over a row hands it to the next.
             properties = properties.joined(self.kept_grid.of_block)
         self._phis[block, register] = properties
-        name = f"phi{block}.{register}"
-        if self.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+        return self._new(f"phi{block}.{register}", register, properties)
 
     def _decided(self, block: int) -> AtomProperties:
         """Properties of the conditions that decide from where a block is reached."""
@@ -288,7 +287,7 @@ class Walk:
         return properties
 
     def _learn(self) -> bool:
-        """Look at what loops bring back to their headers."""
+        """Learn from the values that loops bring back to their headers; was anything new?"""
         learnt = False
         for header in self.graph.loop_of_header:
             changed = self.graph.live[header] & self._changed_in(header)
@@ -302,12 +301,12 @@ class Walk:
         key = header, register
         bits = self._bits(register)
         if key in self._steps.known:
-            return self._steps.is_forgotten(key, value, bits)
+            return self._steps.forget(key, value, bits)
         if isinstance(value, IntegerPolynomial):
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
-            if self._steps.is_learnt(key, value, phi, bits, self.atoms):
+            if self._steps.learn(key, value, phi, bits, self.atoms):
                 return True
-        properties = self._phis[key].joined(properties_of_predicate(value, self.atoms))
+        properties = self._phis[key].joined(properties_of(value, self.atoms))
         is_new = properties != self._phis[key]
         self._phis[key] = properties
         return is_new
@@ -326,60 +325,48 @@ class Walk:
         return common or _NONE
 
     def known_at_beginning(self, block: int) -> Known:
-        """Comparisons that hold whenever a block is reached, after `run`."""
+        """Return the comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
 
     def known_on_way(self, block: int, target: int) -> Known:
-        """Comparisons that hold where a block is left for another one."""
-        return (self._known[block] or _NONE) | self._on_way(block, target)
-
-    def _varies(self, comparison: Comparison, header: int) -> bool:
-        return header in properties_of(comparison, self.atoms).loops
-
-    def _on_way(self, block: int, target: int) -> Known:
+        """Return the comparisons that hold where a block is left for another one."""
+        known = self._known[block] or _NONE
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.branches.get(block)
         if terminator.kind != "branch" or predicate is None or len(set(terminator.targets)) < 2:
-            return _NONE
-        return frozenset(follows(predicate, terminator.targets[0] == target))
+            return known
+        return known | frozenset(follows(predicate, terminator.targets[0] == target))
 
-    def _branch(self, block: BasicBlock, state: dict[str, Value]) -> Predicate:
-        value = self._read(state, block.terminator.guard)
+    def _varies(self, comparison: Relation, header: int) -> bool:
+        return header in properties_of(comparison, self.atoms).loops
+
+    def _condition(self, guard: str, is_negated: bool, state: dict[str, Value]) -> Predicate:
+        value = self._read(state, guard)
         predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
-        return negation(predicate) if block.terminator.negated else predicate
+        return negation(predicate) if is_negated else predicate
 
     # One instruction.
 
     def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
         if instruction.opcode in ("bra", "brx", "ret", "exit"):
             return
-        guard = self._guard(instruction, state)
+        guard = None
         known = self._known[block] or _NONE
-        if guard is not None:
+        if instruction.guard:
+            guard = self._condition(instruction.guard, instruction.negated, state)
             known |= frozenset(follows(guard, True))
 
         def write(register: str, value: Value) -> None:
             value = self._of_row(block, value)
             state[register] = self._guarded(instruction, guard, state, register, value)
 
-        loops = self.graph.loops_around[block]
-
-        def read(text: str) -> Value:
-            return self._read(state, text)
-
+        loops, read = self.graph.loops_around[block], partial(self._read, state)
         if self.effects(Moment(instruction, block, known, loops, read, write, guard)):
             return
         if instruction.opcode not in FUNCTIONS:
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         for register, value in self.operations.compute(instruction, read, loops):
             write(register, value)
-
-    def _guard(self, instruction: Instruction, state: dict[str, Value]) -> Predicate | None:
-        if not instruction.guard:
-            return None
-        value = self._read(state, instruction.guard)
-        predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
-        return negation(predicate) if instruction.negated else predicate
 
     def _guarded(
         self,
@@ -392,10 +379,9 @@ class Walk:
         """With a guard the register holds the new value or the one that it had."""
         if guard is None:
             return value
-        before = self._read(state, register)
-        properties = properties_of_predicate(before, self.atoms)
-        properties = properties.joined(properties_of_predicate(value, self.atoms))
-        properties = properties.joined(properties_of(guard, self.atoms))
+        properties = properties_of(self._read(state, register), self.atoms)
+        for other in (value, guard):
+            properties = properties.joined(properties_of(other, self.atoms))
         name = f"guarded{instruction.line}.{register}"
         if isinstance(value, IntegerPolynomial):
             return self.atoms.named(name, properties)
@@ -413,19 +399,17 @@ class Walk:
             return self._special(text)
         if text in self.symbols:
             return self.atoms.named(f"&{text}", NOTHING)
-        return literal(text)
+        return IntegerPolynomial.constant(_number(text))
 
     def _undefined(self, register: str) -> Value:
         properties = AtomProperties(ids=_EVERY, is_loaded=True)
-        if self.registers.get(register) == "pred":
-            return Unknown(f"undefined {register}", properties)
-        return self.atoms.named(f"undefined {register}", properties)
+        return self._new(f"undefined {register}", register, properties)
 
     def _special(self, text: str) -> IntegerPolynomial:
         name, _, dimension = text.partition(".")
-        if self.kept_grid is not None and name in _SPECIAL and dimension in _EVERY:
-            return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
         if name in _SPECIAL and dimension in _EVERY:
+            if self.kept_grid is not None:
+                return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
@@ -435,3 +419,12 @@ class Walk:
 
     def _bits(self, register: str) -> int:
         return bits_of(self.registers[register])
+
+
+def _number(text: str) -> int:
+    """A number as the code names it; one with a point is known by its bits."""
+    if text == "WARP_SZ":
+        return WARP
+    if text.lower().startswith(("0f", "0d")):
+        return int(text[2:], 16)
+    return integer(text)

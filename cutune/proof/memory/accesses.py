@@ -1,13 +1,15 @@
 """Instructions with effects: memory, calls, warps. Takes moments of a walk, gives accesses.
 
-What is known to be harmless is listed here; everything else is not understood.
+Instructions known to be harmless are listed here, and so are those that a called function may have;
+any other is not understood. A called function gets arguments that are not raw. It may do anything
+to memory, but not read its ids.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
@@ -18,9 +20,18 @@ from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.intervals import bits_of
-from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
-from cutune.proof.values.predicates import Comparison, Unknown, properties_of
-from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomProperties, Atoms, Interval
+from cutune.proof.values.operations import NotUnderstood, parts
+from cutune.proof.values.predicates import Relation, Unknown, Value, properties_of
+from cutune.proof.values.terms import (
+    ANYTHING,
+    NOTHING,
+    RAW,
+    AtomOperation,
+    AtomProperties,
+    Atoms,
+    Interval,
+    number_range,
+)
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
@@ -30,6 +41,8 @@ _OWN_SPACES = ("local", "const", _SHARED)
 COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
 ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
 _VOTES = frozenset({"shfl", "vote", "redux", "match"})
+#: Instructions that must not be executed under a raw condition.
+_GUARDED = frozenset({"ld", "st", "atom", "red", "call", "trap", *_VOTES})
 #: A barrier that only waits for all threads of the block.
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
@@ -42,13 +55,13 @@ class MemoryAccess:
     """An access of memory by a thread.
 
     `kind`: load, store, atomic, call (of a function that may do anything to memory), end (of the
-    launch). `address` is None where nothing is known of it. `operation`: of atomics.
+    launch). `address` is None where it is not known. `operation`: of atomics.
     """
 
     kind: str
     instruction: Instruction
     block: int
-    known: frozenset[Comparison]
+    known: frozenset[Relation]
     properties: AtomProperties
     address: IntegerPolynomial | None = None
     bytes: int = 0
@@ -59,27 +72,28 @@ class MemoryAccess:
 
     @property
     def is_effect(self) -> bool:
-        """Can another thread see that it was done?"""
+        """Can another thread see it?"""
         return self.kind != "load" and self.space != "local"
 
 
 @dataclass
 class Recorder:
-    """Collects the accesses of one walk, and where raw values are used."""
+    """Collects the accesses of one walk, and where raw values are used.
+
+    `raw`: per dimension the first use: words for the message, and where. `shares_rows`: do blocks
+    keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
+    one. `sums`: sums that blocks make for themselves, in the variables where these are understood.
+    """
 
     function: Function
     functions: Mapping[str, Function]
     variables: Mapping[str, Variable]
     atoms: Atoms
     accesses: list[MemoryAccess] = field(default_factory=list)
-    #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
-    #: Do thread blocks keep their indices? Then they may have barriers and shared memory.
     shares_rows: bool = False
-    #: Basic blocks with a barrier.
     barriers: set[int] = field(default_factory=set)
-    #: Sums that blocks make for themselves, in the variables where these are understood.
     sums: BlockSums = field(default_factory=lambda: BlockSums({}))
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
@@ -90,7 +104,7 @@ class Recorder:
         self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
 
     def begin(self) -> None:
-        """A walk begins."""
+        """Begin a walk."""
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
@@ -99,7 +113,7 @@ class Recorder:
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
         opcode = moment.instruction.opcode
-        if moment.guard is not None and self._steers(opcode):
+        if moment.guard is not None and opcode in _GUARDED:
             self.use(properties_of(moment.guard, self.atoms), None, moment.instruction)
         match opcode:
             case "ld":
@@ -126,13 +140,10 @@ class Recorder:
                 return False
         return True
 
-    def _steers(self, opcode: str) -> bool:
-        return opcode in ("ld", "st", "atom", "red", "call", "trap") or opcode in _VOTES
-
     def use(
         self, properties: AtomProperties, value: Value | None, instruction: Instruction
     ) -> None:
-        """Note a use of a value on which effects depend: it must not be raw."""
+        """Note the use of a value on which effects depend: it must not be raw."""
         for dimension in sorted(properties.raw):
             self.raw.setdefault(dimension, (_raw_words(value, dimension), instruction))
 
@@ -148,20 +159,14 @@ class Recorder:
         properties = self._used(moment, address)
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
-        self._add(
-            moment,
-            "load",
-            address=address,
-            bytes=len(registers) * TYPE_BYTES[kind],
-            space=place,
-            read_only="nc" in instruction.modifiers,
-        )
+        size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
+        self._add(moment, "load", address, size, space=place, read_only=read_only)
         ids = _EVERY if place == "local" else properties.ids
         raw: frozenset[str] = _EVERY if self.sums.is_sum(address) else frozenset()
-        loaded = AtomProperties(raw, ids, True, properties.loops | moment.loops)
+        loops = properties.loops | moment.loops
+        loaded = AtomProperties(raw, ids, True, loops, _interval_of(kind))
         for index, register in enumerate(registers):
-            known = replace(loaded, interval=_interval_of(kind))
-            value = self.atoms.named(f"load{instruction.line}.{index}", known)
+            value = self.atoms.named(f"load{instruction.line}.{index}", loaded)
             self.sums.was_read(value, address)
             if register != "_":
                 moment.write(register, value)
@@ -181,16 +186,20 @@ class Recorder:
             elif name in self.function.registers:
                 # A field of a parameter that is found by an index.
                 properties = self._used(moment, self._value(moment, name))
-                known = AtomProperties(
-                    ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
-                )
-                value = self.atoms.named(f"load{instruction.line}.{index}", known)
+                value = self._loaded(moment, index, properties)
             else:
                 whole = self._value(moment, _slot(name))
                 value = self.atoms.computed(
                     AtomOperation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
                 )
             moment.write(register, value)
+
+    def _loaded(self, moment: Moment, index: int, properties: AtomProperties) -> IntegerPolynomial:
+        """A loaded value of any size, at an address with these properties."""
+        loaded = AtomProperties(
+            ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
+        )
+        return self.atoms.named(f"load{moment.instruction.line}.{index}", loaded)
 
     def _parameter(self, moment: Moment, name: str, offset: int) -> tuple[str, int]:
         """A place in a parameter, whose address may have been put into a register before."""
@@ -213,11 +222,10 @@ class Recorder:
         address, place = self._address(moment, instruction.operands[0], space)
         self._used(moment, address)
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
-        self._add(moment, "store", address=address, bytes=size, values=values, space=place)
+        self._add(moment, "store", address, size, values, space=place)
 
     def _store_argument(self, moment: Moment, values: tuple[IntegerPolynomial, ...]) -> None:
-        found = _ADDRESS.match(moment.instruction.operands[0])
-        if found is None:
+        if _ADDRESS.match(moment.instruction.operands[0]) is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
         for value in values:
             self.use(self.atoms.of(value), value, moment.instruction)
@@ -301,41 +309,33 @@ class Recorder:
         self._whole_warp(moment, instruction.operands[-1])
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
-            self.use(properties_of_predicate(value, self.atoms), value, instruction)
+            self.use(properties_of(value, self.atoms), value, instruction)
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
-        for name in instruction.operands[0].split("|"):
-            register = name.strip()
-            if register != "_":
-                moment.write(register, self._told(register, moment, properties))
-
-    def _told(self, register: str, moment: Moment, properties: AtomProperties) -> Value:
-        name = f"told{moment.instruction.line}.{register}"
-        if self.function.registers.get(register) == "pred":
-            return Unknown(name, properties)
-        return self.atoms.named(name, properties)
+        for register in map(str.strip, instruction.operands[0].split("|")):
+            if register == "_":
+                continue
+            name = f"told{instruction.line}.{register}"
+            if self.function.registers.get(register) == "pred":
+                moment.write(register, Unknown(name, properties))
+            else:
+                moment.write(register, self.atoms.named(name, properties))
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
         if moment.read(mask) != _FULL_MASK or moment.guard is not None:
-            what = "warp-level code for a part of a warp"
-            raise NotUnderstood(Code.WARP_LEVEL, f"'{what}'", moment.instruction)
+            what = "'warp-level code for a part of a warp'"
+            raise NotUnderstood(Code.WARP_LEVEL, what, moment.instruction)
         self.uses_lanes = True
 
     def _texture(self, moment: Moment) -> None:
         instruction = moment.instruction
         read = [n for text in instruction.operands[1:] for n in names(text)]
-        known = [n for n in read if n in self.function.registers]
-        properties = NOTHING
-        for value in self._values(moment, *known):
-            properties = properties.joined(self.atoms.of(value))
-        loaded = AtomProperties(
-            ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
-        )
+        registers = [n for n in read if n in self.function.registers]
+        properties = self.atoms.joined(self._values(moment, *registers))
         for index, register in enumerate(parts(instruction.operands[0])):
             if register != "_":
-                value = self.atoms.named(f"load{instruction.line}.{index}", loaded)
-                moment.write(register, value)
+                moment.write(register, self._loaded(moment, index, properties))
 
-    # What they are made of.
+    # Spaces, addresses and operands.
 
     def _space(self, instruction: Instruction) -> str:
         space = ""
@@ -374,14 +374,14 @@ class Recorder:
     def _values(
         self, moment: Moment, *texts: str, used: bool = True
     ) -> tuple[IntegerPolynomial, ...]:
-        found = []
+        values = []
         for text in texts:
-            match = _ADDRESS.match(text)
-            value = self._value(moment, match[1] if match else text)
-            found.append(value)
+            address = _ADDRESS.match(text)
+            value = self._value(moment, address[1] if address else text)
+            values.append(value)
             if used:
-                self.use(self.atoms.of(value), value, moment.instruction)
-        return tuple(found)
+                self._used(moment, value)
+        return tuple(values)
 
     def _used(self, moment: Moment, value: IntegerPolynomial) -> AtomProperties:
         properties = self.atoms.of(value)
@@ -400,25 +400,16 @@ class Recorder:
         read_only: bool = False,
     ) -> None:
         properties = self.atoms.of(address) if address is not None else NOTHING
+        where = moment.instruction, moment.block, moment.known
         self.accesses.append(
             MemoryAccess(
-                kind,
-                moment.instruction,
-                moment.block,
-                moment.known,
-                properties,
-                address,
-                bytes,
-                values,
-                operation,
-                space,
-                read_only,
+                kind, *where, properties, address, bytes, values, operation, space, read_only
             )
         )
 
 
 def _slot(name: str) -> str:
-    """Where the walk keeps what a call has returned."""
+    """The name under which the walk keeps what a call has returned."""
     return f"{name} returned"
 
 
@@ -430,16 +421,13 @@ def _plain(kind: str) -> str:
 def _interval_of(kind: str) -> Interval:
     """The range of a number in memory; long ones are read as signed."""
     bits = bits_of(kind)
-    if kind[0] == "u" and bits < 32:
-        return Interval(0, (1 << bits) - 1)
-    if kind[0] in "usb" and bits <= 64:
-        return Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-    return Interval(None, None)
+    if kind[0] not in "usb" or bits > 64:
+        return ANYTHING
+    return Interval(*number_range(bits, not (kind[0] == "u" and bits < 32)))
 
 
 def _raw_words(value: Value | None, dimension: str) -> str:
-    atoms: Iterator[Atom] = value.atoms if isinstance(value, IntegerPolynomial) else iter(())
-    for atom in atoms:
+    for atom in value.atoms if isinstance(value, IntegerPolynomial) else ():
         if atom.name == dimension and atom.kind in RAW:
             return f"{atom.kind}.{dimension}"
     return f"threadIdx.{dimension}, blockIdx.{dimension} or blockDim.{dimension}"

@@ -1,9 +1,9 @@
-"""Sums that each block makes for itself. Takes accesses of shared memory, tells what is read there.
+"""Sums that each block makes for itself. Takes accesses of shared memory, gives values of sums.
 
-A block may add up in shared memory what its threads find, and then add that to a sum in global
-memory. What it has found is the block's own, and so raw, but all that blocks have found together is
-not, if the same operation adds it in both places. So a value that was read from a sum may be added
-by that operation, and used for nothing else.
+A block may add up in shared memory values of its threads, and then add the sum to one in global
+memory. The sum of a block is raw, but the sum of all blocks is not, if the same operation adds in
+both places. So a value that was read from a sum may be added by that operation, and used for
+nothing else.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from cutune.emulator.ptx.types import Variable
 from cutune.frontend.values.polynomial import OPAQUE, IntegerPolynomial
 
-#: Operations that may be done in parts, and what they change nothing by; None: any value, since
-#: adding it again changes nothing.
+#: Operations that may be done in parts, and their neutral values; None: a sum may begin at any
+#: value, since adding it again changes nothing.
 NEUTRAL: Mapping[str, int | None] = {
     "add": 0,
     "or": 0,
@@ -28,12 +28,11 @@ NEUTRAL: Mapping[str, int | None] = {
 
 @dataclass
 class BlockSums:
-    """What is known of shared memory, over all walks.
+    """Sums in shared memory, over all walks.
 
-    Attributes:
-        operations: of atomics, by the variable that they change.
-        parts: values that were read from such a variable, with its operation.
-        adding: lines of instructions that add such a value elsewhere.
+    `operations`: of atomics, by the variable that they change. `parts`: values that were read from
+    such a variable, with its operation. `adding`: lines of instructions that add such a value
+    elsewhere.
     """
 
     variables: Mapping[str, Variable]
@@ -43,40 +42,40 @@ class BlockSums:
     _known: int = 0
 
     def begin(self) -> None:
-        """A walk begins."""
+        """Begin a walk."""
         self.parts.clear()
         self.adding.clear()
 
     def has_learnt(self) -> bool:
-        """Were sums found since the last question?"""
+        """Tell whether sums were found since the last call."""
         count = sum(map(len, self.operations.values()))
         before, self._known = self._known, count
         return count > before
 
     def variable_of(self, address: IntegerPolynomial) -> str | None:
-        """The variable that an address lies in; None where it is not one."""
+        """Return the shared variable that an address lies in; None where it is not one."""
         names = [atom.name[1:] for atom in address.atoms if atom.kind == OPAQUE]
-        found = [name for name in names if name in self.variables]
-        shared = [name for name in found if self.variables[name].space == "shared"]
+        variables = [self.variables[name] for name in names if name in self.variables]
+        shared = [variable.name for variable in variables if variable.space == "shared"]
         return shared[0] if len(shared) == 1 else None
 
     def changed(self, address: IntegerPolynomial, operation: str) -> None:
-        """An atomic operation happens there."""
+        """Note an atomic operation on an address."""
         if (name := self.variable_of(address)) is not None:
             self.operations.setdefault(name, set()).add(operation)
 
     def is_sum(self, address: IntegerPolynomial) -> bool:
-        """Do atomic operations change what lies there?"""
+        """Tell whether atomic operations change the variable at an address."""
         return self.variable_of(address) in self.operations
 
     def was_read(self, value: IntegerPolynomial, address: IntegerPolynomial) -> None:
-        """A value was read, perhaps from a sum."""
+        """Note a value that was read, perhaps from a sum."""
         if self.is_sum(address):
             (operation, *others) = sorted(self.operations[self.variable_of(address) or ""])
             self.parts[value] = operation if not others else ""
 
     def is_added(self, values: Sequence[IntegerPolynomial], operation: str, line: int) -> bool:
-        """May an atomic operation get these values, which are a part of a sum?"""
+        """Tell whether an atomic operation may add these, a part of a sum, and note its line."""
         if len(values) != 1 or self.parts.get(values[0]) != operation:
             return False
         self.adding.add(line)

@@ -1,8 +1,4 @@
-"""Functions that compiled code calls. Takes a module's functions, says why one may not be called.
-
-A called function gets arguments that are not raw. It may do anything to memory, but not read its
-ids. Instructions known to be harmless are listed here; a function with any other is refused.
-"""
+"""Functions that compiled code calls. Takes a module's functions, says why one is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ _HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8"
 def uncallable(
     name: str, functions: Mapping[str, Function], variables: Mapping[str, Variable], seen: set[str]
 ) -> tuple[Code, str] | None:
-    """Why a function may not be called: it reads its ids, or its threads cooperate."""
+    """Return why a function may not be called: it reads its ids, or its threads cooperate."""
     function = functions.get(name)
     if function is None or function.body is None:
         return Code.UNKNOWN_FUNCTION, f"'{name}'"
@@ -65,6 +61,6 @@ def _strange(
 
 
 def is_plain(modifier: str) -> bool:
-    """Does a modifier of a load or a store leave its value alone: type, space, a hint?"""
+    """Tell whether a modifier of a load or a store leaves its value alone: type, space, a hint."""
     base = modifier.split("::", maxsplit=1)[0]
     return modifier in _HINTS or base in (*SPACES, "L1", "L2") or modifier in TYPE_BYTES

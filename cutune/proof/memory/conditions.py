@@ -1,4 +1,4 @@
-"""What a launch is asked about threads that meet in memory: pointers, and steps between places."""
+"""Conditions on a launch for threads that meet in memory: pointers, and steps between places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
     TooLarge,
 )
-from cutune.proof.values.inequalities import Asked
+from cutune.proof.values.inequalities import SizeConditions
 from cutune.proof.values.terms import MOST_THREADS
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
@@ -33,7 +33,7 @@ class Spread:
 
 @lru_cache(maxsize=4096)
 def can_hold(spread: Spread) -> bool:
-    """Is it not known to fail wherever sizes are at least 1, and there are several threads in x?
+    """Tell whether it may hold where sizes are at least 1, and there are several threads in x.
 
     `4 >= 4 * m * threads` holds for one thread and rows of one element alone; against a constant,
     sizes are taken to be 2 at least. With each size one or two more than a number that is not
@@ -72,25 +72,25 @@ class Meetings:
     pointers: set[tuple[str, str]] = field(default_factory=set)
     spreads: set[Spread] = field(default_factory=set)
 
-    def ask(self, asked: Asked) -> None:
-        """Ask that expressions of parameters are not negative, and how large parameters are."""
-        for value in asked.not_negative:
+    def ask(self, conditions: SizeConditions) -> None:
+        """Add conditions: expressions of parameters are not negative, and parameters fit."""
+        for value in conditions.not_negative:
             # |2^61| >= |value - 2^61|: from 0 to 2^62.
             self.spreads.add(Spread(_FAR, value - _FAR, -1))
-        told = {atom for value in asked.not_negative for atom in value.atoms}
-        for atom in asked.fitting - told:
+        fitting_anyway = {atom for value in conditions.not_negative for atom in value.atoms}
+        for atom in conditions.fitting - fitting_anyway:
             self.spreads.add(Spread(LARGEST, IntegerPolynomial.of({(atom,): 1}), -1))
 
     def that_can_hold(self) -> Meetings:
-        """Itself; where a condition never holds, warps are kept, and nothing is asked in vain."""
+        """Return these conditions; `keep_warps` in place of conditions that never hold."""
         try:
             is_in_vain = not all(map(can_hold, self.spreads))
         except TooLarge:
             return self
         return Meetings(keep_warps=True, pointers=self.pointers) if is_in_vain else self
 
-    def part(self, first: Atom, second: Atom) -> bool:
-        """Do two bases differ? Two pointers must lie in different allocations, which is noted."""
+    def lie_apart(self, first: Atom, second: Atom) -> bool:
+        """Tell whether two bases differ: two pointers in different allocations, which is noted."""
         is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
         if first.kind == second.kind == OPAQUE or is_hidden:
             return True  # two variables of the module, or a table that the compiler has made

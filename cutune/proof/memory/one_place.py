@@ -1,9 +1,10 @@
-"""Where one access leads. Takes an access, gives its place; do two places ever overlap?"""
+"""Places in memory. Takes accesses, gives base and offset of each, and compares two of them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import gcd
 
 from cutune.frontend.values.polynomial import (
@@ -18,12 +19,11 @@ from cutune.frontend.values.polynomial import (
     term_over,
 )
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.values.inequalities import Asked
-from cutune.proof.values.predicates import Comparison
-from cutune.proof.values.terms import Atoms
+from cutune.proof.values.bounds import ID_BITS
+from cutune.proof.values.inequalities import SizeConditions
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, only_atom
 
-#: So many bits distinguish any two ids.
-ID_BITS = 32
 #: Constants beyond it are not added to unsigned indices.
 _FAR = 1 << 30
 #: The largest number of 32 bits.
@@ -34,8 +34,8 @@ LARGEST_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
 class AccessPlace:
     """An access as base + offset; no base where it is not known.
 
-    `unsigned`: the parts of the offset that are right only where they are less than 2^32.
-    `factors`: those of them that something else than a number is multiplied by.
+    `unsigned`: the parts of the offset that are exact only where they are less than 2^32.
+    `factors`: those of them that are multiplied by other atoms.
     """
 
     access: MemoryAccess
@@ -46,13 +46,13 @@ class AccessPlace:
 
 
 def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
-    """Where an access happens."""
+    """Return the place of an access."""
     if access.address is None:
         return AccessPlace(access, None, ZERO)
     unsigned: list[IntegerPolynomial] = []
     factors: list[IntegerPolynomial] = []
     try:
-        address = _loose(access.address, atoms, unsigned, factors)
+        address = without_extensions(access.address, atoms, unsigned, factors)
     except TooLarge:
         return AccessPlace(access, None, ZERO)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
@@ -63,13 +63,16 @@ def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     return AccessPlace(access, bases[0], offset, *told)
 
 
-def _loose(
+def without_extensions(
     value: IntegerPolynomial,
     atoms: Atoms,
     unsigned: list[IntegerPolynomial],
     factors: list[IntegerPolynomial],
 ) -> IntegerPolynomial:
-    """The same with extended numbers taken as what they extend."""
+    """Return the value with the operand in place of each extended number.
+
+    `unsigned`, `factors`: lists to which those of an `AccessPlace` are added.
+    """
     result = ZERO
     for monomial, coefficient in value.terms:
         product = IntegerPolynomial.constant(coefficient)
@@ -82,16 +85,11 @@ def _loose(
 
 
 def _inner(
-    atom: Atom,
-    atoms: Atoms,
-    unsigned: list[IntegerPolynomial],
-    factors: list[IntegerPolynomial],
+    atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial], factors: list[IntegerPolynomial]
 ) -> IntegerPolynomial:
     operation = atoms.operation(atom) if atom.kind == OPAQUE else None
     if operation is not None and operation.name in ("s32", "u32"):
-        operand = operation.operands[0]
-        assert isinstance(operand, IntegerPolynomial), "numbers are extended"
-        value = _loose(operand, atoms, unsigned, factors)
+        value = without_extensions(operation.numbers[0], atoms, unsigned, factors)
         # Numbers with a sign do not overflow; others may wrap around in any program.
         if operation.name == "u32":
             unsigned.append(value)
@@ -99,33 +97,25 @@ def _inner(
     return IntegerPolynomial.of({(atom,): 1})
 
 
-def exact_factors(place: AccessPlace) -> Asked:
-    """What to ask so that unsigned products of parameters, which ids are multiplied by, are exact.
+def exact_factors(place: AccessPlace) -> SizeConditions:
+    """Return when unsigned products of parameters, by which ids are multiplied, are exact.
 
-    In `j * (size_t)(w * h)` the step is what the register holds, which may be 0.
+    In `j * (size_t)(w * h)` the step is the number that the register holds, which may be 0.
     """
-    sizes = [
-        value
-        for value in place.factors
-        if value.literal is None and all(atom.kind == PARAMETER for atom in value.atoms)
-    ]
-    ends = (LARGEST_UNSIGNED - value for value in sizes if not _is_one_parameter(value))
-    return Asked(frozenset((*sizes, *ends)))
-
-
-def _is_one_parameter(value: IntegerPolynomial) -> bool:
-    """Is it a parameter as it is? It fits where it is not negative."""
-    return len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1
+    sizes = [v for v in place.factors if v.literal is None and is_of_parameters(v)]
+    # A parameter alone fits where it is not negative.
+    ends = (LARGEST_UNSIGNED - value for value in sizes if only_atom(value) is None)
+    return SizeConditions(frozenset((*sizes, *ends)))
 
 
 def wrap_together(
     first: AccessPlace, second: AccessPlace, moving: Collection[Atom] | None = None
 ) -> bool:
-    """May the two places be compared as if no unsigned index in them wrapped around?
+    """Tell whether two places may be compared as if no unsigned index in them wrapped around.
 
-    Modulo 2^32 they may where they lie a constant apart, and whatever else is added to the moving
-    atoms (the ids, or elements of a row) is the same in all unsigned indices. Where they lie a
-    parameter apart, 2^32 may be among its values.
+    Modulo 2^32 they may where they lie a constant apart, and all unsigned indices add the same to
+    the moving atoms (the ids, or elements of a row). Where they lie a parameter apart, 2^32 may be
+    among its values.
     """
     if not (first.unsigned or second.unsigned):
         return True
@@ -133,7 +123,7 @@ def wrap_together(
     if apart is None or abs(apart) >= _FAR:
         return False
     shifts = [_steady(value, moving) for value in (*first.unsigned, *second.unsigned)]
-    constants = [_constant(shift.terms) for shift in shifts]
+    constants = [constant_term(shift) for shift in shifts]
     parameters = {
         shift - IntegerPolynomial.constant(constant)
         for shift, constant in zip(shifts, constants, strict=True)
@@ -153,19 +143,14 @@ def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> Intege
 
 
 def common_step(first: AccessPlace, second: AccessPlace) -> int:
-    """Bytes that all that moves two places is a multiple of; 0 where nothing does."""
-    step = 0
-    for place in (first, second):
-        for monomial, coefficient in place.offset.terms:
-            if monomial:
-                step = gcd(step, coefficient)
-    return step
+    """Return the bytes in whose multiples two places move; 0 where they do not move."""
+    return gcd(*(c for m, c in chain(first.offset.terms, second.offset.terms) if m))
 
 
 def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
-    """Members of structures: do both stay in different bytes of the steps they move in?"""
+    """Tell whether both stay in different bytes of the steps in which they move, as members do."""
     step = common_step(first, second)
-    begins = [_constant(place.offset.terms) for place in (first, second)]
+    begins = [constant_term(place.offset) for place in (first, second)]
     sizes = first.access.bytes, second.access.bytes
     if step == 0:
         return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
@@ -173,8 +158,8 @@ def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
     return sizes[0] <= distance and distance + sizes[1] <= step
 
 
-def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolynomial:
-    """The offset with those ids replaced that are known where another access is: `i == 0`."""
+def _pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolynomial:
+    """The offset with those ids replaced that comparisons at an access fix: `i == 0`."""
     offset = place.offset
     for comparison in (where or place).access.known:
         terms = dict(comparison.left.terms)
@@ -187,16 +172,23 @@ def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolyn
     return offset
 
 
-def one_place(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
-    """Which of the two must be a thread's own so that both are the same place of that thread.
+def decisive_places(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
+    """Return those that must be a thread's own so that both are one place of that thread.
 
-    None of them: they are not one place.
+    An empty list where they are not one place.
     """
     if first.offset == second.offset:
         return [first, second]
-    if pinned(first) == pinned(second, first):
+    if _pinned(first) == _pinned(second, first):
         return [second]
-    return [first] if pinned(second) == pinned(first, second) else []
+    return [first] if _pinned(second) == _pinned(first, second) else []
+
+
+def are_equal_stores(first: AccessPlace, second: AccessPlace) -> bool:
+    """Tell whether both store the same values, as many bytes."""
+    one, other = first.access, second.access
+    are_stores = one.kind == other.kind == "store"
+    return are_stores and one.bytes == other.bytes and one.values == other.values
 
 
 def _is_base(atom: Atom) -> bool:
@@ -205,28 +197,30 @@ def _is_base(atom: Atom) -> bool:
     return atom.kind == OPAQUE and atom.name.startswith("&")
 
 
-def _constant(terms: tuple[tuple[Monomial, int], ...]) -> int:
-    return next((coefficient for monomial, coefficient in terms if not monomial), 0)
-
-
 def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
-    """What each id is multiplied by; None where ids are multiplied with each other."""
+    """Return the factor of each id; None where ids are multiplied with each other."""
     steps: dict[str, IntegerPolynomial] = {}
     for monomial, coefficient in place.offset.terms:
         ids = [atom for atom in monomial if atom.kind == IDENTITY]
         if len(ids) > 1:
             return None
         if ids:
-            rest = tuple(atom for atom in monomial if atom != ids[0])
-            step = IntegerPolynomial.of({rest: coefficient})
-            steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
+            _add_step(steps, ids[0], monomial, coefficient)
     return steps
+
+
+def _add_step(
+    steps: dict[str, IntegerPolynomial], identity: Atom, monomial: Monomial, coefficient: int
+) -> None:
+    rest = tuple(atom for atom in monomial if atom != identity)
+    step = IntegerPolynomial.of({rest: coefficient})
+    steps[identity.name] = steps.get(identity.name, ZERO) + step
 
 
 def parts_of(
     place: AccessPlace, atoms: Atoms
 ) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
-    """The steps of the ids and what moves in loops; None where it is more than these."""
+    """Return the steps of the ids and the terms that loops move; None where others move it."""
     steps: dict[str, IntegerPolynomial] = {}
     moving: list[IntegerPolynomial] = []
     for monomial, coefficient in place.offset.terms:
@@ -236,9 +230,7 @@ def parts_of(
         if len(ids) + varies > 1 or any(one.ids or one.is_loaded for one in others):
             return None
         if ids:
-            rest = tuple(atom for atom in monomial if atom != ids[0])
-            name = ids[0].name
-            steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
+            _add_step(steps, ids[0], monomial, coefficient)
         elif varies:
             moving.append(IntegerPolynomial.of({monomial: coefficient}))
     return steps, moving
@@ -247,18 +239,18 @@ def parts_of(
 def rest_of_both(
     first: AccessPlace, second: AccessPlace, atoms: Atoms
 ) -> list[IntegerPolynomial] | None:
-    """What is added to the ids: the difference, and each part that moves in a loop."""
+    """Return the terms beside ids: those that loops move, and the difference of all others."""
     moving: list[IntegerPolynomial] = []
     steady = [ZERO, ZERO]
     for index, place in enumerate((first, second)):
         for monomial, coefficient in place.offset.terms:
             if any(atom.kind == IDENTITY for atom in monomial):
                 continue
-            known = [atoms.properties(atom) for atom in monomial]
-            if any(one.ids or one.is_loaded for one in known):
+            properties = [atoms.properties(atom) for atom in monomial]
+            if any(one.ids or one.is_loaded for one in properties):
                 return None
             term = IntegerPolynomial.of({monomial: coefficient})
-            if any(one.loops for one in known):
+            if any(one.loops for one in properties):
                 moving.append(term)
             else:
                 steady[index] += term
@@ -266,19 +258,19 @@ def rest_of_both(
 
 
 def leads_back(place: AccessPlace) -> bool:
-    """Does it lie before its base, as long as neither ids nor sizes are negative?"""
+    """Tell whether it lies before its base, as long as neither ids nor sizes are negative."""
     terms = place.offset.terms
     return bool(terms) and all(coefficient < 0 for _, coefficient in terms)
 
 
 def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
-    """Constants before products of parameters, smaller before larger."""
+    """Return a key that sorts constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
 
 
 def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
-    """The constant by which a width of one term has to be multiplied to give a value."""
+    """Return the constant by which a width of one term has to be multiplied to give a value."""
     ((monomial, step),) = width.terms
     if value == ZERO:
         return 0
@@ -288,15 +280,15 @@ def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
 
 
 def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
-    """Is each term of the value a multiple of a width of one term?"""
+    """Tell whether each term of the value is a multiple of a width of one term."""
     ((factors, step),) = width.terms
     return all(term_over(term, factors, step) is not None for term in value.terms)
 
 
 def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPolynomial | None:
-    """What a round adds at least: the rest of all terms is a multiple of it."""
-    for one in moving:
-        ((monomial, coefficient),) = one.terms
+    """Return the least that a round adds: a width of which all terms that move are multiples."""
+    for term in moving:
+        ((monomial, coefficient),) = term.terms
         steady = tuple(atom for atom in monomial if not atoms.properties(atom).loops)
         width = IntegerPolynomial.of({steady: coefficient})
         if all(is_multiple(width, other) for other in moving):
@@ -304,17 +296,17 @@ def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPo
     return None
 
 
-def single_threads(known: Iterable[Comparison], atoms: Atoms) -> frozenset[str]:
-    """Dimensions in which only one thread comes here: `if (i == 0)`."""
-    found = set()
+def single_threads(known: Iterable[Relation], atoms: Atoms) -> frozenset[str]:
+    """Return the dimensions in which one thread alone comes here: `if (i == 0)`."""
+    dimensions = set()
     for comparison in known:
         ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
         properties = atoms.of(comparison.left)
         # Twice an id may be one number for several threads, modulo 2^32.
         is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
         is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
-        # What differs between rounds of a loop is equal to each id in turn.
+        # A value that differs between rounds of a loop is equal to each id in turn.
         is_steady = not properties.is_loaded and not properties.loops
         if comparison.relation == "eq" and is_alone and is_steady:
-            found.add(ids[0][0][0].name)
-    return frozenset(found)
+            dimensions.add(ids[0][0][0].name)
+    return frozenset(dimensions)

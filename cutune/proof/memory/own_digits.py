@@ -1,4 +1,4 @@
-"""Places made of digits of ids: takes a place, says whether each thread has its own, and when.
+"""Places of digits of ids. Takes a place, gives conditions under which each thread has its own.
 
 A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
 digits be in some order, so that each step is at least as long as the step before it times the
@@ -9,6 +9,9 @@ can bring it back. So they are of one id. Signs of steps do not matter in this.
 How many numbers the uppermost digit of an id can be, its bound says: where x < limit and
 limit <= divisor * times, x / divisor < times. A rest that moves in loops has to move by steps that
 are longer than all digits together.
+
+In `for (j = id; j < n; j += threads)` each thread does the elements j = id + threads * rounds, and
+no two do the same one: there digits of j tell threads and rounds apart, as those of an id do.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ from itertools import permutations
 from cutune.frontend.values.polynomial import (
     ONE,
     OPAQUE,
-    PARAMETER,
     STRIDE,
     ZERO,
     IntegerPolynomial,
@@ -31,36 +33,31 @@ from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.strides import element_limits, elements_of
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.conditions import LARGEST, Spread, can_hold
-from cutune.proof.memory.one_place import (
-    LARGEST_UNSIGNED,
-    AccessPlace,
-    common_width,
-    size_of,
-)
+from cutune.proof.memory.one_place import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
 from cutune.proof.values.digits import Digit, DigitReader, InDigits
-from cutune.proof.values.inequalities import NOTHING_ASKED, Asked
-from cutune.proof.values.terms import Atoms
+from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions
+from cutune.proof.values.terms import Atoms, is_of_parameters
 
 #: Orders of more digits are not tried.
 _MOST_DIGITS = 5
 
 
 @dataclass(frozen=True)
-class OwnDigits:
-    """What a launch is asked so that each thread has places of its own."""
+class SeparatingDigits:
+    """Conditions under which each thread has places of its own."""
 
-    asked: Asked
+    conditions: SizeConditions
     spreads: frozenset[Spread]
 
 
-def own_digits(
+def separating_digits(
     place: AccessPlace,
     bytes: int,
     needed: frozenset[str],
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     ranges: Ranges,
-) -> OwnDigits | None:
-    """Do digits tell threads apart in a place? On these conditions; None: not proven.
+) -> SeparatingDigits | None:
+    """Return when digits tell threads apart in a place; None: not proven.
 
     Args:
         bytes: how many are used there.
@@ -69,8 +66,8 @@ def own_digits(
     """
     for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
         try:
-            if ends is not None and (found := _own_digits(place, bytes, needed, ends, ranges.walk)):
-                return found
+            if ends is not None and (own := _by_ends(place, bytes, needed, ends, ranges.walk)):
+                return own
         except TooLarge:
             continue
     return None
@@ -78,14 +75,14 @@ def own_digits(
 
 @dataclass(frozen=True)
 class _Ends:
-    """What ids stay below, or elements in dimensions over which a loop strides.
+    """Numbers that ids stay below, or elements in dimensions over which a loop strides.
 
-    `elements`: what such a loop adds to the id, by dimension.
+    `elements`: the amount that such a loop adds to the id, by dimension.
     """
 
     limits: Mapping[str, Sequence[IntegerPolynomial]]
     elements: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
-    asked: Asked = NOTHING_ASKED
+    conditions: SizeConditions = NO_CONDITIONS
 
     def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
         """Limits known by parameters."""
@@ -98,7 +95,7 @@ def _strided(
     limits: Mapping[str, Sequence[IntegerPolynomial]],
     walk: Walk,
 ) -> _Ends | None:
-    """The same with elements of loops around the place in place of ids; None: there are none."""
+    """Limits for elements of loops around the place instead of ids; None: there are none."""
     ends: dict[str, Sequence[IntegerPolynomial]] = {}
     elements: dict[str, IntegerPolynomial] = {}
     for header in sorted(walk.graph.loops_around[place.access.block]):
@@ -108,48 +105,42 @@ def _strided(
                 ends[dimension] = sorted(found, key=size_of)
                 elements[dimension] = elements_of(header, dimension)
     every = [one for each in ends.values() for one in each]
-    asked = Asked(frozenset(end for one in every for end in (one - ONE, LARGEST - one)))
-    return _Ends({**limits, **ends}, elements, asked) if elements else None
+    within = frozenset(end for one in every for end in (one - ONE, LARGEST - one))
+    return _Ends({**limits, **ends}, elements, SizeConditions(within)) if elements else None
 
 
-def _own_digits(
+def _by_ends(
     place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
-) -> OwnDigits | None:
-    found = _in_digits(place, ends, walk)
-    if found is None or not needed <= {digit.dimension for digit in found.digits}:
+) -> SeparatingDigits | None:
+    parts = _in_digits(place, ends, walk)
+    if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
         return None
-    moving = _moving(found.rest, walk.atoms)
-    if moving is None or not all(_is_uniform(digit.step, walk.atoms) for digit in found.digits):
+    moving = _moving(parts.rest, walk.atoms)
+    if moving is None or not all(walk.atoms.of(d.step).is_uniform for d in parts.digits):
         return None
     width = common_width(moving, walk.atoms) if moving else None
     if moving and width is None:
         return None
-    spreads = _least(found.digits, bytes, width, ends)
-    return OwnDigits(found.asked, spreads) if spreads is not None else None
+    spreads = _least(parts.digits, bytes, width, ends)
+    return SeparatingDigits(parts.conditions, spreads) if spreads is not None else None
 
 
 def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
     assert place.base is not None and place.access.address is not None
     reader = DigitReader(walk.atoms, walk.alternatives, ends.elements)
     offset = place.access.address - IntegerPolynomial.of({(place.base,): 1})
-    found = reader.in_digits(reader.read(offset))
+    parts = reader.in_digits(reader.read(offset))
     # In place of an id, all of the element must be there.
     rounds = {atom for one in ends.elements.values() for atom in one.atoms if atom.kind == OPAQUE}
-    if found is None or not rounds.isdisjoint(found.rest.atoms):
+    if parts is None or not rounds.isdisjoint(parts.rest.atoms):
         return None
-    asked = found.asked.joined(ends.asked)
+    conditions = parts.conditions.joined(ends.conditions)
     for value in reader.unsigned:
-        one = _fits(reader.in_digits(value), ends)
-        if one is None:
+        fits = _fits(reader.in_digits(value), ends)
+        if fits is None:
             return None
-        asked = asked.joined(one)
-    return InDigits(found.digits, found.rest, asked)
-
-
-def _is_uniform(value: IntegerPolynomial, atoms: Atoms) -> bool:
-    """Is it the same in all threads, at any time?"""
-    known = atoms.of(value)
-    return not (known.raw or known.ids or known.loops or known.is_loaded)
+        conditions = conditions.joined(fits)
+    return InDigits(parts.digits, parts.rest, conditions)
 
 
 def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
@@ -168,27 +159,27 @@ def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | 
 def _least(
     digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """The order of digits for which least has to be asked. `width`: what all have to stay below."""
+    """The fewest conditions that an order of digits needs. `width`: all stay below it."""
     moving = [digit for digit in digits if digit.step != ZERO]
     # A digit that is not in the place must be 0. For one digit alone that is asked in vain.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
     if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
         return None
-    asked: frozenset[Spread] = frozenset()
+    of_zeros: frozenset[Spread] = frozenset()
     for zero in zeros:
         if zero is None or not all(map(can_hold, zero)):
             return None
-        asked |= zero
-    found = (
+        of_zeros |= zero
+    of_orders = (
         _conditions(order, bytes, width, ends)
         for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
     )
-    least = min((one for one in found if one is not None), key=len, default=None)
-    return None if least is None else least | asked
+    least = min((one for one in of_orders if one is not None), key=len, default=None)
+    return None if least is None else least | of_zeros
 
 
 def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
-    """What tells that the uppermost digit of an id is 0: that no id reaches its divisor."""
+    """Conditions under which the uppermost digit of an id is 0: no id reaches its divisor."""
     limits = ends.of(digit.dimension)
     if digit.radix is not None or digit.divisor == ONE:
         return None
@@ -206,7 +197,7 @@ def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
 def _conditions(
     order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
 ) -> frozenset[Spread] | None:
-    """What has to be asked so that digits tell threads apart in this order."""
+    """Conditions under which digits tell threads apart in this order."""
     spreads = []
     first = order[0].step
     if first.literal is None:
@@ -217,29 +208,29 @@ def _conditions(
     for digit, step in zip(order, larger, strict=False):
         if step in _wholes(digit, ends):
             continue
-        asked = next(_asked(digit, step, ends), None)
-        if asked is None:
+        reaches = next(_reaches(digit, step, ends), None)
+        if reaches is None:
             return None
-        spreads.append(asked)
+        spreads.append(reaches)
     return frozenset(spreads) if all(map(can_hold, spreads)) else None
 
 
 def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
     """Steps that are as long as all numbers that the digit can be."""
     if digit.radix is not None:
-        found = [digit.radix]
+        counts = [digit.radix]
     else:
-        known = [*ends.of(digit.dimension)]
+        limits = [*ends.of(digit.dimension)]
         if digit.dimension not in ends.elements:
-            known.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
-        found = [one for end in known if (one := exactly(end, digit.divisor)) is not None]
-    for radix in found:
+            limits.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
+        counts = [count for end in limits if (count := exactly(end, digit.divisor)) is not None]
+    for radix in counts:
         yield digit.step * radix
         yield -digit.step * radix
 
 
-def _asked(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
-    """What tells that a step is as long as all numbers that the digit can be."""
+def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
+    """Conditions under each of which a step is as long as all numbers that the digit can be."""
     if digit.radix is not None:
         yield Spread(larger, digit.step * digit.radix, -1)
         return
@@ -265,13 +256,13 @@ def _asked(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spr
 # Unsigned indices.
 
 
-def _fits(value: InDigits | None, ends: _Ends) -> Asked | None:
-    """What to ask so that a number without a sign is less than 2^32, and nothing in it negative."""
-    if value is None or any(atom.kind != PARAMETER for atom in value.rest.atoms):
+def _fits(value: InDigits | None, ends: _Ends) -> SizeConditions | None:
+    """Conditions under which a number without a sign is below 2^32, and nothing in it negative."""
+    if value is None or not is_of_parameters(value.rest):
         return None
     not_negative, most, scale = [value.rest], value.rest, ONE
     for digit in value.digits:
-        if any(atom.kind != PARAMETER for atom in digit.step.atoms):
+        if not is_of_parameters(digit.step):
             return None
         not_negative.append(digit.step)
         if digit.radix is not None:
@@ -285,4 +276,4 @@ def _fits(value: InDigits | None, ends: _Ends) -> Asked | None:
     not_negative.append(LARGEST_UNSIGNED * scale - most)
     if any((one.literal or 0) < 0 for one in not_negative):
         return None
-    return Asked(frozenset(one for one in not_negative if one.literal is None))
+    return SizeConditions(frozenset(one for one in not_negative if one.literal is None))

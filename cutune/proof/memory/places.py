@@ -1,18 +1,19 @@
 """Threads that meet in memory. Takes the accesses of an entry, gives conditions on its launches.
 
-Programs have relied on the threads of a warp running in step: one reads what its neighbour has
-written or is about to write, without a barrier; or several write one place, and the last one wins.
-Such a program keeps working where each warp keeps its threads. (What threads of different warps
-do to each other without synchronization is a data race of the original.) So each write must have a
-place of its own for each thread, and nothing else may be done there by others: decided on
-addresses as the compiled code computes them. Where that is not proven, warps keep their threads.
+Programs have relied on the threads of a warp running in step: one reads a value that its neighbour
+has written or is about to write, without a barrier; or several write one place, and the last one
+wins. Such a program keeps working where each warp keeps its threads. (Between different warps the
+same without synchronization is a data race of the original.) So each write must have a place of its
+own for each thread, and no other thread may access it: decided on addresses as the compiled code
+computes them. Where that is not proven, warps keep their threads.
 
 Addresses are taken not to wrap around.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -23,18 +24,20 @@ from cutune.frontend.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
+    TooLarge,
 )
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
 from cutune.proof.memory.conditions import Meetings, Spread
 from cutune.proof.memory.one_place import (
     AccessPlace,
+    are_equal_stores,
     common_width,
+    decisive_places,
     exact_factors,
     is_multiple,
     leads_back,
     never_overlap,
-    one_place,
     parts_of,
     place_of,
     quotient,
@@ -44,8 +47,8 @@ from cutune.proof.memory.one_place import (
     steps_of,
     wrap_together,
 )
-from cutune.proof.memory.own_digits import own_digits
-from cutune.proof.memory.own_rows import own_row
+from cutune.proof.memory.own_digits import separating_digits
+from cutune.proof.memory.own_rows import row_per_thread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
@@ -66,24 +69,19 @@ def meetings(
     limits: Mapping[str, list[IntegerPolynomial]],
     ranges: Ranges,
 ) -> Meetings:
-    """Conditions under which threads meet as in the original.
+    """Return the conditions under which threads meet as in the original.
 
     Args:
         indexed: the dimensions in which threads differ.
         limits: the guard bounds by dimension.
 
     Raises:
-        NotUnderstood: operations whose order matters whatever warps do.
+        NotUnderstood: operations whose order matters even if warps keep their threads.
     """
     job = _ThreadMeetings(atoms, indexed, limits, ranges)
-    job.judge(
-        [
-            place_of(a, atoms)
-            for a in accesses
-            if a.kind != "end" and a.space not in ("const", "local")
-        ]
-    )
-    return job.found.that_can_hold()
+    seen = (a for a in accesses if a.kind != "end" and a.space not in ("const", "local"))
+    job.judge([place_of(access, atoms) for access in seen])
+    return job.conditions.that_can_hold()
 
 
 @dataclass
@@ -92,7 +90,7 @@ class _ThreadMeetings:
     indexed: frozenset[str]
     limits: Mapping[str, list[IntegerPolynomial]]
     ranges: Ranges
-    found: Meetings = field(default_factory=Meetings)
+    conditions: Meetings = field(default_factory=Meetings)
     #: Results for single places, by the place's identity: there are many pairs.
     _exact: dict[int, bool] = field(default_factory=dict)
     _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
@@ -118,7 +116,7 @@ class _ThreadMeetings:
                     self._two(write, other)
 
     def _certain_column(self, place: AccessPlace) -> Column | None:
-        """The column that each thread has in places like this one, whatever a launch is asked."""
+        """The column that each thread has in places like this one, under no condition."""
         if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
             return None
         bytes, step, widths = self._column(place)
@@ -127,7 +125,7 @@ class _ThreadMeetings:
     def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
         if self._has_own_place(write) or self._is_same_value(write, places):
             return True
-        # What may be done in any order needs no row, and nothing is to be asked for it.
+        # Operations in any order need no row, and so no conditions.
         operation = write.access.operation.split(".")[0]
         return operation not in _ANY_ORDER and self._share_own_row(write)
 
@@ -136,20 +134,20 @@ class _ThreadMeetings:
         access = write.access
         operation = access.operation.split(".")[0]
         if access.kind != "atomic":
-            self.found.keep_warps = True
+            self.conditions.keep_warps = True
         elif operation in ("exch", "cas"):
             what = f"atomic '{operation}' at a place that threads may share"
             raise NotUnderstood(Code.ORDERING, what, access.instruction)
-        elif operation in ("inc", "dec") and not self._is_uniform(access.values):
+        elif operation in ("inc", "dec") and not self._are_uniform(access.values):
             what = f"atomic '{operation}' with different bounds"
             raise NotUnderstood(Code.ORDERING, what, access.instruction)
 
-    def _is_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
+    def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
         properties = self.atoms.joined(values)
         return not (properties.ids or properties.loops or properties.is_loaded)
 
     def _is_same_value(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
-        """Flags: whoever writes there writes the same, and nobody reads it."""
+        """Is it a flag: do all writes there store the same, and is it never read?"""
         if write.access.kind != "store" or write.base is None:
             return False
         others = [p for p in places if p.base is None or p.base == write.base]
@@ -160,14 +158,14 @@ class _ThreadMeetings:
             self._two_atomics(write, other)
             return
         if write.base is None or other.base is None:
-            self.found.keep_warps = True
+            self.conditions.keep_warps = True
         elif write.base != other.base:
             self._two_bases(write, other)
         elif not self._is_flag(write, other) and not self._are_own(write, other):
-            self.found.keep_warps = True
+            self.conditions.keep_warps = True
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
-        """Does each thread meet nobody but itself in the two places?"""
+        """Does each thread meet no other one in the two places?"""
         if not self._are_exact(write, other):
             return False
         return (
@@ -180,14 +178,14 @@ class _ThreadMeetings:
 
     def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
-        own = one_place(write, other)
+        needing_own = decisive_places(write, other)
         # Where the place does not tell threads apart, both come from one and the same thread.
         needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
         bytes = max(write.access.bytes, other.access.bytes)
-        # In a row both have to stay, each by what holds where it is.
+        # In a row both have to stay, each by the comparisons that hold where it is.
         both = (write, other)
-        own_places = (self._has_own_place(p, bytes, both, needed) for p in own)
-        return bool(own) and all(own_places)
+        own_places = (self._has_own_place(p, bytes, both, needed) for p in needing_own)
+        return bool(needing_own) and all(own_places)
 
     def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
@@ -211,9 +209,8 @@ class _ThreadMeetings:
             return bytes, step, nowhere
         rest = place.offset - IntegerPolynomial.of({identity: step})
         whole = IntegerPolynomial.constant(step)
-        widths = (limit * whole for limit in self.limits.get(dimension, ()))
-        found = (width for width in widths if len(width.terms) == 1 and is_multiple(width, rest))
-        return bytes, step, frozenset(found)
+        widths = _single_terms(limit * whole for limit in self.limits.get(dimension, ()))
+        return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
 
     def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places that are numbers of mixed radix, with the ids as their lower digits.
@@ -242,7 +239,7 @@ class _ThreadMeetings:
         """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
             width = step * row
-            if len(width.terms) != 1 or not all(is_multiple(width, one) for one in rest):
+            if len(width.terms) != 1 or not _are_multiples(width, rest):
                 continue
             if not others:
                 return True
@@ -260,10 +257,7 @@ class _ThreadMeetings:
         return False
 
     def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
-        same = write.access.values == other.access.values
-        are_stores = write.access.kind == other.access.kind == "store"
-        is_alike = are_stores and write.access.bytes == other.access.bytes
-        return is_alike and same and self._is_uniform(write.access.values)
+        return are_equal_stores(write, other) and self._are_uniform(write.access.values)
 
     def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if self._commute(first, second):
@@ -278,11 +272,11 @@ class _ThreadMeetings:
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
 
     def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
-        """Is it the same whichever comes first? Counting up to a bound, or exchanging, is not."""
+        """May either come first? Not where they count up to a bound, or exchange values."""
         if first.access.operation != second.access.operation:
             return False
         values = first.access.values
-        is_same = values == second.access.values and self._is_uniform(values)
+        is_same = values == second.access.values and self._are_uniform(values)
         if is_same or first.access.operation.split(".")[0] not in _ORDERED:
             return True
         return first.base is not None and first.base == second.base and self._are_own(first, second)
@@ -302,23 +296,23 @@ class _ThreadMeetings:
             for monomial, coefficient in value.terms:
                 ids = [atom for atom in monomial if atom.kind == IDENTITY]
                 rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
-                moves = [self.atoms.properties(atom) for atom in rest]
-                if len(ids) > 1 or any(properties.ids or properties.loops for properties in moves):
+                properties = [self.atoms.properties(atom) for atom in rest]
+                if len(ids) > 1 or any(one.ids or one.loops for one in properties):
                     return False
                 if ids and (rest or abs(coefficient) != 1):
                     step = IntegerPolynomial.of({rest: coefficient})
                     needed.append((step, "xyz".index(ids[0].name)))
         for step, dimension in needed:
             self._need(_INDICES, step, dimension)
-        self.found.ask(exact_factors(place))
+        self.conditions.ask(exact_factors(place))
         return True
 
     def _two_bases(self, first: AccessPlace, second: AccessPlace) -> None:
         assert first.base is not None and second.base is not None
         # A pointer to the end of an array may be the beginning of another allocation.
         is_end = leads_back(first) or leads_back(second)
-        if is_end or not self.found.part(first.base, second.base):
-            self.found.keep_warps = True
+        if is_end or not self.conditions.lie_apart(first.base, second.base):
+            self.conditions.keep_warps = True
 
     # Own places.
 
@@ -339,44 +333,42 @@ class _ThreadMeetings:
             return False
         needed |= self.indexed - single_threads(place.access.known, self.atoms)
         bytes = max(bytes, place.access.bytes)
-        found = parts_of(place, self.atoms) if self._is_exact(place) else None
-        if found is None:
+        parts = parts_of(place, self.atoms) if self._is_exact(place) else None
+        if parts is None:
             return self._has_own_digits(place, bytes, needed)
-        steps, moving = found
+        steps, moving = parts
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, bytes, both or (place,))
 
     def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
-        """The same where places are made of quotients and remainders of ids."""
-        if self.found.keep_warps:
+        """Do threads use different places by quotients and remainders of ids?"""
+        if self.conditions.keep_warps:
             return False  # nothing is gained by it
         key = id(place), bytes, needed
         if key not in self._digits:
-            found = own_digits(place, bytes, needed, self.limits, self.ranges)
-            self._digits[key] = found is not None
-            if found is not None:
-                self.found.ask(found.asked)
-                self.found.spreads |= found.spreads
+            own = separating_digits(place, bytes, needed, self.limits, self.ranges)
+            self._digits[key] = own is not None
+            if own is not None:
+                self.conditions.ask(own.conditions)
+                self.conditions.spreads |= own.spreads
         return self._digits[key]
 
     def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
         """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
-        if self.found.keep_warps:
+        if self.conditions.keep_warps:
             return False  # nothing is gained by it
         known = frozenset.intersection(*(place.access.known for place in places))
         key = (bytes, *map(id, places))
         if key not in self._rows_shared:
             needed = self.indexed - single_threads(known, self.atoms)
-            found = own_row(places, bytes, needed, self.limits, self.ranges)
-            self._rows_shared[key] = found is not None
-            if found is not None:
-                self.found.ask(found.asked)
-                for (dimension, smaller), (_, larger) in pairwise(found.steps):
-                    self._reach(larger, smaller, dimension)
-                if found.plane is not None:
-                    dimension, largest = found.steps[-1]
-                    self._reach(found.plane, largest, dimension)
+            row = None
+            with suppress(TooLarge):
+                row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
+            self._rows_shared[key] = row is not None
+            if row is not None:
+                self.conditions.ask(row.conditions)
+                self._reach_each_other(row.steps, row.plane)
         return self._rows_shared[key]
 
     def _are_spread(
@@ -404,25 +396,28 @@ class _ThreadMeetings:
             return False
         if first.literal is None:
             self._need(first, IntegerPolynomial.constant(bytes), -1)
-        for (dimension, smaller), (_, larger) in pairwise(order):
-            self._reach(larger, smaller, dimension)
-        if width is not None:
-            dimension, largest = order[-1]
-            self._reach(width, largest, dimension)
+        self._reach_each_other(order, width)
         return True
 
     def _are_rows(
         self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
     ) -> bool:
         """Does a round move by whole rows, as long as the extent?"""
-        widths = (step * row for row in self._rows(dimension))
-        return any(
-            len(width.terms) == 1 and all(is_multiple(width, one) for one in moving)
-            for width in widths
-        )
+        widths = _single_terms(step * row for row in self._rows(dimension))
+        return any(_are_multiples(width, moving) for width in widths)
 
     def _rows(self, dimension: str) -> list[IntegerPolynomial]:
         return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
+
+    def _reach_each_other(
+        self, steps: Sequence[tuple[str, IntegerPolynomial]], beyond: IntegerPolynomial | None
+    ) -> None:
+        """Need each step to reach beyond the extent of the one before, and one beyond them all."""
+        for (dimension, smaller), (_, larger) in pairwise(steps):
+            self._reach(larger, smaller, dimension)
+        if beyond is not None:
+            dimension, largest = steps[-1]
+            self._reach(beyond, largest, dimension)
 
     def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
         if not self._is_row(smaller, larger, dimension):
@@ -436,11 +431,19 @@ class _ThreadMeetings:
             spare = (larger - smaller * row).literal
             if spare is None:
                 continue
-            # Steps may be negative: how far they reach is what counts.
+            # Steps may be negative: their lengths count.
             sign = smaller.literal or 0
             if spare == 0 or spare * sign > 0:
                 return True
         return False
 
     def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
-        self.found.spreads.add(Spread(larger, smaller, dimension))
+        self.conditions.spreads.add(Spread(larger, smaller, dimension))
+
+
+def _single_terms(widths: Iterable[IntegerPolynomial]) -> Iterator[IntegerPolynomial]:
+    return (width for width in widths if len(width.terms) == 1)
+
+
+def _are_multiples(width: IntegerPolynomial, values: Iterable[IntegerPolynomial]) -> bool:
+    return all(is_multiple(width, value) for value in values)

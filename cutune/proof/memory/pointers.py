@@ -1,19 +1,19 @@
-"""Through which pointers an entry accesses memory. Takes a function, gives what it reaches.
+"""Pointers through which an entry accesses memory. Takes a function, gives pointer parameters.
 
-Each register is followed to the parameters that its value is made of: those that are a summand of
+Each register is followed to the parameters on which its value depends: those that are a summand of
 it (`whole`), and those that it depends on in any other way (`parts`). An address leads where a
 pointer leads if that pointer is a summand of it and no other pointer has anything to do with it.
-What is not known here forbids to say anything.
+One instruction that is not understood makes all of it unknown.
 
-Registers are taken without the order of instructions: one that is written in several places holds
-what any of them writes. So pointers that a loop exchanges are parts of each other's addresses.
+Registers are taken without the order of instructions: one that is written in several places may
+hold any of these values. So pointers that a loop exchanges are parts of each other's addresses.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,56 +40,51 @@ Name = int | str
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What a value is made of: summands, and whatever else it depends on."""
+class PointerOrigin:
+    """The names on which a value depends: its summands, and any others."""
 
     whole: frozenset[Name] = frozenset()
     parts: frozenset[Name] = frozenset()
 
-    def or_else(self, other: Origin) -> Origin:
-        """One of two values."""
+    def or_else(self, other: PointerOrigin) -> PointerOrigin:
+        """Return the origin of one of two values."""
         parts = self.parts | other.parts | (self.whole ^ other.whole)
-        return Origin((self.whole & other.whole) - parts, parts)
+        return PointerOrigin((self.whole & other.whole) - parts, parts)
 
-    def plus(self, other: Origin) -> Origin:
-        """The sum of two values."""
+    def plus(self, other: PointerOrigin) -> PointerOrigin:
+        """Return the origin of the sum of two values."""
         parts = self.parts | other.parts | (self.whole & other.whole)
-        return Origin((self.whole | other.whole) - parts, parts)
+        return PointerOrigin((self.whole | other.whole) - parts, parts)
 
     @property
-    def scrambled(self) -> Origin:
-        """Any other function of it."""
-        return Origin(frozenset(), self.whole | self.parts)
+    def scrambled(self) -> PointerOrigin:
+        """The origin of any other function of it."""
+        return PointerOrigin(frozenset(), self.everything)
 
     @property
     def everything(self) -> frozenset[Name]:
-        """All that it depends on."""
+        """All names that it depends on."""
         return self.whole | self.parts
 
 
-_NUMBER = Origin()
+_NUMBER = PointerOrigin()
 
 
 @dataclass(frozen=True)
 class PointerAccess:
-    """An access of memory.
-
-    Attributes:
-        kind: `load`, `store` or `atomic`.
-        address: where its address comes from.
-    """
+    """An access of memory: `load`, `store` or `atomic`, and where its address comes from."""
 
     kind: str
-    address: Origin
+    address: PointerOrigin
 
 
 @dataclass(frozen=True)
 class PointerUses:
-    """What an entry does to memory. `problem`: why that is not known, or a reason in itself.
+    """The accesses of an entry. `problem`: why they are not known, or a reason in itself.
 
-    `is_order`: it is that other threads may matter. `leaks`: parameters that reach anything but an
-    address: a condition, memory. `spaces`: the state space of each variable that an address may
-    come from.
+    `is_order`: the problem is that other threads may matter. `leaks`: parameters that reach
+    anything but an address: a condition, memory. `spaces`: the state space of each variable that an
+    address may come from.
     """
 
     problem: str | None = None
@@ -114,7 +109,7 @@ class Reached:
     changed: frozenset[int] = frozenset()
 
     def joined(self, other: Reached) -> Reached:
-        """What either of two entries accesses."""
+        """Return the pointers of two entries."""
         return Reached(
             self.pointers | other.pointers,
             self.written | other.written,
@@ -124,14 +119,14 @@ class Reached:
 
 @dataclass(frozen=True)
 class NotReached:
-    """Why that is not known, or a reason in itself: words. `is_order`: others may matter."""
+    """Why the pointers are not known: words. `is_order`: because other threads may matter."""
 
     what: str
     is_order: bool = False
 
 
 def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReached:
-    """What an entry accesses, given its pointer parameters and their names; or why that is open."""
+    """Return the pointers that an entry uses, of those with these names; or why that is open."""
     if uses.problem is not None:
         return NotReached(uses.problem, uses.is_order)
     leaking = sorted(uses.leaks & pointers.keys(), key=str)
@@ -152,17 +147,17 @@ def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReac
             what = f"made of {shown}" if shown else "that is no pointer parameter"
             return NotReached(f"accesses memory at an address {what}")
         kinds[int(min(bases, key=str))].add(access.kind)
-    for position, found in sorted(kinds.items()):
-        if {"load", "atomic"} <= found:
+    for position, of_pointer in sorted(kinds.items()):
+        if {"load", "atomic"} <= of_pointer:
             what = f"reads '{pointers[position]}' and changes it by atomic operations"
             return NotReached(what, is_order=True)
-    written = frozenset(i for i, found in kinds.items() if found & {"store", "atomic"})
+    written = frozenset(i for i, of_pointer in kinds.items() if of_pointer & {"store", "atomic"})
     changed = frozenset(i for i in written if "load" in kinds[i])
     return Reached(frozenset(kinds), written, changed)
 
 
 def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
-    """Is it one of local memory, or does it read what nobody writes?"""
+    """Is it one of local memory, or does it read memory that nobody writes?"""
     if len(variables) != 1 or access.address.whole != frozenset(variables):
         return False
     (name,) = variables
@@ -172,24 +167,24 @@ def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str
 
 
 def assembly_lines(text: str) -> frozenset[int]:
-    """The lines of PTX that the program has written itself."""
-    found: set[int] = set()
+    """Return the lines of PTX that the program has written itself."""
+    lines: set[int] = set()
     if "inline asm" not in text:
         return frozenset()
     begin = 0
     for number, line in enumerate(text.splitlines(), 1):
-        if (match := _ASSEMBLY.search(line)) is not None:
-            if "begin" in match[0]:
+        if (mark := _ASSEMBLY.search(line)) is not None:
+            if "begin" in mark[0]:
                 begin = number
             else:
-                found.update(range(begin, number + 1))
-    return frozenset(found)
+                lines.update(range(begin, number + 1))
+    return frozenset(lines)
 
 
 def pointer_uses(
     function: Function, variables: Mapping[str, Variable], assembly: Container[int] = ()
 ) -> PointerUses:
-    """What an entry does to memory. `assembly`: lines that the program has written itself."""
+    """Return the accesses of an entry. `assembly`: lines that the program has written itself."""
     job = _Following(function, variables, assembly)
     try:
         job.follow()
@@ -201,7 +196,7 @@ def pointer_uses(
 
 
 class _Unknown(Exception):
-    """Nothing can be said; the words why. `is_order`: what other threads do may matter."""
+    """Nothing can be said; the words why. `is_order`: because other threads may matter."""
 
     def __init__(self, what: str, is_order: bool = False) -> None:
         super().__init__(what)
@@ -213,9 +208,9 @@ class _Following:
     function: Function
     variables: Mapping[str, Variable]
     assembly: Container[int]
-    _origins: dict[str, Origin] = field(default_factory=dict)
+    _origins: dict[str, PointerOrigin] = field(default_factory=dict)
     _leaks: set[Name] = field(default_factory=set)
-    #: Registers that are written somewhere, and of which nothing is known yet.
+    #: Registers that are written somewhere, whose origin is not known yet.
     _waiting_for: set[str] = field(default_factory=set)
 
     @cached_property
@@ -241,22 +236,22 @@ class _Following:
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
-        """Take what an instruction writes into account; has that changed anything?"""
+        """Take the results of an instruction into account; has that changed anything?"""
         changed = False
         if any(name in self._waiting_for for name in sources(instruction)):
             return False
         for name in results(instruction):
             if name not in self.function.registers:
                 continue
-            found = self._result(instruction)
+            origin = self._result(instruction)
             before = self._origins.get(name)
-            after = found if before is None else before.or_else(found)
+            after = origin if before is None else before.or_else(origin)
             changed |= after != before
             self._origins[name] = after
             self._waiting_for.discard(name)
         return changed
 
-    def _result(self, instruction: Instruction) -> Origin:
+    def _result(self, instruction: Instruction) -> PointerOrigin:
         opcode, operands = instruction.opcode, instruction.operands
         if opcode in ("ld", "atom"):
             return self._parameter(instruction) if "param" in instruction.modifiers else _NUMBER
@@ -265,71 +260,48 @@ class _Following:
         values = [self._origin(operand) for operand in operands[1:]]
         if not any(value.everything for value in values):
             return _NUMBER
-        every = frozenset(name for value in values for name in value.everything)
-        if instruction.line in self.assembly:
-            # The compiler does not see what it is made of.
-            return Origin(frozenset(), every)
-        return self._computed(instruction, values) or Origin(frozenset(), every)
+        # The compiler does not see what assembly computes.
+        sum_or_copy = None if instruction.line in self.assembly else _computed(instruction, values)
+        return sum_or_copy or PointerOrigin(frozenset(), _names_in(values))
 
-    @staticmethod
-    def _computed(instruction: Instruction, values: Sequence[Origin]) -> Origin | None:
-        """What an instruction makes of values that it keeps pointers in; None for any other."""
-        opcode, operands = instruction.opcode, instruction.operands
-        is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
-        is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)
-        if len(values) == 1 and opcode in _COPIES and is_long and operands[0][0] != "{":
-            return values[0]
-        if opcode == "add" and is_long and is_plain_sum:
-            return values[0].plus(values[1])
-        if opcode == "sub" and is_long and is_plain_sum:
-            return values[0].plus(values[1].scrambled)
-        if opcode == "mad" and is_plain_sum:
-            return values[0].scrambled.plus(values[1].scrambled).plus(values[2])
-        if opcode == "selp" and is_long:
-            return values[0].or_else(values[1])
-        return None
-
-    def _parameter(self, instruction: Instruction) -> Origin:
+    def _parameter(self, instruction: Instruction) -> PointerOrigin:
         """A whole parameter as long as a pointer; any other may be a part of one."""
-        found = _ADDRESS.match(instruction.operands[1])
-        if found is None:
+        address = _ADDRESS.match(instruction.operands[1])
+        if address is None:
             raise _Unknown("reads a parameter at an address that is not known")
-        position = self.positions.get(found[1])
+        position = self.positions.get(address[1])
         if position is None:
-            # At an address that was computed: any part of what lies there.
-            return self._origin_of_name(found[1]).scrambled
-        is_whole = (found[2] or "0") == "0" and instruction.modifiers[-1] in _WORD
+            # At an address that was computed: any part of the parameter there.
+            return self._origin_of_name(address[1]).scrambled
+        is_whole = (address[2] or "0") == "0" and instruction.modifiers[-1] in _WORD
         has_size = self.function.parameters[position].size == _POINTER_BYTES
         is_single = len(parts(instruction.operands[0])) == 1
         if is_whole and has_size and is_single:
-            return Origin(frozenset({position}))
-        return Origin(frozenset(), frozenset({position})) if has_size else _NUMBER
+            return PointerOrigin(frozenset({position}))
+        return PointerOrigin(frozenset(), frozenset({position})) if has_size else _NUMBER
 
-    def _origin(self, operand: str) -> Origin:
-        """What an operand is made of: registers, variables, numbers."""
+    def _origin(self, operand: str) -> PointerOrigin:
+        """The origin of an operand: registers, variables, numbers."""
         if operand[:1] not in ("{", "[", "!"):
             return self._origin_of_name(operand)
-        found = [self._origin_of_name(name) for name in names(operand)]
-        if len(found) == 1:
-            return found[0]
-        every = frozenset(name for one in found for name in one.everything)
-        return Origin(frozenset(), every)
+        values = [self._origin_of_name(name) for name in names(operand)]
+        return values[0] if len(values) == 1 else PointerOrigin(frozenset(), _names_in(values))
 
-    def _origin_of_name(self, name: str) -> Origin:
+    def _origin_of_name(self, name: str) -> PointerOrigin:
         if name in self._origins:
             return self._origins[name]
         if name in self.variables:
-            return Origin(frozenset({name}))
+            return PointerOrigin(frozenset({name}))
         if name in self.positions:
             # The address of a parameter: the pointer in it may be read through that.
-            return Origin(frozenset(), frozenset({self.positions[name]}))
+            return PointerOrigin(frozenset(), frozenset({self.positions[name]}))
         return _NUMBER
 
     def _is_condition(self, instruction: Instruction) -> bool:
         written = results(instruction)
         return bool(written) and self.function.registers.get(written[0]) == "pred"
 
-    # What is not known to be harmless.
+    # Instructions that are not known to be harmless.
 
     def _check(self, instruction: Instruction) -> None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
@@ -339,7 +311,7 @@ class _Following:
             raise _Unknown("calls a function that is not inlined")
         if not is_memory and opcode not in FUNCTIONS | _FLOW | PREFETCHES:
             raise _Unknown(f"uses {words}", is_order=True)
-        # `__ldg` is assembly in CUDA's own headers: it reads what nobody writes meanwhile.
+        # `__ldg` is assembly in CUDA's own headers: it reads memory that nobody writes meanwhile.
         is_read_only = opcode == "ld" and "nc" in modifiers
         if is_memory and instruction.line in self.assembly and not is_read_only:
             raise _Unknown(f"accesses memory by inline assembly: {words}")
@@ -365,13 +337,13 @@ class _Following:
     def _read(self) -> frozenset[str]:
         return frozenset(name for item in self.body for name in sources(item))
 
-    # What becomes of them.
+    # Where they lead.
 
     def uses(self) -> PointerUses:
-        """The accesses, and what reaches anything else.
+        """Return the accesses, and the parameters that reach anything else.
 
         Raises:
-            _Unknown: it may wait for what others write.
+            _Unknown: it may wait for another thread.
         """
         accesses: set[PointerAccess] = set()
         for instruction in self.body:
@@ -398,14 +370,14 @@ class _Following:
         spaces = {modifier.split("::")[0] for modifier in instruction.modifiers}
         if "param" in spaces:
             return
-        found = _ADDRESS.match(text)
-        if found is None:
+        address = _ADDRESS.match(text)
+        if address is None:
             raise _Unknown(f"accesses memory at '{text}'")
         if not spaces & {"local", "const"}:
-            yield PointerAccess(kind, self._origin_of_name(found[1]))
+            yield PointerAccess(kind, self._origin_of_name(address[1]))
 
     def _told(self, instruction: Instruction) -> frozenset[Name]:
-        """What a condition tells of pointers, or a carry: nothing where both are from one."""
+        """Pointers of which a condition, or a carry, tells: none where both sides are from one."""
         is_condition = self._is_condition(instruction) or "cc" in instruction.modifiers
         if not is_condition or instruction.opcode in _FLOW:
             return frozenset()
@@ -414,4 +386,26 @@ class _Following:
         is_distance = instruction.opcode == "setp" and len(others) == 1
         if is_distance and first == others[0] and len(first.whole) == 1 and not first.parts:
             return frozenset()
-        return frozenset(name for value in values for name in value.everything)
+        return _names_in(values)
+
+
+def _computed(instruction: Instruction, values: Sequence[PointerOrigin]) -> PointerOrigin | None:
+    """The origin of a copy, a sum or a choice; None for any other function."""
+    opcode, operands = instruction.opcode, instruction.operands
+    is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
+    is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)
+    if len(values) == 1 and opcode in _COPIES and is_long and operands[0][0] != "{":
+        return values[0]
+    if opcode == "add" and is_long and is_plain_sum:
+        return values[0].plus(values[1])
+    if opcode == "sub" and is_long and is_plain_sum:
+        return values[0].plus(values[1].scrambled)
+    if opcode == "mad" and is_plain_sum:
+        return values[0].scrambled.plus(values[1].scrambled).plus(values[2])
+    if opcode == "selp" and is_long:
+        return values[0].or_else(values[1])
+    return None
+
+
+def _names_in(values: Iterable[PointerOrigin]) -> frozenset[Name]:
+    return frozenset(name for value in values for name in value.everything)

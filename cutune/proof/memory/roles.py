@@ -1,23 +1,16 @@
-"""How the parameters of an entry reach its work. Takes a finished walk, gives roles by place."""
+"""Roles of the parameters of an entry in its work. Takes a finished walk, gives roles by place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import (
-    BLOCK,
-    IDENTITY,
-    OPAQUE,
-    PARAMETER,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.frontend.values.polynomial import BLOCK, IDENTITY, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.bounds import IdBound
-from cutune.proof.values.predicates import Both, Comparison, Not, Predicate
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation
 from cutune.proof.values.terms import Atoms
 
 _ORDER = tuple(Role)
@@ -26,12 +19,11 @@ _ORDER = tuple(Role)
 def roles(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
-    """The strongest role of each parameter that work or addresses depend on."""
-    found: dict[str, Role] = {}
+    """Return the strongest role of each parameter that work or addresses depend on."""
+    strongest: dict[str, Role] = {}
     for place, role in _uses(graph, walk, accesses, bounds):
-        known = found.get(place, role)
-        found[place] = min(known, role, key=_ORDER.index)
-    return tuple(sorted(found.items()))
+        strongest[place] = min(strongest.get(place, role), role, key=_ORDER.index)
+    return tuple(sorted(strongest.items()))
 
 
 def _uses(
@@ -55,9 +47,9 @@ def _uses(
     yield from _in_addresses(addresses, walk.atoms)
 
 
-def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
+def _comparisons(predicate: Predicate) -> Iterator[Relation]:
     match predicate:
-        case Comparison():
+        case Relation():
             yield predicate
         case Both(first, second):
             yield from _comparisons(first)
@@ -72,11 +64,11 @@ def _in_addresses(
     """A factor of an id or of rounds is a stride; a pointer is none of it."""
     for value in _inner(addresses, atoms):
         for monomial, _ in value.terms:
-            own = [atom.name for atom in monomial if atom.kind == PARAMETER]
-            if len(monomial) == 1 and own and own[0].endswith(":b64"):
+            places = [atom.name for atom in monomial if atom.kind == PARAMETER]
+            if len(monomial) == 1 and places and places[0].endswith(":b64"):
                 continue
             moving = any(_moves(atom, atoms) for atom in monomial)
-            for place in own:
+            for place in places:
                 yield place, Role.STRIDE if moving else Role.OFFSET
 
 
@@ -96,16 +88,10 @@ def _inner(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[Intege
     seen: set[IntegerPolynomial] = set()
     waiting = [*values]
     while waiting:
-        one = waiting.pop()
-        if one in seen:
+        value = waiting.pop()
+        if value in seen:
             continue
-        seen.add(one)
-        yield one
-        operations = (atoms.operation(atom) for atom in one.atoms if atom.kind == OPAQUE)
-        waiting += [
-            operand
-            for operation in operations
-            if operation is not None
-            for operand in operation.operands
-            if isinstance(operand, IntegerPolynomial)
-        ]
+        seen.add(value)
+        yield value
+        for operation in map(atoms.operation, value.atoms):
+            waiting += operation.numbers if operation is not None else ()

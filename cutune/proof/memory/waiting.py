@@ -1,4 +1,4 @@
-"""Loops that may wait for another thread. Takes a function, says whether there is one.
+"""Loops that may wait for another thread. Takes a function, says whether it has one.
 
 Such a loop goes on until memory holds something else at a place that stays the same, and nothing
 else in its condition changes: `while (*flag == 0);`. A loop that counts up to a number in memory
@@ -23,36 +23,32 @@ _RETURNING = frozenset(
 
 
 def may_wait(function: Function, body: Sequence[Instruction]) -> bool:
-    """Is there such a loop in a function, whose instructions these are?"""
-    return _Loops(function, body).may_wait()
+    """Tell whether there is such a loop in a function, whose instructions these are."""
+    loops = _Loops(body)
+    if not loops.load_decides_branch:
+        return False  # most functions
+    flow = control_flow(function, lambda name: True)
+    return any(
+        any(loops.exits(flow, loop.blocks))
+        or any(all(loops.exits(flow, blocks)) for blocks in _inner_loops(flow, loop))
+        for loop in flow.loops
+    )
 
 
 @dataclass
 class _Loops:
-    function: Function
     body: Sequence[Instruction]
-
-    def may_wait(self) -> bool:
-        """Is there a loop that may wait? Most functions have no branch on what they load."""
-        if not self._reaching_branches:
-            return False
-        flow = control_flow(self.function, lambda name: True)
-        return any(
-            any(self._exits(flow, loop.blocks))
-            or any(all(self._exits(flow, blocks)) for blocks in _inner_loops(flow, loop))
-            for loop in flow.loops
-        )
 
     @cached_property
     def _written_by(self) -> Mapping[str, list[Instruction]]:
-        found: defaultdict[str, list[Instruction]] = defaultdict(list)
+        writers: defaultdict[str, list[Instruction]] = defaultdict(list)
         for instruction in self.body:
             for name in results(instruction):
-                found[name].append(instruction)
-        return found
+                writers[name].append(instruction)
+        return writers
 
-    @cached_property
-    def _reaching_branches(self) -> bool:
+    @property
+    def load_decides_branch(self) -> bool:
         """Does any loaded value decide about a branch?"""
         leaving = ("bra", "ret", "exit")
         guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
@@ -62,23 +58,23 @@ class _Loops:
         self, registers: Iterable[str], lines: Container[int] | None, through_loads: bool = False
     ) -> list[Instruction]:
         """The instructions, on these lines, that decide about registers; loads end the search."""
-        found: dict[int, Instruction] = {}
+        deciding: dict[int, Instruction] = {}
         waiting, seen = list(registers), set(registers)
         while waiting:
             for item in self._written_by.get(waiting.pop(), ()):
-                if id(item) in found or (lines is not None and item.line not in lines):
+                if id(item) in deciding or (lines is not None and item.line not in lines):
                     continue
                 if "param" in item.modifiers:
                     continue
-                found[id(item)] = item
+                deciding[id(item)] = item
                 if item.opcode == "ld" and not through_loads:
                     continue
                 new = {*sources(item)} - seen
                 seen |= new
                 waiting += new
-        return list(found.values())
+        return list(deciding.values())
 
-    def _exits(self, flow: ControlFlow, blocks: frozenset[int]) -> Iterator[bool]:
+    def exits(self, flow: ControlFlow, blocks: frozenset[int]) -> Iterator[bool]:
         """Per condition to leave a loop: does it depend on loads, and on nothing that changes?"""
         lines = {item.line for b in blocks for item in flow.blocks[b].instructions}
         for block in blocks:
@@ -107,7 +103,7 @@ class _Loops:
     def _goes_on(
         self, instruction: Instruction, lines: Container[int], through_loads: bool = False
     ) -> bool:
-        """Is it made of what it was in the round before, by nothing that may come back to that?"""
+        """Does it depend on its result of the round before, by nothing that may come back to it?"""
         behind = self._made_of({*sources(instruction)}, lines, through_loads)
         if instruction not in behind:
             return False

@@ -1,1 +1,1 @@
-"""How compiled code rounds: is it the same in a copy of a kernel?"""
+"""Rounding in compiled code: is it the same in a copy of a kernel?"""

@@ -1,7 +1,7 @@
 """Expressions of floating-point operations. Takes the operations of a function, compares functions.
 
-At the leaves are parameters, built-in variables, constants, and what is loaded: by the pointer and
-the constant that is added to the address, not by the rest of it.
+At the leaves are parameters, built-in variables, constants, and loaded values: identified by the
+pointer and the constant that is added to the address, not by the rest of it.
 """
 
 from __future__ import annotations
@@ -10,45 +10,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cutune.emulator.ptx.taint import results
-from cutune.proof.rounding.operations import (
-    FUSED,
-    SUMS,
-    FloatOperation,
-    Made,
-    Operations,
-)
+from cutune.proof.rounding.operations import FUSED, SUMS, FloatOperation, FloatOperations, Made
 
 Operand = int | Made
-"""The number of an operation, or what another value is made of."""
+"""The number of an operation, or the names that another value depends on."""
 Operation = tuple[str, tuple[str, ...], tuple[tuple[bool, Operand], ...]]
 """Opcode, modifiers, and operands, each with its sign."""
 _Factors = frozenset[Operand]
 
 
-def in_order(operations: Operations) -> tuple[Operation, ...]:
-    """All operations and loads; each has the numbers of those that it reads."""
+def in_order(operations: FloatOperations) -> tuple[Operation, ...]:
+    """Return all operations and loads; each has the numbers of those that it reads."""
     numbers: dict[str, int] = {}
-    found: list[Operation] = []
+    ordered: list[Operation] = []
     for number, one in enumerate(operations.in_order):
         if one.is_load:
             # Whether it goes through the read-only cache does not matter.
-            found.append((one.opcode, (), ((False, one.made_of[0]),)))
+            ordered.append((one.opcode, (), ((False, one.made_of[0]),)))
         else:
-            found.append(_operation(one, one.made_of, numbers))
+            ordered.append(_operation(one, one.made_of, numbers))
         _note(operations, one, numbers, number)
-    return tuple(found)
+    return tuple(ordered)
 
 
 @dataclass
-class Expressions:
-    """The set of all expressions.
+class FloatExpressions:
+    """The set of all expressions of a function.
 
-    Attributes:
-        table: numbers of expressions, shared by the functions that are compared.
-        are_told_apart: are any two products that are added to each other different expressions?
+    `table`: numbers of expressions, shared by the functions that are compared. `are_told_apart`:
+    are any two products that are added to each other different expressions?
     """
 
-    operations: Operations
+    operations: FloatOperations
     table: dict[Operation, int]
     numbers: set[int] = field(default_factory=set)
     are_told_apart: bool = True
@@ -86,7 +79,7 @@ def _operation(
 
 
 def _note(
-    operations: Operations, one: FloatOperation, numbers: dict[str, int], number: int
+    operations: FloatOperations, one: FloatOperation, numbers: dict[str, int], number: int
 ) -> None:
     """A result is known by its number, unless another instruction writes to the same place."""
     for name in results(one.instruction):

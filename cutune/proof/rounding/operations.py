@@ -1,9 +1,9 @@
-"""Floating-point operations of a function, and what its values are made of, by coarse names.
+"""Floating-point operations of a function. Takes its text, gives them with names for their values.
 
-What a value is made of: the parameters, built-in variables, loaded values and constants that it
-depends on, without the order of basic blocks. That stays the same when the compiler unrolls a loop,
+A value has the names of the parameters, built-in variables, loaded values and constants that it
+depends on, without the order of basic blocks. These stay the same when the compiler unrolls a loop,
 keeps a value in a register or moves code. A value that is read through a pointer depends on all
-that is stored through it.
+values that are stored through it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from cutune.emulator.ptx.taint import names, results
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
 Made = frozenset[str]
-"""What a value is made of: names that mean the same in a kernel and its copies."""
+"""The names that a value depends on, which mean the same in a kernel and its copies."""
 
 
 @dataclass(frozen=True)
 class FloatOperation:
-    """An instruction, and what the values that it reads are made of.
+    """An instruction, and the names that its operands depend on.
 
-    `leaves`: the same, and where those that are loaded lie behind an address.
+    `leaves`: with the offsets in the addresses of those that are loaded.
     """
 
     instruction: Instruction
@@ -39,7 +39,7 @@ class FloatOperation:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """What it reads."""
+        """The operands that it reads."""
         return self.instruction.operands[1:]
 
     @property
@@ -49,7 +49,7 @@ class FloatOperation:
 
     @property
     def is_rounded_always(self) -> bool:
-        """Does it say how it rounds? Then it is not fused with another one (`-fmad=false`)."""
+        """Is it never fused with another one, because it names its rounding (`-fmad=false`)?"""
         return "rn" in self.instruction.modifiers
 
 
@@ -67,11 +67,11 @@ _OF_PARAMETER = "parameter"
 
 
 @dataclass
-class Operations:
-    """A function with a body."""
+class FloatOperations:
+    """The operations of a function with a body."""
 
     function: Function
-    #: What registers and memory are made of, whoever writes them.
+    #: The names that registers and memory depend on, whoever writes them.
     _made: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: The same of registers that were written before in the same basic block.
     _local: dict[str, set[str]] = field(default_factory=dict)
@@ -84,13 +84,13 @@ class Operations:
         for number, one in self._instructions:
             if (address := _address(one)) is not None:
                 self._places[number] = self._place(address)
-        # Addresses are known: from here on what is stored is read again.
+        # Addresses are known: from here on loads depend on stored values.
         self._made.clear()
         self._until_nothing_is_added()
 
     @property
     def arithmetic(self) -> Iterator[FloatOperation]:
-        """All operations on floating-point numbers, in their order."""
+        """All operations on floating-point numbers, in order."""
         for number, one in self._instructions:
             if _is_arithmetic(one):
                 leaves = map(self._leaf, one.operands[1:], self._read[number])
@@ -98,7 +98,7 @@ class Operations:
 
     @property
     def in_order(self) -> Iterator[FloatOperation]:
-        """All operations on floating-point numbers, and all that is loaded, by its place."""
+        """All operations on floating-point numbers and all loads, by their places, in order."""
         for number, one in self._instructions:
             if one.opcode in _LOADS and number in self._places:
                 yield FloatOperation(one, (frozenset({self._places[number]}),))
@@ -106,11 +106,11 @@ class Operations:
                 yield FloatOperation(one, self._read[number])
 
     def definition(self, operand: str) -> FloatOperation | None:
-        """The only instruction that writes a register; None where there are several."""
-        found = self._definitions.get(operand.lstrip("-"), [])
-        if len(found) != 1:
+        """Return the only instruction that writes a register; None where there are several."""
+        definitions = self._definitions.get(operand.lstrip("-"), [])
+        if len(definitions) != 1:
             return None
-        number, one = found[0]
+        number, one = definitions[0]
         return FloatOperation(one, self._read[number])
 
     @cached_property
@@ -160,7 +160,7 @@ class Operations:
         return set() if is_condition else self._local.get(name, self._made[name])
 
     def _add(self, number: int, one: Instruction) -> None:
-        """What an instruction tells."""
+        """Add the names that an instruction tells."""
         self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
         place = self._places.get(number, "")
         if place and one.opcode in _STORES:
@@ -175,13 +175,13 @@ class Operations:
         for part, name in enumerate(written):
             is_parameter = one.opcode in _LOADS and "param" in one.modifiers
             value = {_parameter(one, part)} if is_parameter else set(found)
-            # Under a condition it may stay what it was.
+            # Under a condition it may keep its value.
             before = self._local.get(name, self._made[name]) if one.guard else set()
             self._made[name] |= value
             self._local[name] = value | before
 
     def _place(self, operand: str) -> str:
-        """The memory behind an address: the parameters and variables that it is made of."""
+        """The memory behind an address: the parameters and variables that it depends on."""
         found: set[str] = set()
         for name in names(operand):
             made = self._made.get(name, {name})

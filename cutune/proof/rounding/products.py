@@ -1,6 +1,6 @@
 """Products that are fused with an addition, and products that are rounded before they are added.
 
-Products are known by what their factors are made of.
+A product is identified by the names that its factors depend on.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from cutune.proof.rounding.operations import (
     FUSED,
     SUMS,
     FloatOperation,
+    FloatOperations,
     Made,
-    Operations,
 )
 
 Product = tuple[str, tuple[Made, Made]]
-"""The type of a product, and what its factors are made of."""
+"""The type of a product, and the names that its factors depend on."""
 Sum = tuple[Product, ...]
 """Products that are added to each other; where one is fused it is the first."""
 
@@ -27,14 +27,12 @@ Sum = tuple[Product, ...]
 class Products:
     """The products of a function.
 
-    Attributes:
-        fused: those that are fused with an addition.
-        rounded: all others.
-        added: a fused product, and the rounded one that is added to it.
-        loose: rounded products that are added; the assembler may still fuse them.
+    `fused`: those that are fused with an addition. `rounded`: all others. `added`: a fused product,
+    and the rounded one that is added to it. `loose`: rounded products that are added; the assembler
+    may still fuse them.
     """
 
-    operations: Operations
+    operations: FloatOperations
     fused: set[Sum] = field(default_factory=set)
     rounded: set[Sum] = field(default_factory=set)
     added: set[Sum] = field(default_factory=set)
@@ -49,20 +47,21 @@ class Products:
                 self.fused.add((product,))
                 self.added |= {(product, addend)} if addend is not None else set()
             elif one.opcode in SUMS:
-                found = map(self._as_product, one.operands)
-                if products := tuple(product for product in found if product is not None):
+                operands = map(self._as_product, one.operands)
+                if products := tuple(product for product in operands if product is not None):
                     self.loose.add(products)
 
     def are_those_of(self, kernel: Products) -> bool:
-        """Are they those of a kernel, of which this function is a copy?"""
-        pairs = zip(
-            (self.fused, self.rounded, self.added, self.loose),
-            (kernel.fused, kernel.rounded, kernel.added, kernel.loose),
-            strict=True,
+        """Tell whether they are those of a kernel, of which this function is a copy."""
+        pairs = (
+            (self.fused, kernel.fused),
+            (self.rounded, kernel.rounded),
+            (self.added, kernel.added),
+            (self.loose, kernel.loose),
         )
         turned = {one[::-1] for one in kernel.added | kernel.loose if len(one) > 1}
         both = self.added | self.loose
-        return all(_are_alike(own, others) for own, others in pairs) and not any(
+        return all(_are_alike(of_copy, of_kernel) for of_copy, of_kernel in pairs) and not any(
             _may_be(one, other) for one in both for other in turned
         )
 

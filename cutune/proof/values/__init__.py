@@ -1,1 +1,1 @@
-"""What is known of values in compiled code: terms, conditions, operations, bounds."""
+"""Values in compiled code: terms, conditions, operations, bounds."""

@@ -1,4 +1,4 @@
-"""Guards: which comparisons bound a global id from above by parameters of the kernel.
+"""Guards: takes comparisons, gives the parameters of a kernel that bound a global id from above.
 
 A bound `id < limit` is right for every value of the parameters for which the limit, computed
 exactly, lies in 1 .. 2^30 and all of its conditions hold, while no parameter in it exceeds 2^30
@@ -13,8 +13,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
-from cutune.proof.values.predicates import Comparison
-from cutune.proof.values.terms import WARP, AtomOperation, Atoms
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import (
+    WARP,
+    AtomOperation,
+    Atoms,
+    constant_term,
+    is_of_parameters,
+    only_atom,
+)
 
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.
@@ -30,7 +37,7 @@ class IdBound:
     """step * id < limit, where each of the conditions is not negative.
 
     `is_firm`: it holds for limits below 1, too. Read as unsigned, those bound nothing, and a limit
-    that does not fit into the register may be far below what the register holds.
+    that does not fit into the register may be far below the number that the register holds.
     """
 
     limit: IntegerPolynomial
@@ -39,27 +46,25 @@ class IdBound:
     step: int = 1
 
 
-def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[_Limit, IdBound]:
-    """All bounds of the id in a dimension that follow from comparisons, by steps and limits."""
-    found: dict[_Limit, IdBound] = {}
+def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Limit, IdBound]:
+    """Return the bounds of the id that follow from comparisons, by steps and limits."""
+    shortest: dict[_Limit, IdBound] = {}
     for comparison in known:
         for small, large in ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
                 key = bound.step, bound.limit
-                other = found.get(key)
+                other = shortest.get(key)
                 if other is None or _order(bound) < _order(other):
-                    found[key] = bound
-    return found
+                    shortest[key] = bound
+    return shortest
 
 
 def _order(bound: IdBound) -> tuple[int, bool]:
     return len(bound.conditions), not bound.is_firm
 
 
-def common(
-    all_known: Iterable[Iterable[Comparison]], dimension: str, atoms: Atoms
-) -> list[IdBound]:
-    """The bounds that hold in all of these places."""
+def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms) -> list[IdBound]:
+    """Return the bounds that hold in all of these places."""
     places = [bounds(known, dimension, atoms) for known in all_known]
     if not places:
         return []
@@ -68,25 +73,25 @@ def common(
     return [_joined([place[limit] for place in places]) for limit in order]
 
 
-def of_threads(found: Iterable[IdBound]) -> list[IdBound]:
-    """Bounds of the ids of threads, from those of the ids of warps: as firm, nobody knows."""
+def of_threads(of_warps: Iterable[IdBound]) -> list[IdBound]:
+    """Return bounds of the ids of threads, from those of the ids of warps; none of them is firm."""
     warp = IntegerPolynomial.constant(WARP)
-    return [replace(one, limit=one.limit * warp, is_firm=False) for one in found if one.step == 1]
+    return [replace(b, limit=b.limit * warp, is_firm=False) for b in of_warps if b.step == 1]
 
 
 def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
     return len(limit.terms), str(limit.terms)
 
 
-def _joined(found: list[IdBound]) -> IdBound:
-    conditions = {c for bound in found for c in bound.conditions}
-    is_firm = all(bound.is_firm for bound in found)
+def _joined(alike: list[IdBound]) -> IdBound:
+    conditions = {c for bound in alike for c in bound.conditions}
+    is_firm = all(bound.is_firm for bound in alike)
     sorted_conditions = tuple(sorted(conditions, key=_shortest))
-    return IdBound(found[0].limit, sorted_conditions, is_firm, found[0].step)
+    return IdBound(alike[0].limit, sorted_conditions, is_firm, alike[0].step)
 
 
-def ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
-    """Pairs of which the first is less than the second; `<=` is `<` of one more."""
+def ordered(comparison: Relation) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+    """Yield pairs of which the first is less than the second; `<=` is `<` of one more."""
     left, right = comparison.left, comparison.right
     match comparison.relation:
         case "lt":
@@ -105,7 +110,7 @@ def ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, Integer
 def _bounds(
     small: IntegerPolynomial,
     large: IntegerPolynomial,
-    comparison: Comparison,
+    comparison: Relation,
     dimension: str,
     atoms: Atoms,
 ) -> Iterator[IdBound]:
@@ -113,11 +118,11 @@ def _bounds(
         return
     yield from _of_multiple(small, large, comparison, dimension)
     shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
-    if not _is_shift(shift, atoms):
+    if not _is_shift(shift):
         return
     yield from _of_part(shift, large, comparison, atoms)
     for right, conditions, bits in _rights(large, comparison, atoms):
-        if not _is_computable(right):
+        if not is_of_parameters(right):
             continue
         least = shift.literal
         # Read as unsigned, a number below 0 is a large one.
@@ -129,7 +134,7 @@ def _bounds(
 
 
 def _of_multiple(
-    small: IntegerPolynomial, large: IntegerPolynomial, comparison: Comparison, dimension: str
+    small: IntegerPolynomial, large: IntegerPolynomial, comparison: Relation, dimension: str
 ) -> Iterator[IdBound]:
     """`8 * id < n`, where each thread does eight.
 
@@ -140,28 +145,26 @@ def _of_multiple(
     shift = (small - IntegerPolynomial.of({(Atom(IDENTITY, dimension),): step})).literal
     if not 1 < step <= _MOST_STEP or shift is None or not 0 <= shift <= _SMALL:
         return
-    parameters = [(m, c) for m, c in large.terms if m]
-    constant = next((c for m, c in large.terms if not m), 0)
-    is_size = len(parameters) == 1 and len(parameters[0][0]) == 1 and parameters[0][1] == 1
-    if is_size and abs(constant) <= _SMALL and _is_computable(large):
+    size = _without_constant(large)
+    if size is not None and size.kind == PARAMETER and abs(constant_term(large)) <= _SMALL:
         yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
 
 
 def _of_part(
-    shift: IntegerPolynomial, large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+    shift: IntegerPolynomial, large: IntegerPolynomial, comparison: Relation, atoms: Atoms
 ) -> Iterator[IdBound]:
     """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
-    inner = [(m, c) for m, c in large.terms if m]
-    operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
-    offset = (large - IntegerPolynomial.of(dict(inner)) - shift).literal
+    constant = constant_term(large)
+    operation = _operation_of(large - IntegerPolynomial.constant(constant), atoms)
+    offset = (IntegerPolynomial.constant(constant) - shift).literal
     if operation is None or offset is None or abs(offset) > _SMALL:
         return
-    found = _quotient(operation, atoms)
-    if found is not None and _is_computable(found[0]):
-        whole, by = found
-        # What is too large for a sign is divided as a number below 0, which must not be read as a
-        # large one. A parameter alone is known to fit.
-        is_alone = _is_one_atom([(m, c) for m, c in whole.terms if m])
+    quotient = _quotient(operation, atoms)
+    if quotient is not None and is_of_parameters(quotient[0]):
+        whole, by = quotient
+        # A number too large for a sign is divided as one below 0, which must not be read as a large
+        # one. A parameter alone is known to fit.
+        is_alone = _without_constant(whole) is not None
         if not (comparison.signed or is_alone or operation.name.split(".")[1][0] == "u"):
             return
         # Less than floor(n / by) is: by * (it + 1) <= n.
@@ -171,8 +174,8 @@ def _of_part(
 
 
 def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
-    """What is divided, and by what: a constant."""
-    operands = [o for o in operation.operands if isinstance(o, IntegerPolynomial)]
+    """The dividend, and a constant that divides it."""
+    operands = operation.numbers
     by = operands[1].literal if len(operands) == 2 else None
     if by is None or by < 1:
         return None
@@ -189,53 +192,57 @@ def _without_rounding(
     """`n + (n >> 31 >>> 30)` rounds negative n towards 0; others stay what they are."""
     for atom in set(value.atoms):
         outer = atoms.operation(atom)
+        if outer is None or outer.name != f"shr.u{bits}" or is_of_parameters(value):
+            continue
+        sign, distance = outer.numbers
+        inner = _operation_of(sign, atoms)
+        if inner is None or inner.name != f"shr.s{bits}" or distance.literal != int(bits) - by:
+            continue
         rest = value - IntegerPolynomial.of({(atom,): 1})
-        if outer is None or outer.name != f"shr.u{bits}" or _is_computable(value):
-            continue
-        sign, distance = outer.operands
-        assert isinstance(sign, IntegerPolynomial) and isinstance(distance, IntegerPolynomial)
-        is_one = len(sign.terms) == 1 and len(sign.terms[0][0]) == 1 and sign.terms[0][1] == 1
-        inner = atoms.operation(sign.terms[0][0][0]) if is_one else None
-        signs = inner is not None and inner.name == f"shr.s{bits}"
-        if inner is None or not signs or distance.literal != int(bits) - by:
-            continue
         if inner.operands == (rest, IntegerPolynomial.constant(int(bits) - 1)):
             return rest
     return value
 
 
-def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
+def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
+    """The operation whose result a value is; None for any other value."""
+    atom = only_atom(value)
+    return atoms.operation(atom) if atom is not None else None
+
+
+def _without_constant(value: IntegerPolynomial) -> Atom | None:
+    """The atom that a value is but for a constant; None for any other value."""
+    return only_atom(IntegerPolynomial(tuple((m, c) for m, c in value.terms if m)))
+
+
+def _is_shift(shift: IntegerPolynomial) -> bool:
     """A small number, or a parameter and a small number: id + shift cannot wrap around."""
     parameters = [(m, c) for m, c in shift.terms if m]
-    constant = next((c for m, c in shift.terms if not m), 0)
-    if abs(constant) > _SMALL or len(parameters) > 1:
+    if abs(constant_term(shift)) > _SMALL or len(parameters) > 1:
         return False
     return all(abs(c) == 1 and len(m) == 1 and m[0].kind == PARAMETER for m, c in parameters)
 
 
 def _rights(
-    large: IntegerPolynomial, comparison: Comparison, atoms: Atoms
+    large: IntegerPolynomial, comparison: Relation, atoms: Atoms
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
     """Values that the larger side does not exceed, with conditions, and the bits of a register that
     holds them; of a minimum, both operands."""
-    inner = [(m, c) for m, c in large.terms if m]
-    operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
+    offset = IntegerPolynomial.constant(constant_term(large))
+    operation = _operation_of(large - offset, atoms)
     if operation is None:
         yield large, (), comparison.bits
         return
-    offset = large - IntegerPolynomial.of({inner[0][0]: 1})
-    constant = offset.literal
-    if constant is None or abs(constant) > _SMALL:
+    if abs(constant_term(large)) > _SMALL:
         return
     kind, sign = operation.name, "s" if comparison.signed else "u"
     if kind in (f"min.{sign}32", f"min.{sign}64"):
-        for operand in operation.operands:
-            assert isinstance(operand, IntegerPolynomial), "a minimum is of numbers"
+        for operand in operation.numbers:
             yield operand + offset, (), int(kind[-2:])
     elif kind in ("s32", "s16", "s8"):
-        yield _operand(operation) + offset, (), int(kind[1:])
+        yield operation.numbers[0] + offset, (), int(kind[1:])
     elif kind in ("u32", "u16", "u8"):
-        yield _operand(operation) + offset, (_operand(operation),), int(kind[1:])
+        yield operation.numbers[0] + offset, (operation.numbers[0],), int(kind[1:])
 
 
 def _fits(value: IntegerPolynomial, bits: int) -> bool:
@@ -244,23 +251,8 @@ def _fits(value: IntegerPolynomial, bits: int) -> bool:
     A parameter and a small number are taken to: numbers with a sign do not overflow.
     """
     largest = {atom: 63 if atom.name.endswith(":b64") else 31 for atom in value.atoms}
-    alone = [(m, c) for m, c in value.terms if m]
-    if _is_one_atom(alone):
-        return largest[alone[0][0][0]] < bits
+    alone = _without_constant(value)
+    if alone is not None:
+        return largest[alone] < bits
     sizes = (abs(c) << sum(largest[atom] for atom in m) for m, c in value.terms)
     return sum(sizes) < 1 << (bits - 1)
-
-
-def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:
-    return len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1
-
-
-def _operand(operation: AtomOperation) -> IntegerPolynomial:
-    operand = operation.operands[0]
-    assert isinstance(operand, IntegerPolynomial), "numbers are extended"
-    return operand
-
-
-def _is_computable(value: IntegerPolynomial) -> bool:
-    """Does it consist of parameters alone? (The launch checks whether it is too large.)"""
-    return all(atom.kind == PARAMETER for atom in value.atoms)

@@ -1,4 +1,4 @@
-"""Quotients and remainders of ids. Takes a value, gives it as a sum of digits, each with its step.
+"""Quotients and remainders of ids: takes a value, gives it as a sum of digits, each with a step.
 
 A thread that finds its place by `/` and `%` takes its id x apart into digits of mixed radix. All
 quotients are written as Q(D) = floor(x / D), Q(1) being x. For whole x >= 0 and D, E, G >= 1:
@@ -10,7 +10,7 @@ So whatever way the digits were computed, a place is a polynomial in these quoti
 their divisors divides the next one, 1 = D0 | D1 | … | Dm, with Rk = D(k+1) / Dk, it is a sum of
 sk * dk with digits dk = Q(Dk) % Rk and dm = Q(Dm); the digits together tell which x it is.
 
-That the divisors of the program are from 1 to 2^30, a launch is asked: then registers hold them,
+A launch is asked whether the divisors of the program are from 1 to 2^30: then registers hold them,
 and each quotient and remainder, whether they are read with a sign or without.
 """
 
@@ -23,15 +23,20 @@ from cutune.frontend.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
-    PARAMETER,
     ZERO,
     Atom,
     IntegerPolynomial,
     Monomial,
     exactly,
 )
-from cutune.proof.values.inequalities import Asked
-from cutune.proof.values.terms import MOST_THREADS, Alternatives, Atoms, modulo
+from cutune.proof.values.inequalities import SizeConditions
+from cutune.proof.values.terms import (
+    MOST_THREADS,
+    Alternatives,
+    Atoms,
+    is_of_parameters,
+    modulo,
+)
 
 _MOST = IntegerPolynomial.constant(MOST_THREADS)
 _BITS = {"s32": 32, "u32": 32, "b32": 32, "s64": 64, "u64": 64, "b64": 64}
@@ -51,8 +56,8 @@ class Quotient:
 class Digit:
     """A part of an id, and how far it moves a place.
 
-    `divisor`: what the id is divided by. `radix`: what the digit is less than; None for the
-    uppermost digit of an id, which only the id's bound limits.
+    `divisor` divides the id. The digit is less than `radix`; None for the uppermost digit of an id,
+    which only the id's bound limits.
     """
 
     dimension: str
@@ -63,11 +68,11 @@ class Digit:
 
 @dataclass(frozen=True)
 class InDigits:
-    """A value as digits and a rest without ids, and what a launch is asked for that."""
+    """A value as digits and a rest without ids, and the conditions under which it is that."""
 
     digits: tuple[Digit, ...]
     rest: IntegerPolynomial
-    asked: Asked
+    conditions: SizeConditions
 
 
 @dataclass
@@ -90,7 +95,7 @@ class DigitReader:
     _depth: int = 0
 
     def read(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """The same as a polynomial in quotients of ids.
+        """Return a value as a polynomial in quotients of ids.
 
         Raises:
             TooLarge: it has too many terms.
@@ -104,31 +109,32 @@ class DigitReader:
         return result
 
     def in_digits(self, value: IntegerPolynomial) -> InDigits | None:
-        """A value that was read, in digits; None where it is not a sum of them."""
+        """Return the digits of a value that was read; None where it is not a sum of them."""
         factors: dict[Quotient, IntegerPolynomial] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in value.terms:
-            found = [atom for atom in monomial if self._quotient(atom) is not None]
-            if len(found) > 1:
+            quotients = [q for atom in monomial if (q := self._quotient(atom)) is not None]
+            if len(quotients) > 1:
                 return None
-            if not found:
+            if not quotients:
                 rest[monomial] = coefficient
                 continue
-            quotient = self._quotient(found[0])
-            assert quotient is not None
-            others = tuple(atom for atom in monomial if atom != found[0])
+            (quotient,) = quotients
+            others = tuple(atom for atom in monomial if self._quotient(atom) is None)
             factor = factors.get(quotient, ZERO) + IntegerPolynomial.of({others: coefficient})
             factors[quotient] = factor
         digits: list[Digit] = []
         for dimension in sorted({quotient.dimension for quotient in factors}):
-            own = {q.divisor: f for q, f in factors.items() if q.dimension == dimension}
-            parts = _digits_of(dimension, own)
+            of_dimension = {q.divisor: f for q, f in factors.items() if q.dimension == dimension}
+            parts = _digits_of(dimension, of_dimension)
             if parts is None:
                 return None
             digits += parts
         # Of all divisors that were met: some may have vanished only because they are as asked.
         values = {end for one in self._divisors for end in (one - ONE, _MOST - one)}
-        return InDigits(tuple(digits), IntegerPolynomial.of(rest), Asked(frozenset(values)))
+        return InDigits(
+            tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))
+        )
 
     # Quotients as atoms.
 
@@ -137,7 +143,7 @@ class DigitReader:
             return Quotient(atom.name, ONE)
         return self._named.get(atom)
 
-    def _of(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
+    def _as_atom(self, dimension: str, divisor: IntegerPolynomial) -> IntegerPolynomial:
         """The quotient as an atom; no id is as large as some divisors."""
         if (divisor.literal or 0) > MOST_THREADS:
             return ZERO
@@ -149,7 +155,7 @@ class DigitReader:
         return IntegerPolynomial.of({(atom,): 1})
 
     def _part(self, value: IntegerPolynomial) -> tuple[Quotient, IntegerPolynomial | None] | None:
-        """Is it Q(D), or Q(D) % E? The quotient, and E. Both are from 0 to 2^30."""
+        """The quotient of Q(D), or of Q(D) % E, and E. Both are from 0 to 2^30."""
         quotients = {atom: q for atom in value.atoms if (q := self._quotient(atom)) is not None}
         for atom, quotient in quotients.items():
             rest = value - IntegerPolynomial.of({(atom,): 1})
@@ -166,23 +172,23 @@ class DigitReader:
     # Operations.
 
     def _atom(self, atom: Atom) -> IntegerPolynomial:
-        found = self._read.get(atom)
-        if found is None:
-            found = IntegerPolynomial.of({(atom,): 1})
+        value = self._read.get(atom)
+        if value is None:
+            value = IntegerPolynomial.of({(atom,): 1})
             if atom.kind == IDENTITY and atom.name in self.elements:
-                found = self._of(atom.name, ONE) - self.elements[atom.name]
+                value = self._as_atom(atom.name, ONE) - self.elements[atom.name]
             elif atom.kind == OPAQUE and self._depth < _MOST_DEPTH:
                 self._depth += 1
-                found = self._computed(atom) or found
+                value = self._computed(atom) or value
                 self._depth -= 1
-            self._read[atom] = found
-        return found
+            self._read[atom] = value
+        return value
 
     def _computed(self, atom: Atom) -> IntegerPolynomial | None:
         operation = self.atoms.operation(atom)
         if operation is None:
             return self._one_of(self.alternatives.get(atom.name))
-        operands = [o for o in operation.operands if isinstance(o, IntegerPolynomial)]
+        operands = operation.numbers
         if operation.name in ("s32", "u32"):
             return self._extended(operation.name, operands[0])
         name, _, kind = operation.name.rpartition(".")
@@ -210,11 +216,11 @@ class DigitReader:
     def _held(self, value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
         return modulo(self.read(value), bits)
 
-    def _one_of(self, found: Alternatives | None) -> IntegerPolynomial | None:
-        """Where all ways lead to the same value: long divisions look for short operands."""
-        if found is None:
+    def _one_of(self, alternatives: Alternatives | None) -> IntegerPolynomial | None:
+        """The value, if all ways lead to the same one: long divisions look for short operands."""
+        if alternatives is None:
             return None
-        values = {self.read(value) for _, value in found.values}
+        values = {self.read(value) for _, value in alternatives.values}
         return values.pop() if len(values) == 1 else None
 
     def _extended(self, name: str, operand: IntegerPolynomial) -> IntegerPolynomial:
@@ -228,7 +234,7 @@ class DigitReader:
         """`value / by`, where the value is a quotient or a remainder."""
         if value == ZERO or by == ONE:
             return value
-        is_size = by.literal is None and all(atom.kind == PARAMETER for atom in by.atoms)
+        is_size = by.literal is None and is_of_parameters(by)
         if not (is_size or (by.literal or 0) > 1):
             return None
         part = self._part(value)
@@ -243,10 +249,10 @@ class DigitReader:
             return None
         if by.literal is None:
             self._divisors.add(by)
-        value = self._of(quotient.dimension, quotient.divisor * by)
+        value = self._as_atom(quotient.dimension, quotient.divisor * by)
         if radix is None:
             return value
-        return value - digits * self._of(quotient.dimension, quotient.divisor * radix)
+        return value - digits * self._as_atom(quotient.dimension, quotient.divisor * radix)
 
     def _without_factor(
         self, value: IntegerPolynomial, by: IntegerPolynomial
@@ -265,12 +271,12 @@ class DigitReader:
     ) -> IntegerPolynomial | None:
         if by is None or not 0 <= by < bits:
             return None
-        found = self._of_upper_half(operand, by)
-        if found is not None:
-            return found
+        by_multiplication = self._of_upper_half(operand, by)
+        if by_multiplication is not None:
+            return by_multiplication
         value = self._held(operand, bits)
         factor = value.terms[0][1] if len(value.terms) == 1 else 1
-        # Small enough that the multiple is what the register holds, with a sign or without.
+        # Small enough that the register holds the multiple, with a sign or without.
         if factor > 1 and factor * MOST_THREADS < 1 << (bits - 1):
             unit = IntegerPolynomial.of({value.terms[0][0]: 1})
             return self._quotient_of(unit, factor, by)
@@ -285,19 +291,14 @@ class DigitReader:
             kind = operation.name.removeprefix("mul.hi.")
             if kind not in _BITS:
                 return None
-            operands = [o for o in operation.operands if isinstance(o, IntegerPolynomial)]
             rest = operand - IntegerPolynomial.of({(atom,): 1})
-            return self._scaled(operands, kind, _BITS[kind] + by, rest)
+            return self._scaled(operation.numbers, kind, _BITS[kind] + by, rest)
         return None
 
     def _scaled(
-        self,
-        operands: Sequence[IntegerPolynomial],
-        kind: str,
-        by: int,
-        rest: IntegerPolynomial,
+        self, operands: Sequence[IntegerPolynomial], kind: str, by: int, rest: IntegerPolynomial
     ) -> IntegerPolynomial | None:
-        """floor((x * m / 2^bits + rest) / 2^(by - bits)), where the rest is nothing, or x."""
+        """floor((x * m / 2^bits + rest) / 2^(by - bits)), where the rest is 0 or x."""
         bits, factor = _BITS[kind], operands[1].literal
         value, rest = self._held(operands[0], bits), self._held(rest, bits)
         if factor is None or self._part(value) is None:
@@ -329,7 +330,7 @@ class DigitReader:
         """`x & mask` for a mask of adjacent bits, or of all bits from one on."""
         step = 1
         if mask is not None and mask > 0:
-            # `(x << s) & mask`: what is lost at the upper end is not in the mask.
+            # `(x << s) & mask`: bits that are lost at the upper end are not in the mask.
             step = min((c & -c for _, c in value.terms), default=1)
             value, mask = _over(value, step), mask // step
         if not mask:
@@ -339,8 +340,8 @@ class DigitReader:
         is_adjacent = mask >> first == (-1 if length is None else (1 << length) - 1)
         if not is_adjacent or self._part(value) is None:
             return None
-        found = self._field_at(value, first, length)
-        return None if found is None else found * IntegerPolynomial.constant(step)
+        bits = self._field_at(value, first, length)
+        return None if bits is None else bits * IntegerPolynomial.constant(step)
 
     def _joined(
         self, first: IntegerPolynomial, second: IntegerPolynomial
@@ -356,11 +357,11 @@ class DigitReader:
 
         Known where it is a sum of digits that are some bits of an id, and have places of their own.
         """
-        found = self.in_digits(value)
-        if found is None or found.rest != ZERO:
+        parts = self.in_digits(value)
+        if parts is None or parts.rest != ZERO:
             return None
         result = 0
-        for digit in found.digits:
+        for digit in parts.digits:
             step, radix = digit.step.literal, digit.radix.literal if digit.radix else 0
             if step is None or radix is None or step < 0 or not (_is_bit(step) and _is_bit(radix)):
                 return None
@@ -376,8 +377,8 @@ class DigitReader:
         """`bfe`, read without a sign: so many bits of a number from one on."""
         if first is None or length is None or not 0 <= first < 31 or not 0 < length < 31:
             return None
-        found = self._field_at(value, first, length)
-        return _over(found, 1 << first) if found is not None else None
+        bits = self._field_at(value, first, length)
+        return _over(bits, 1 << first) if bits is not None else None
 
     def _field_at(
         self, value: IntegerPolynomial, first: int, length: int | None
@@ -399,8 +400,8 @@ class DigitReader:
 def _digits_of(
     dimension: str, factors: Mapping[IntegerPolynomial, IntegerPolynomial]
 ) -> list[Digit] | None:
-    """The digits of one id, from what each quotient is multiplied by; None where divisors do not
-    divide each other."""
+    """The digits of one id, from the factors of its quotients; None where divisors do not divide
+    each other."""
     chain = [ONE]
     waiting = [divisor for divisor in factors if divisor != ONE]
     while waiting:

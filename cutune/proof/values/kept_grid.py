@@ -1,4 +1,4 @@
-"""Built-ins and loops of a dimension whose grid is kept: the threads of a block share rows.
+"""Built-ins and loops where blocks keep their indices, and their threads share rows of elements.
 
 A block that keeps its index may share a row among any number of threads: element J of the row is
 the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps by
@@ -41,22 +41,22 @@ class KeptGrid:
 
     @property
     def differing(self) -> frozenset[str]:
-        """In what threads differ that do different elements of a row."""
+        """The dimensions in which threads differ that do different elements of a row."""
         return frozenset({self.dimension})
 
     @property
     def of_block(self) -> AtomProperties:
-        """What is known of values that the block decides about."""
+        """The properties of values that depend on the block."""
         here = frozenset({self.dimension})
         return AtomProperties(raw=here, ids=here)
 
     def has_learnt(self) -> bool:
-        """Were loops found since the last question?"""
+        """Tell whether loops were found since the last call."""
         before, self._known = self._known, len(self.loops)
         return self._known > before
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """A built-in of any dimension."""
+        """Return the value of a built-in of any dimension."""
         if kind in _RANGES:
             return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
@@ -71,7 +71,7 @@ class KeptGrid:
         loops: frozenset[int],
         atoms: Atoms,
     ) -> IntegerPolynomial:
-        """The same with c * m * (threadIdx + rounds * blockDim) as c * m * J."""
+        """Return a value with c * m * J in place of c * m * (threadIdx + rounds * blockDim)."""
         ((step_of_round, _),) = rounds.terms
         thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
         terms = dict(value.terms)
@@ -82,18 +82,16 @@ class KeptGrid:
                 continue
             del terms[monomial], terms[stepping]
             self.loops.add(header)
-            own = tuple(sorted((*rest, *self._element(header, loops, atoms))))
-            terms[own] = terms.get(own, 0) + coefficient
+            properties = AtomProperties(
+                ids=self.differing, loops=loops, interval=Interval(0, _MOST_ELEMENTS)
+            )
+            element = atoms.named(f"{_PREFIX}{header}", properties)
+            with_element = tuple(sorted((*rest, *element.atoms)))
+            terms[with_element] = terms.get(with_element, 0) + coefficient
         return IntegerPolynomial.of(terms)
 
-    def _element(self, header: int, loops: frozenset[int], atoms: Atoms) -> Monomial:
-        properties = AtomProperties(
-            ids=self.differing, loops=loops, interval=Interval(0, _MOST_ELEMENTS)
-        )
-        return atoms.named(f"{_PREFIX}{header}", properties).terms[0][0]
-
     def element(self, header: int) -> IntegerPolynomial:
-        """J in one of the loops."""
+        """Return J in one of the loops."""
         return IntegerPolynomial.atom(OPAQUE, f"{_PREFIX}{header}")
 
     @property
@@ -103,12 +101,8 @@ class KeptGrid:
 
     @property
     def step(self) -> IntegerPolynomial:
-        """How far apart the elements of a thread are."""
+        """The distance of the elements of a thread."""
         return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
-
-
-#: No id of a dimension: elements of a row that each block does for itself.
-OF_ROW = "row"
 
 
 @dataclass
@@ -117,11 +111,11 @@ class RowsOfEachBlock(KeptGrid):
 
     @property
     def differing(self) -> frozenset[str]:
-        """No id: all blocks do the same elements."""
-        return frozenset({OF_ROW})
+        """A row, which is no dimension of ids: all blocks do the same elements."""
+        return frozenset({"row"})
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
-        """A built-in, of which ids are made."""
+        """Return the value of a built-in, from which ids are formed."""
         return IntegerPolynomial.atom(kind, dimension)
 
 

@@ -1,11 +1,11 @@
-"""Instructions without effects: operands in, values of the registers that they write out.
+"""Instructions without effects: takes operands, gives the values of the registers written.
 
 Any instruction that is not named here raises `NotUnderstood`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -15,10 +15,10 @@ from cutune.frontend.syntax.words import word_set
 from cutune.frontend.values.polynomial import (
     BLOCK,
     IDENTITY,
+    ONE,
     OPAQUE,
     THREAD,
     ZERO,
-    Atom,
     IntegerPolynomial,
     TooLarge,
 )
@@ -34,27 +34,29 @@ from cutune.proof.values.intervals import (
 )
 from cutune.proof.values.predicates import (
     Both,
-    Comparison,
     Fixed,
     Predicate,
+    Relation,
     Unknown,
+    Value,
     either,
     negation,
     properties_of,
 )
 from cutune.proof.values.simplified import chosen, divided
 from cutune.proof.values.terms import (
+    ANYTHING,
     NOTHING,
     AtomOperation,
     AtomProperties,
     Atoms,
     Interval,
-    as_read,
-    linear,
     modulo,
+    number_range,
+    only_atom,
+    wrapped,
 )
 
-Value = IntegerPolynomial | Predicate
 Read = Callable[[str], Value]
 
 #: Opcodes whose result is a function of their operands alone.
@@ -88,7 +90,10 @@ class NotUnderstood(Exception):
 
 @dataclass
 class Operations:
-    """Computes the values of instructions. `uses_lanes`: one asked for its place in the warp."""
+    """Computes the values of instructions.
+
+    `uses_lanes`: did one of them ask for the place of its thread in the warp?
+    """
 
     atoms: Atoms
     uses_lanes: bool = False
@@ -96,7 +101,7 @@ class Operations:
     def compute(
         self, instruction: Instruction, read: Read, loops: frozenset[int]
     ) -> list[tuple[str, Value]]:
-        """The registers that it writes, with their values."""
+        """Return the registers that an instruction writes, with their values."""
         opcode, operands = instruction.opcode, instruction.operands
         kind = instruction.modifiers[-1] if instruction.modifiers else ""
         if opcode == "setp":
@@ -114,8 +119,8 @@ class Operations:
             value = self._function(instruction, read)
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
-            carry = AtomOperation("carry", (instruction.opcode, *instruction.modifiers, value))
-            properties = self._joined(instruction, read)
+            carry = AtomOperation("carry", (opcode, *instruction.modifiers, value))
+            properties = self._joined(self._read_all(instruction, read))
             written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
 
@@ -126,30 +131,35 @@ class Operations:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):
             return None
-        values = [
-            v for v in map(read, instruction.operands[1:]) if isinstance(v, IntegerPolynomial)
-        ]
-        if len(values) < len(instruction.operands) - 1:
+        operands = list(map(read, instruction.operands[1:]))
+        values = [value for value in operands if isinstance(value, IntegerPolynomial)]
+        if len(values) < len(operands):
             return None
+        kind = modifiers[-1]
         try:
             match opcode:
                 case "cvt":
-                    return self._converted(modifiers[-2], modifiers[-1], values[0])
+                    return self._converted(modifiers[-2], kind, values[0])
                 case "cvta":
                     return values[0]
-                case "add" | "sub" | "neg" | "not":
-                    return modulo(linear(opcode, values), bits_of(modifiers[-1]))
+                case "add":
+                    return modulo(values[0] + values[1], bits_of(kind))
+                case "sub":
+                    return modulo(values[0] - values[1], bits_of(kind))
+                case "neg":
+                    return modulo(-values[0], bits_of(kind))
+                case "not":
+                    return modulo(-values[0] - ONE, bits_of(kind))
                 case "mul" | "mad":
                     return self._product(modifiers, values)
                 case "shl":
-                    return _shifted(values, bits_of(modifiers[-1]))
+                    return _shifted(values, bits_of(kind))
                 case "and":
-                    lane = self._lane(values)
-                    return lane or divided(opcode, modifiers[-1], values, self.atoms)
+                    return self._lane(values) or divided(opcode, kind, values, self.atoms)
                 case "shr" | "div" | "rem":
-                    return divided(opcode, modifiers[-1], values, self.atoms)
+                    return divided(opcode, kind, values, self.atoms)
                 case "min" | "max":
-                    return chosen(opcode, modifiers[-1], values, self.atoms)
+                    return chosen(opcode, kind, values, self.atoms)
                 case "or":
                     return self._sum_of_bits(values)
         except TooLarge:
@@ -170,16 +180,14 @@ class Operations:
         return modulo(product + values[2] if len(values) > 2 else product, bits)
 
     def extended(self, value: IntegerPolynomial, bits: int, signed: bool) -> IntegerPolynomial:
-        """A number of so many bits as a longer one."""
-        interval = self.atoms.interval(modulo(value, bits))
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        value = modulo(value, bits)
+        """Return a number of so many bits as a longer one."""
+        value, whole = modulo(value, bits), number_range(bits, signed)
         if value.literal is not None:
-            return IntegerPolynomial.constant((value.literal - low) % (1 << bits) + low)
-        if interval.within(low, high):
+            return IntegerPolynomial.constant(wrapped(value.literal, bits, signed))
+        if self.atoms.interval(value).within(*whole):
             return value
         name = f"{'s' if signed else 'u'}{bits}"
-        properties = replace(self.atoms.of(value), interval=Interval(low, high))
+        properties = replace(self.atoms.of(value), interval=Interval(*whole))
         return self.atoms.computed(AtomOperation(name, (value,)), properties)
 
     def _converted(
@@ -200,9 +208,7 @@ class Operations:
         for atom in set(value.atoms):
             operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
             if operation is not None and operation.name in _EXTENSIONS.get(bits, ()):
-                operand = operation.operands[0]
-                assert isinstance(operand, IntegerPolynomial), "numbers are extended"
-                value = value.replaced(atom, operand)
+                value = value.replaced(atom, operation.numbers[0])
         return value
 
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
@@ -229,9 +235,9 @@ class Operations:
 
     def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
         operands = tuple(self._read_all(instruction, read))
-        properties = self._joined(instruction, read)
+        properties = self._joined(operands)
         if _is_integer(instruction):
-            operands = tuple(as_read(value, instruction.modifiers[-1]) for value in operands)
+            operands = tuple(_as_read(value, instruction.modifiers[-1]) for value in operands)
             interval = self._interval(instruction, operands)
             if interval.low is not None and interval.low == interval.high:
                 return IntegerPolynomial.constant(interval.low)
@@ -245,21 +251,19 @@ class Operations:
             texts.append(_CARRY)
         return [read(text) for text in texts]
 
-    def _joined(self, instruction: Instruction, read: Read) -> AtomProperties:
+    def _joined(self, values: Iterable[Value]) -> AtomProperties:
         properties = NOTHING
-        for value in self._read_all(instruction, read):
-            known = self.atoms.of(value) if isinstance(value, IntegerPolynomial) else None
-            properties = properties.joined(known or properties_of_predicate(value, self.atoms))
+        for value in values:
+            properties = properties.joined(properties_of(value, self.atoms))
         return properties
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
-        whole = whole_of(kind)
-        known = [value for value in operands if isinstance(value, IntegerPolynomial)]
+        numbers = [value for value in operands if isinstance(value, IntegerPolynomial)]
         # Read without a sign, what may be below 0 may be a large number.
         held = held_of(kind)
-        ranges = [within(self.atoms.interval(value), held) for value in known]
-        constants = [value.literal for value in known]
+        ranges = [within(self.atoms.interval(value), held) for value in numbers]
+        constants = [value.literal for value in numbers]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
         if opcode in ("min", "max", "selp") and len(ranges) > 1:
@@ -268,7 +272,7 @@ class Operations:
         if opcode == "mul" and last is not None and "hi" in instruction.modifiers:
             return upper_half(ranges[0], last, kind)
         if opcode not in ("shr", "div", "rem") or last is None or last <= 0:
-            return whole
+            return whole_of(kind)
         if opcode == "shr" and kind[0] == "s" and last < bits_of(kind):
             return shifted_right(ranges[0], last)
         return reduced(opcode, ranges[0], last)
@@ -280,7 +284,7 @@ class Operations:
         if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         bits = bits_of(instruction.modifiers[-1]) // len(names)
-        properties = replace(self.atoms.of(value), interval=Interval(None, None))
+        properties = replace(self.atoms.of(value), interval=ANYTHING)
         pieces: list[tuple[str, Value]] = [(names[0], modulo(value, bits))]
         for index, name in enumerate(names[1:], 1):
             operation = AtomOperation(f"piece{index}.{bits}", (value,))
@@ -293,16 +297,13 @@ class Operations:
         self, instruction: Instruction, read: Read, loops: frozenset[int]
     ) -> list[tuple[str, Value]]:
         operands, modifiers = instruction.operands, instruction.modifiers
-        found = self._compared(instruction, read, loops)
+        combined = self._compared(instruction, read, loops)
         results = operands[0].split("|")
-        combined: Predicate = found
         if len(operands) > 3:
             other = read(operands[3].removeprefix("!"))
-            assert not isinstance(other, IntegerPolynomial), (
-                "the fourth operand of setp is a predicate"
-            )
+            assert not isinstance(other, IntegerPolynomial), "the fourth operand is a predicate"
             other = negation(other) if operands[3].startswith("!") else other
-            combined = self._combined(modifiers[1], found, other, instruction, loops)
+            combined = self._combined(modifiers[1], combined, other, instruction, loops)
         written: list[tuple[str, Value]] = [(results[0].strip(), combined)]
         for name in results[1:]:
             properties = properties_of(combined, self.atoms)
@@ -311,56 +312,47 @@ class Operations:
 
     def _compared(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
         relation, kind = instruction.modifiers[0], instruction.modifiers[-1]
-        left, right = (read(operand) for operand in instruction.operands[1:3])
-        properties = self.atoms.joined(v for v in (left, right) if isinstance(v, IntegerPolynomial))
+        values = [read(operand) for operand in instruction.operands[1:3]]
+        numbers = [value for value in values if isinstance(value, IntegerPolynomial)]
         is_order = kind in _INTEGERS and (relation in _ORDER or relation in _UNSIGNED_RELATIONS)
-        if (
-            not is_order
-            or not isinstance(left, IntegerPolynomial)
-            or not isinstance(right, IntegerPolynomial)
-        ):
-            properties = properties.joined(AtomProperties(loops=loops))
+        if not is_order or len(numbers) < len(values):
+            properties = self.atoms.joined(numbers).joined(AtomProperties(loops=loops))
             return Unknown(f"{instruction.line}", properties)
         bits = bits_of(kind)
         signed = kind[0] == "s" and relation in _ORDER
         relation = _UNSIGNED_RELATIONS.get(relation, relation)
-        left, right = modulo(left, bits), modulo(right, bits)
+        left, right = (modulo(number, bits) for number in numbers)
         if relation in ("eq", "ne") and right == ZERO:
             chosen = self._choice(left)
             if chosen is not None:
                 return chosen if relation == "ne" else negation(chosen)
             if len(leaves := list(self._alternatives(left))) > 1:
-                none = _all([Comparison("eq", bits, signed, leaf, ZERO) for leaf in leaves])
+                none = _all([Relation("eq", bits, signed, leaf, ZERO) for leaf in leaves])
                 return none if relation == "eq" else negation(none)
         if relation in ("eq", "ne"):
             # `blockIdx.x * blockDim.x == -threadIdx.x`, as compilers write `i == 0`.
             left, right = modulo(left - right, bits), ZERO
-        return Comparison(relation, bits, signed, left, right)
+        return Relation(relation, bits, signed, left, right)
 
     def _choice(self, value: IntegerPolynomial) -> Predicate | None:
-        """`selp 1, 0, p`, which is p."""
-        if len(value.terms) != 1 or value.terms[0][1] != 1 or len(value.terms[0][0]) != 1:
-            return None
-        atom: Atom = value.terms[0][0][0]
-        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+        """Return p for `selp 1, 0, p`."""
+        atom = only_atom(value)
+        operation = self.atoms.operation(atom) if atom is not None else None
         if operation is None or not operation.name.startswith("selp."):
             return None
-        first, second, predicate = operation.operands
-        assert isinstance(first, IntegerPolynomial) and isinstance(second, IntegerPolynomial)
-        if isinstance(predicate, IntegerPolynomial) or second != ZERO or first.literal in (None, 0):
+        first, second, *others = operation.numbers
+        if others or second != ZERO or first.literal in (None, 0):
             return None
-        return predicate  # type: ignore[return-value]
+        return operation.operands[2]  # type: ignore[return-value]
 
     def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
-        """The operands of `a | b | c`, which is 0 where all of them are."""
-        is_atom = len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1
-        atom = value.terms[0][0][0] if is_atom else None
+        """Yield the operands of `a | b | c`, which is 0 where all of them are."""
+        atom = only_atom(value)
         operation = self.atoms.operation(atom) if atom is not None else None
         if operation is None or operation.name not in ("or.b32", "or.b64"):
             yield value
             return
-        for operand in operation.operands:
-            assert isinstance(operand, IntegerPolynomial), "numbers have bits"
+        for operand in operation.numbers:
             yield from self._alternatives(operand)
 
     def _logic(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
@@ -405,34 +397,37 @@ def _conditions(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def _all(conditions: Sequence[Predicate]) -> Predicate:
-    """All of them at once: where threadIdx.d and blockIdx.d are 0 the global id is."""
-    found = list(conditions)
+    """The conjunction of conditions; where threadIdx.d and blockIdx.d are 0 the global id is."""
+    remaining = list(conditions)
     for dimension in "xyz":
-        zeros = [
-            [c for c in found if isinstance(c, Comparison) and _is_zero(c, Atom(kind, dimension))]
+        thread, block = (
+            [c for c in remaining if isinstance(c, Relation) and _is_zero(c, kind, dimension)]
             for kind in (THREAD, BLOCK)
-        ]
-        if all(zeros):
-            identity = IntegerPolynomial.atom(IDENTITY, dimension)
-            found = [c for c in found if c not in zeros[0] + zeros[1]]
-            found.append(replace(zeros[0][0], left=identity))
-    return reduce(Both, found)
+        )
+        if thread and block:
+            remaining = [c for c in remaining if c not in thread + block]
+            remaining.append(replace(thread[0], left=IntegerPolynomial.atom(IDENTITY, dimension)))
+    return reduce(Both, remaining)
 
 
-def _is_zero(comparison: Comparison, atom: Atom) -> bool:
-    is_atom = comparison.left in (IntegerPolynomial.atom(*atom), -IntegerPolynomial.atom(*atom))
+def _is_zero(comparison: Relation, kind: str, dimension: str) -> bool:
+    index = IntegerPolynomial.atom(kind, dimension)
     # In fewer bits, block 65536 is 0 too.
     is_whole = comparison.bits >= _INDEX_BITS
-    return comparison.relation == "eq" and comparison.right == ZERO and is_atom and is_whole
+    is_index = comparison.left in (index, -index)
+    return comparison.relation == "eq" and comparison.right == ZERO and is_index and is_whole
 
 
-def properties_of_predicate(value: Value, atoms: Atoms) -> AtomProperties:
-    """What is known of a register of either kind."""
-    return atoms.of(value) if isinstance(value, IntegerPolynomial) else properties_of(value, atoms)
+def _as_read(value: Value, kind: str) -> Value:
+    """A number that the code names, as instructions of this type read it: 4294967293 may be -3."""
+    number = value.literal if isinstance(value, IntegerPolynomial) else None
+    if number is None or kind[0] == "b":
+        return value
+    return IntegerPolynomial.constant(wrapped(number, int(kind[1:]), kind[0] != "u"))
 
 
 def parts(operand: str) -> list[str]:
-    """The registers of `{%r1, %r2}`, or the operand itself."""
+    """Return the registers of `{%r1, %r2}`, or the operand itself."""
     if operand.startswith("{"):
         return [part.strip() for part in operand.strip("{}").split(",")]
     return [operand]

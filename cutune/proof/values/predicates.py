@@ -1,4 +1,4 @@
-"""Conditions: values of predicate registers, and comparisons that follow from them."""
+"""Predicate registers: takes conditions, gives comparisons that follow from them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NEGATED |= {"lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """`left relation right` of integers of `bits` bits; `signed` says how they are read."""
+class Relation:
+    """`left relation right` of integers of `bits` bits, read as `signed` says."""
 
     relation: str
     bits: int
@@ -22,9 +22,9 @@ class Comparison:
     left: IntegerPolynomial
     right: IntegerPolynomial
 
-    def negated(self) -> Comparison:
-        """What holds where this does not."""
-        return Comparison(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
+    def negated(self) -> Relation:
+        """Return the comparison that holds where this one does not."""
+        return Relation(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Any other condition.
-
-    Attributes:
-        name: tells these conditions apart.
-        properties: of the values that it depends on.
-    """
+    """Any other condition: a name of its own, and the properties of its operands."""
 
     name: str
     properties: AtomProperties
@@ -62,13 +57,15 @@ class Fixed:
     holds: bool
 
 
-Predicate = Comparison | Both | Not | Unknown | Fixed
+Predicate = Relation | Both | Not | Unknown | Fixed
+Value = IntegerPolynomial | Predicate
+"""The value of a register of either kind."""
 
 
 def negation(predicate: Predicate) -> Predicate:
-    """The opposite."""
+    """Return the opposite."""
     match predicate:
-        case Comparison():
+        case Relation():
             return predicate.negated()
         case Not(inner):
             return inner
@@ -78,14 +75,16 @@ def negation(predicate: Predicate) -> Predicate:
 
 
 def either(first: Predicate, second: Predicate) -> Predicate:
-    """Does one of two hold?"""
+    """Return the predicate that holds where one of two does."""
     return Not(Both(negation(first), negation(second)))
 
 
-def properties_of(predicate: Predicate, atoms: Atoms) -> AtomProperties:
-    """Properties of the condition's truth value."""
-    match predicate:
-        case Comparison(left=left, right=right):
+def properties_of(value: Value, atoms: Atoms) -> AtomProperties:
+    """Return the properties of a number, or of a predicate's truth value."""
+    match value:
+        case IntegerPolynomial():
+            return atoms.of(value)
+        case Relation(left=left, right=right):
             return atoms.of(left).joined(atoms.of(right))
         case Both(first, second):
             return properties_of(first, atoms).joined(properties_of(second, atoms))
@@ -96,10 +95,10 @@ def properties_of(predicate: Predicate, atoms: Atoms) -> AtomProperties:
     return NOTHING
 
 
-def follows(predicate: Predicate, holds: bool) -> Iterator[Comparison]:
-    """Comparisons that hold where the predicate does, or where it does not."""
+def follows(predicate: Predicate, holds: bool) -> Iterator[Relation]:
+    """Yield comparisons that hold where the predicate does, or where it does not."""
     match predicate:
-        case Comparison():
+        case Relation():
             yield predicate if holds else predicate.negated()
         case Not(inner):
             yield from follows(inner, not holds)

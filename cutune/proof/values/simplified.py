@@ -1,6 +1,6 @@
-"""Operations that leave a polynomial: takes one and its operands, gives the result where it is one.
+"""Operations on integers whose result is a polynomial: takes one and its operands, gives that.
 
-What registers hold is known to be the exact number here: from 0 up to the largest with a sign.
+Registers hold the exact number here: from 0 up to the largest with a sign.
 """
 
 from __future__ import annotations
@@ -9,17 +9,23 @@ from collections.abc import Sequence
 
 from cutune.frontend.values.polynomial import IntegerPolynomial, Monomial
 from cutune.proof.values.intervals import bits_of
-from cutune.proof.values.terms import Atoms, modulo
+from cutune.proof.values.terms import Atoms, modulo, wrapped
 
 
 def divided(
     opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
 ) -> IntegerPolynomial | None:
-    """Quotient or remainder of `step * quotient + rest`, with a rest from 0 up to the step."""
-    number = _as_held(values[1].literal, kind)
-    step = _step(opcode, number, bits_of(kind)) if number is not None else None
-    value = modulo(values[0], bits_of(kind))
-    if number is None or step is None or not _is_exact(value, kind, atoms):
+    """Return quotient or remainder of `step * quotient + rest`, with a rest from 0 up to the step.
+
+    By `shr`, `div`, `rem` or `and` with a constant.
+    """
+    bits, by = bits_of(kind), values[1].literal
+    if by is None:
+        return None
+    number = wrapped(by, bits, kind[0] == "s")
+    step = _step(opcode, number, bits)
+    value = modulo(values[0], bits)
+    if step is None or not _is_exact(value, kind, atoms):
         return None
     quotient, rest = _parts(value, step)
     if not atoms.interval(rest).within(0, step - 1):
@@ -32,7 +38,7 @@ def divided(
 def chosen(
     opcode: str, kind: str, values: Sequence[IntegerPolynomial], atoms: Atoms
 ) -> IntegerPolynomial | None:
-    """The operand of `min` or `max` that is never on the other side of the other one."""
+    """Return the operand of `min` or `max` that is never beyond the other one."""
     first, second = (modulo(value, bits_of(kind)) for value in values)
     if not (_is_exact(first, kind, atoms) and _is_exact(second, kind, atoms)):
         return None
@@ -44,20 +50,12 @@ def chosen(
     return None
 
 
-def _as_held(number: int | None, kind: str) -> int | None:
-    """What a register of this type holds of a number: 4294967299 is 3."""
-    if number is None:
-        return None
-    low = -(1 << (bits_of(kind) - 1)) if kind[0] == "s" else 0
-    return (number - low) % (1 << bits_of(kind)) + low
-
-
 def _is_exact(value: IntegerPolynomial, kind: str, atoms: Atoms) -> bool:
     return atoms.interval(value).within(0, (1 << (bits_of(kind) - 1)) - 1)
 
 
 def _step(opcode: str, number: int, bits: int) -> int | None:
-    """By what an operation divides; None where it does not."""
+    """The number that an operation divides by; None where it does not divide."""
     match opcode:
         case "shr":
             return 1 << number if 0 <= number < bits else None

@@ -1,8 +1,8 @@
-"""Values of registers: polynomials over atoms, and properties of the atoms.
+"""Values of registers: polynomials over atoms, the properties of atoms, and their intervals.
 
 An atom stands for one exact integer (or for the bits of a number that is none). A register of w
-bits holds a polynomial modulo 2^w; ring operations keep that exact. Whatever else an instruction
-computes is an atom of its own, the same for the same operation on the same operands.
+bits holds a polynomial modulo 2^w; ring operations keep that exact. The result of any other
+operation is an atom of its own, the same for the same operation on the same operands.
 
 An atom is raw in a dimension if it depends on the thread block other than through the global id or
 the number of threads. A value that is not raw is the same for a thread with every thread block.
@@ -13,46 +13,39 @@ so that ids are exact in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from cutune.emulator.ptx.types import integer
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
     IDENTITY,
-    ONE,
     OPAQUE,
     PARAMETER,
     STRIDE,
     THREAD,
-    ZERO,
     Atom,
     IntegerPolynomial,
     Monomial,
-    TooLarge,
 )
 
 #: Threads per dimension of a launch that may be changed.
 MOST_THREADS = 1 << 30
 #: Threads of a warp.
 WARP = 32
-_Operand = TypeVar("_Operand")
-_NONE: frozenset[str] = frozenset()
-_NO_LOOPS: frozenset[int] = frozenset()
 RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
 
 
 class Interval(NamedTuple):
-    """Smallest and largest value; None where there is no limit."""
+    """The smallest and the largest value; None where there is no limit."""
 
     low: int | None
     high: int | None
 
     def within(self, low: int, high: int) -> bool:
-        """Does it lie between these two, both included?"""
+        """Tell whether it lies between these two, both included."""
         return (
             self.low is not None and self.high is not None and low <= self.low <= self.high <= high
         )
@@ -66,19 +59,24 @@ class AtomProperties:
     """Properties of an atom.
 
     `raw`: dimensions in which it depends on the thread block. `ids`: dimensions in which threads
-    differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between their rounds.
-    `strides`: dimensions of whose number of threads it is made.
+    differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between the rounds of
+    the loops with these headers. `strides`: dimensions of whose number of threads it is made.
     """
 
-    raw: frozenset[str] = _NONE
-    ids: frozenset[str] = _NONE
+    raw: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
     is_loaded: bool = False
-    loops: frozenset[int] = _NO_LOOPS
+    loops: frozenset[int] = frozenset()
     interval: Interval = ANYTHING
-    strides: frozenset[str] = _NONE
+    strides: frozenset[str] = frozenset()
+
+    @property
+    def is_uniform(self) -> bool:
+        """Is it one number for all threads, at any time?"""
+        return not (self.raw or self.ids or self.loops or self.is_loaded)
 
     def joined(self, other: AtomProperties) -> AtomProperties:
-        """What is known of a value that depends on both."""
+        """Return the properties of a value that depends on both."""
         if other is NOTHING or other is self:
             return self
         return AtomProperties(
@@ -101,34 +99,39 @@ _BUILTIN_RANGES = {
 }
 
 
-#: Those that count threads.
+#: Built-ins that count threads.
 _OF_THREADS = frozenset({THREAD, BLOCK_SIZE, IDENTITY, STRIDE})
 
 
-def _builtin_facts(atom: Atom, threads_per_id: int) -> AtomProperties | None:
+def _of_builtin(atom: Atom, threads_per_id: int) -> AtomProperties | None:
     interval = _BUILTIN_RANGES.get(atom.kind)
     if interval is None:
         return None
     if atom.kind in _OF_THREADS and atom.name == "x" and interval.high is not None:
         interval = interval._replace(high=interval.high // threads_per_id)
-    here = frozenset({atom.name})
-    raw = here if atom.kind in RAW else _NONE
-    varies = here if atom.kind in (THREAD, BLOCK, IDENTITY) else _NONE
-    strides = here if atom.kind == STRIDE else _NONE
-    return AtomProperties(raw, varies, interval=interval, strides=strides)
+    here, nowhere = frozenset({atom.name}), frozenset[str]()
+    raw = here if atom.kind in RAW else nowhere
+    ids = here if atom.kind in (THREAD, BLOCK, IDENTITY) else nowhere
+    strides = here if atom.kind == STRIDE else nowhere
+    return AtomProperties(raw, ids, interval=interval, strides=strides)
 
 
 @dataclass(frozen=True)
 class AtomOperation:
-    """How an atom was computed."""
+    """The operation that computes an atom: its opcode with modifiers, and its operands."""
 
     name: str
     operands: tuple[object, ...]
 
+    @property
+    def numbers(self) -> list[IntegerPolynomial]:
+        """The operands that are numbers, not predicates."""
+        return [one for one in self.operands if isinstance(one, IntegerPolynomial)]
+
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The values that a register of `bits` bits may hold where ways to a block meet.
+    """The values of a register of `bits` bits where ways to a block meet.
 
     `values`: each with the block that it comes from.
     """
@@ -140,7 +143,7 @@ class Alternatives:
 
 @dataclass
 class Atoms:
-    """The atoms of one entry, and what is known of each.
+    """The atoms of one entry and their properties.
 
     `threads_per_id`: more than one where ids are those of warps.
     """
@@ -151,30 +154,30 @@ class Atoms:
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
 
     def properties(self, atom: Atom) -> AtomProperties:
-        """What is known of an atom. With the name of a value comes what is known of it."""
+        """Return the properties of an atom."""
         if atom.kind == OPAQUE:
             return self._properties[atom]
-        known = self._properties.get(atom) or _builtin_facts(atom, self.threads_per_id)
+        known = self._properties.get(atom) or _of_builtin(atom, self.threads_per_id)
         return known or NOTHING
 
     def operation(self, atom: Atom) -> AtomOperation | None:
-        """How it was computed, if it is the result of an operation."""
+        """Return the operation that an atom is the result of, if it is one."""
         return self._operations.get(atom)
 
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
-        """A kernel parameter, or a part of one."""
+        """Make a kernel parameter, or a part of one."""
         atom = Atom(PARAMETER, name)
         self._properties[atom] = AtomProperties(interval=interval)
         return IntegerPolynomial.atom(*atom)
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
-        """The atom of this name: a value that depends on more than operands."""
+        """Make the atom of this name: a value that depends on more than operands."""
         atom = Atom(OPAQUE, name)
         self._properties[atom] = properties
         return IntegerPolynomial.atom(*atom)
 
     def computed(self, operation: AtomOperation, properties: AtomProperties) -> IntegerPolynomial:
-        """The result of an operation, the same atom for the same operands."""
+        """Return the result of an operation: the same atom for the same operands."""
         atom = self._interned.get(operation)
         if atom is None:
             atom = Atom(OPAQUE, f"#{len(self._interned)}")
@@ -184,9 +187,10 @@ class Atoms:
         return IntegerPolynomial.atom(*atom)
 
     def of(self, value: IntegerPolynomial) -> AtomProperties:
-        """What is known of a polynomial."""
-        if len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1:
-            return self.properties(value.terms[0][0][0])
+        """Return the properties of a polynomial."""
+        atom = only_atom(value)
+        if atom is not None:
+            return self.properties(atom)
         if value.literal is not None:
             return NOTHING
         properties = NOTHING
@@ -195,34 +199,28 @@ class Atoms:
         return replace(properties, interval=self.interval(value))
 
     def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
-        """What is known of a value that depends on all of these."""
+        """Return the properties of a value that depends on all of these."""
         properties = NOTHING
         for value in values:
             properties = properties.joined(self.of(value))
         return properties
 
     def interval(self, value: IntegerPolynomial) -> Interval:
-        """The range of the exact polynomial."""
-        low: int | None = 0
-        high: int | None = 0
-        for monomial, coefficient in value.terms:
-            least, most = self._monomial(monomial)
-            if coefficient < 0:
-                least, most = most, least
-            low = None if low is None or least is None else low + coefficient * least
-            high = None if high is None or most is None else high + coefficient * most
-        return Interval(low, high)
+        """Return the range of the exact polynomial."""
+        return sum_of_intervals(value, self._monomial)
 
     def _monomial(self, monomial: Monomial) -> Interval:
         """The range of a product: of numbers from 0 on only, other signs are not needed."""
-        if not monomial:
-            return Interval(1, 1)
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1
-        for pair in _threads_in(monomial):
-            monomial = _without(monomial, pair)
-            low, high = 0, MOST_THREADS // (self.threads_per_id if pair[0].name == "x" else 1)
+        for dimension in "xyz":
+            # blockIdx.d * blockDim.d is less than the threads of the launch.
+            pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
+            if set(pair) <= set(monomial):
+                monomial = _without(monomial, pair)
+                low, high = 0, MOST_THREADS // (self.threads_per_id if dimension == "x" else 1)
+                break
         for atom in monomial:
             interval = self.properties(atom).interval
             if interval.low is None or interval.low < 0 or interval.high is None:
@@ -231,10 +229,19 @@ class Atoms:
         return Interval(low, high)
 
 
-def _threads_in(monomial: Monomial) -> list[Monomial]:
-    """blockIdx.d * blockDim.d, which is less than the threads of the launch."""
-    pairs: list[Monomial] = [(Atom(BLOCK, d), Atom(BLOCK_SIZE, d)) for d in "xyz"]
-    return [pair for pair in pairs if set(pair) <= set(monomial)][:1]
+def sum_of_intervals(
+    value: IntegerPolynomial, interval_of: Callable[[Monomial], Interval]
+) -> Interval:
+    """Return the range of a polynomial from the ranges of its monomials."""
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, coefficient in value.terms:
+        least, most = interval_of(monomial)
+        if coefficient < 0:
+            least, most = most, least
+        low = None if low is None or least is None else low + coefficient * least
+        high = None if high is None or most is None else high + coefficient * most
+    return Interval(low, high)
 
 
 def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
@@ -244,69 +251,45 @@ def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
     return tuple(rest)
 
 
+def only_atom(value: IntegerPolynomial) -> Atom | None:
+    """Return the atom that a value is, if it is one and nothing else."""
+    match value.terms:
+        case (((atom,), 1),):
+            return atom
+    return None
+
+
+def constant_term(value: IntegerPolynomial) -> int:
+    """Return the term of a value that has no atoms."""
+    return dict(value.terms).get((), 0)
+
+
+def is_of_parameters(value: IntegerPolynomial) -> bool:
+    """Tell whether parameters are all atoms of a value, so that a launch can compute it."""
+    return all(atom.kind == PARAMETER for atom in value.atoms)
+
+
 def common_terms(values: Sequence[IntegerPolynomial]) -> IntegerPolynomial:
-    """What all of these have in common."""
+    """Return the terms that all values have."""
     common = set.intersection(*(set(value.terms) for value in values))
     return IntegerPolynomial(tuple(sorted(common)))
 
 
-def linear(opcode: str, values: list[IntegerPolynomial]) -> IntegerPolynomial:
-    """Sum, difference, negation, or else complement."""
-    match opcode:
-        case "add":
-            return values[0] + values[1]
-        case "sub":
-            return values[0] - values[1]
-        case "neg":
-            return -values[0]
-    return -values[0] - IntegerPolynomial.constant(1)
+def number_range(bits: int, signed: bool) -> tuple[int, int]:
+    """Return the least and the greatest number of so many bits."""
+    half = 1 << (bits - 1)
+    return (-half, half - 1) if signed else (0, 2 * half - 1)
+
+
+def wrapped(number: int, bits: int, signed: bool) -> int:
+    """Return the number that a register of so many bits holds: of 32 bits, 4294967293 may be -3."""
+    low = -(1 << (bits - 1)) if signed else 0
+    return (number - low) % (1 << bits) + low
 
 
 def modulo(value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
-    """The same modulo 2^bits, with coefficients nearest to 0."""
-    half, whole = 1 << (bits - 1), 1 << bits
+    """Return an equal value modulo 2^bits, with coefficients nearest to 0."""
+    half = 1 << (bits - 1)
     if all(-half <= coefficient < half for _, coefficient in value.terms):
         return value
-    return IntegerPolynomial.of({m: (c + half) % whole - half for m, c in value.terms})
-
-
-def as_read(value: _Operand, kind: str) -> _Operand | IntegerPolynomial:
-    """A number that the code names, as instructions of this type read it: 4294967293 may be -3."""
-    number = value.literal if isinstance(value, IntegerPolynomial) else None
-    if number is None or kind[0] == "b":
-        return value
-    bits = int(kind[1:])
-    low = 0 if kind[0] == "u" else -(1 << (bits - 1))
-    return IntegerPolynomial.constant((number - low) % (1 << bits) + low)
-
-
-def literal(text: str) -> IntegerPolynomial:
-    """A number; one with a point is known by its text."""
-    if text == "WARP_SZ":
-        return IntegerPolynomial.constant(32)
-    if text.lower().startswith(("0f", "0d")):
-        return IntegerPolynomial.constant(int(text[2:], 16))
-    return IntegerPolynomial.constant(integer(text))
-
-
-def of_one_thread(kind: str, dimension: str) -> IntegerPolynomial:
-    """A built-in of a dimension in which each block has one thread."""
-    if kind in (THREAD, BLOCK_SIZE):
-        return ZERO if kind == THREAD else ONE
-    return IntegerPolynomial.atom(IDENTITY if kind == BLOCK else STRIDE, dimension)
-
-
-__all__ = [
-    "ANYTHING",
-    "MOST_THREADS",
-    "NOTHING",
-    "Alternatives",
-    "AtomOperation",
-    "AtomProperties",
-    "Atoms",
-    "Interval",
-    "TooLarge",
-    "as_read",
-    "linear",
-    "modulo",
-]
+    return IntegerPolynomial.of({m: wrapped(c, bits, True) for m, c in value.terms})
