@@ -72,7 +72,9 @@ def perform(task: Task) -> TaskOutcome:
     try:
         os.chdir(task.folder)
     except OSError as error:
-        return TaskOutcome(ProgramResult(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0)
+        return TaskOutcome(
+            ProgramResult(None, not_started=f"{task.folder}: {error.strerror}"), "", 0.0
+        )
     with temporary_folder() as folder:
         log = Path(folder) / "regions.jsonl"
         began = time.monotonic()

@@ -15,7 +15,7 @@ from cutune.collect.run import Run
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.launch_log import read_launches
 from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import Failure, Ran, Settings, measure
+from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
 
 #: In the name of the device, wherever such numbers stand in the place of milliseconds.
 UNIT = "warp instructions"
@@ -28,7 +28,7 @@ _LOG = "CUTUNE_LAUNCH_LOG"
 
 def counted(
     run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
-) -> Ran | Failure:
+) -> MeasuredRun | FailedRun:
     """Run a program as `measure` does, on the emulated device of this machine.
 
     The count of the whole run stands at its first size.
@@ -36,7 +36,7 @@ def counted(
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         ran = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
-        if isinstance(ran, Failure):
+        if isinstance(ran, FailedRun):
             return ran
         total = float(sum(launch.warp_instructions for launch in read_launches(log)))
     counts = (

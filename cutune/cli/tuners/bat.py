@@ -49,12 +49,8 @@ _SEARCHES = 3
 _NO_LIMIT = Search(TECHNIQUES[0], Budget(configurations=1))
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A comparison on one benchmark."""
-
-    benchmark: str
-    comparison: TunerComparison
+#: A benchmark and its comparison.
+Compared = tuple[str, TunerComparison]
 
 
 def bat(options: argparse.Namespace) -> int:
@@ -103,7 +99,7 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
             raise _unknown("recorded benchmark", name, ".", [*paths])
         results = read_results(paths[name], reading_of(options), show)
         for table in recorded_tables(results, asked_of(options)):
-            yield Compared(name, compared(table, techniques, progress))
+            yield name, compared(table, techniques, progress)
 
 
 def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
@@ -196,7 +192,7 @@ def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> 
     )
 
 
-def _print(benchmark: str, comparison: Comparison, is_verbose: bool) -> None:
+def _print(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
     print(f"{benchmark}, ", end="")
     print_comparison(comparison)
     if is_verbose:
@@ -205,7 +201,7 @@ def _print(benchmark: str, comparison: Comparison, is_verbose: bool) -> None:
             print(f"  {score.technique}: {needed}")
 
 
-def _json(benchmark: str, comparison: Comparison) -> dict[str, object]:
+def _json(benchmark: str, comparison: TunerComparison) -> dict[str, object]:
     return {
         "benchmark": benchmark,
         "where": comparison.where,
