@@ -13,6 +13,7 @@ import re
 import struct
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,16 @@ from cutune.emulator.ptx.units import Demand, demand_of
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 
 
+@dataclass(frozen=True)
+class _LoweredFunction:
+    """A function, its first block in the module, and the range of its memory instructions."""
+
+    encoder: FunctionEncoder
+    flow: ControlFlow
+    first_block: int
+    sites: range
+
+
 class _Assembler:
     """Numbers blocks, sites and loops through the whole module; lowers function by function."""
 
@@ -70,16 +81,13 @@ class _Assembler:
         self.variables = {v.name: v for v in module.variables}
         self.shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
         self.operands: list[int] = []
-        self.sites: list[tuple[Access, int, int, str]] = []
+        self.sites: list[tuple[Access, int, int]] = []  # with their blocks and regions
         self.records: list[Record] = []
         self.blocks: list[tuple[int, int, bytes]] = []
         self.verdicts: dict[str, Obliviousness] = {}
-        self.encoders: dict[str, FunctionEncoder] = {}
-        self.flows: dict[str, ControlFlow] = {}
-        self.first_block: dict[str, int] = {}
-        self.site_range: dict[str, range] = {}
+        self.lowered: dict[str, _LoweredFunction] = {}
         self.regions = 0
-        self.here = (0, 0, "")  # block and region that are being lowered, and their function
+        self.here = (0, 0)  # block and region that are being lowered
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
@@ -96,9 +104,7 @@ class _Assembler:
 
     def shared_offset(self, name: str, function: Function) -> int | None:
         places, size = self._layout(function)
-        if name in places:
-            return places[name]
-        return aligned(size, 16) if function.is_kernel else None
+        return places.get(name, aligned(size, 16) if function.is_kernel else None)
 
     # ---- shared memory --------------------------------------------------------------------
 
@@ -151,16 +157,15 @@ class _Assembler:
         start = len(self.records)
         base, first_operand, first_site = len(self.blocks), len(self.operands), len(self.sites)
         for index, block in enumerate(flow.blocks):
-            self.here = (len(self.blocks), self.regions + block.loop + 1, name)
+            self.here = (len(self.blocks), self.regions + block.loop + 1)
             leap = self._leap(encoder, index, block)
             self.blocks.append((len(self.records), len(block.instructions), leap))
             _lower_block(encoder, block, base)
         encoder.records = self.records[start:]
         encoder.finish(first_operand)
         self.regions += len(flow.loops) + 1
-        self.encoders[name], self.flows[name] = encoder, flow
-        self.first_block[name] = base
-        self.site_range[name] = range(first_site, len(self.sites))
+        sites = range(first_site, len(self.sites))
+        self.lowered[name] = _LoweredFunction(encoder, flow, base, sites)
 
     def _verdict(self, name: str) -> Obliviousness:
         if name not in self.verdicts:
@@ -194,34 +199,26 @@ class _Assembler:
         site_indices: list[int] = []
         loops = 0
         for each in self._reached(name):
-            flow, first = self.flows[each], self.first_block[each]
+            lowered = self.lowered[each]
+            flow, first = lowered.flow, lowered.first_block
             constants = uniform_reads(flow, varying_registers(self.functions[each]))
             offset = len(blocks)
             phase_of: dict[int, int] = {}  # by line
             for k, block in enumerate(flow.blocks):
                 loop = block.loop + loops if block.loop >= 0 else -1
-                phases, demand = load_phases(block), demand_of(block)
+                phases = load_phases(block)
                 phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
-                demand = demand + Demand(constants=constants[k])
+                demand = demand_of(block) + Demand(constants=constants[k])
                 deepest = max(phases, default=0)
                 targets = tuple(offset + target for target in block.terminator.targets)
                 calls = any(i.opcode == "call" for i in block.instructions)
                 blocks.append(Block(offset + k, loop, deepest, demand, targets, calls))
-                block_indices.append(first + k)
-            for index in self.site_range[each]:
-                access, block_index, _, _ = self.sites[index]
-                sites.append(
-                    Site(
-                        access.kind,
-                        access.space,
-                        access.bytes,
-                        offset + block_index - first,
-                        access.real,
-                        phase_of[access.line],
-                        access.guarded,
-                    )
-                )
-                site_indices.append(index)
+            block_indices += range(first, first + len(flow.blocks))
+            for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
+                place, phase = offset + block_index - first, phase_of[access.line]
+                what = (access.kind, access.space, access.bytes)
+                sites.append(Site(*what, place, access.real, phase, access.guarded))
+            site_indices += lowered.sites
             loops += len(flow.loops)
         return KernelCode(
             name,
@@ -242,9 +239,10 @@ class _Assembler:
         handlers = {name: index for index, name in enumerate(names)}
         writer.raw(b"CUTUNE-2")
         writer.texts(handlers)
-        placed = [v for v in self.module.variables if v.space in ("global", "const") and v.count]
-        writer.u32(len(placed))
-        for variable in placed:
+        spaces = ("global", "const")
+        variables = [v for v in self.module.variables if v.space in spaces and v.count]
+        writer.u32(len(variables))
+        for variable in variables:
             writer.variable(variable)
         writer.u32(len(self.functions))
         for name, function in self.functions.items():
@@ -259,7 +257,7 @@ class _Assembler:
             writer.block(leap)
         writer.u32(len(self.operands), *self.operands)
         writer.u32(len(self.sites))
-        for access, block, region, _ in self.sites:
+        for access, block, region in self.sites:
             kind = ("load", "store", "atomic").index(access.kind)
             space = ("generic", "global", "shared", "local", "const", "param").index(access.space)
             writer.u32(access.bytes, region, block, kind, 3 if space == 5 else space)
@@ -267,7 +265,8 @@ class _Assembler:
         return writer.result()
 
     def _write_function(self, writer: Writer, name: str, function: Function) -> None:
-        encoder = self.encoders[name]
+        lowered = self.lowered[name]
+        encoder = lowered.encoder
         _, size = self._layout(function)
         parameters = parameter_offsets(function) if function.is_kernel else []
         parameter_bytes = max((o + p.size for o, p in parameters), default=0)
@@ -280,8 +279,8 @@ class _Assembler:
             size if function.is_kernel else 0,
             _max_threads(function),
             parameter_bytes,
-            self.first_block[name],
-            len(self.flows[name].blocks),
+            lowered.first_block,
+            len(lowered.flow.blocks),
             len(parameters),
         )
         for offset, parameter in parameters:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
+from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.parse import Range
 from cutune.frontend.syntax.words import word_set
 from cutune.frontend.unit.unit import split_commas
@@ -153,7 +154,7 @@ class Declarations:
         place = last + 1
         while place < index:
             text = tokens[place].text
-            if text in ("(", "[", "{"):
+            if text in CLOSER:
                 if partner[place] < 0 or partner[place] > index:
                     return None
                 place = partner[place]
@@ -175,7 +176,7 @@ class Declarations:
         place = first = index + 2
         while place < len(tokens):
             text = tokens[place].text
-            if text in ("(", "[", "{"):
+            if text in CLOSER:
                 if partner[place] < 0:
                     return None, opening
                 place = partner[place]

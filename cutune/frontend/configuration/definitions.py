@@ -23,6 +23,7 @@ from cutune.frontend.configuration.declarations import (
 )
 from cutune.frontend.configuration.formulas import basic_size
 from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
+from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
 from cutune.frontend.syntax.tokens import Token
@@ -179,7 +180,7 @@ class Reaching:
         index = first
         while index < len(tokens):
             text = tokens[index].text
-            if text in ("(", "[", "{"):
+            if text in CLOSER:
                 if partner[index] < 0:
                     return None
                 index = partner[index]
@@ -236,10 +237,8 @@ class Reaching:
         if self._is_declared_here(opener - 1):
             # `int n(m);` and `dim3 grid(n, m);`
             return True
-        found = self.unit.functions.get(name, ())
-        if not found:
-            return False
-        for part, function in found:
+        namesakes = self.unit.functions.get(name, ())
+        for part, function in namesakes:
             first, last = function.parameters
             parameters = list(split_commas(part.syntax.tokens[first + 1 : last]))
             words = [
@@ -247,7 +246,7 @@ class Reaching:
             ]
             if not words or "&" in words or "&&" in words:
                 return False
-        return True
+        return bool(namesakes)
 
     def _is_declared_here(self, index: int) -> bool:
         """Is the name before the bracket a variable of a plain type that is declared here?"""
@@ -265,15 +264,11 @@ class Reaching:
         if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
             return False
         tokens = self.syntax.tokens
-        before = tokens[index - 1].text
-        if before not in (";", "{", "}"):
-            return False
         block = self.nesting.enclosing(index)
-        if block < 0 or tokens[block].text != "{":
+        if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
             return False
-        if not block < at < self.syntax.brackets.partner[block]:
-            return False
-        return not self.nesting.has_label(index, at, block)
+        is_around = 0 <= block < at < self.syntax.brackets.partner[block]
+        return is_around and not self.nesting.has_label(index, at, block)
 
     def _runs_again(self, definition: int, at: int) -> int:
         """The last token that may run between a definition and a place, the text's order aside.

@@ -217,9 +217,8 @@ class _Resolver:
 
     def _macro(self, name: str, at: int, depth: int) -> Name:
         """A macro that has one certain meaning is looked through."""
-        definitions = self._unit.macros.definitions[name]
-        macro = definitions[0]
-        if len(definitions) > 1 or macro.parameters is not None or not macro.body:
+        macro, *others = self._unit.macros.definitions[name]
+        if others or macro.parameters is not None or not macro.body:
             return Name(name)
         key = f"macro {name}"
         if macro.conditional:
@@ -263,11 +262,9 @@ class _Resolver:
         """Is the value of a call a number, rather than a `dim3`?"""
         if name.removeprefix("std::") in _ROUNDING or self._unit.macros.is_formula(name):
             return True
-        found = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
-        return bool(found) and all(
-            basic_size([q for q in function.qualifiers if q not in _SPECIFIERS]) is not None
-            for _, function in found
-        )
+        functions = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
+        types = ([q for q in f.qualifiers if q not in _SPECIFIERS] for _, f in functions)
+        return bool(functions) and all(basic_size(words) is not None for words in types)
 
     def _argument(self, arguments: tuple[Formula, ...], at: int, axis: int, depth: int) -> Formula:
         """`dim3(x, y, z)`: what is left out is 1; one argument may be a `dim3` itself."""
@@ -300,8 +297,8 @@ class _Resolver:
         name = f"{text}.{DIMENSIONS[axis]}"
         definition = self.reaching.reaching(variable, at, DIMENSIONS[axis])
         if definition is None:
-            key = _now(variable, at)
-            return Name(name, f"{key}.{axis}" if key is not None else None)
+            now = _now(variable, at)
+            return Name(name, f"{now}.{axis}" if now is not None else None)
         key = f"{_key(definition)}.{axis}"
         if definition.value is None:
             return Name(name, key)
@@ -313,13 +310,12 @@ class _Resolver:
     def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
         """The value that a definition gives to a `dim3`, or to this component of one."""
         assert definition.value is not None
-        at = definition.at
+        at, depth = definition.at, depth + 1
         if definition.is_component:
-            return self.resolved(self._read(definition.value), at, depth + 1)
+            return self.resolved(self._read(definition.value), at, depth)
         if not definition.is_constructor:
-            return self.component(self._read(definition.value), at, axis, depth + 1)
-        arguments = self._arguments(definition.value)
-        return self._argument(arguments, at, axis, depth + 1)
+            return self.component(self._read(definition.value), at, axis, depth)
+        return self._argument(self._arguments(definition.value), at, axis, depth)
 
     def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
         if tokens not in self._lists:
