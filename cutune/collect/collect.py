@@ -102,10 +102,11 @@ def measure(
     recorded = record_launches(runs, device, session.progress, session.warn)
     launches = [of_run for _, of_run in recorded]
     recording = Recording([run for run, _ in recorded], launches, device)
-    found = []
+    collected = []
     for part in parts:
-        known = _known(session, part.workspace)
-        seen = subjects(
+        earlier = part.workspace.measurements.exists()
+        known = measurements(session, part.workspace)[1] if earlier else []
+        launched = subjects(
             part.program,
             launches,
             part.numbers,
@@ -114,15 +115,10 @@ def measure(
             session.warn,
             may_execute=any(run.is_cut for run in recording.runs),
         )
-        tried = _tried(session, part, recording, seen) if seen else []
+        tried = _tried(session, part, recording, launched) if launched else []
         measured, left = _replay(session, part, recording, tried, known, training)
-        found.append(measured + _count_on_data(session, part, recording, left, known))
-    return found
-
-
-def _known(session: Session, workspace: Workspace) -> list[Measurement]:
-    """The measurements of earlier calls."""
-    return measurements(session, workspace)[1] if workspace.measurements.exists() else []
+        collected.append(measured + _count_on_data(session, part, recording, left, known))
+    return collected
 
 
 def _replay(

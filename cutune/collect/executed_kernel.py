@@ -101,12 +101,14 @@ def counted_on_data(
         CutuneError: CT411 when a run does not end well.
     """
     counting = _Counting(runs, recorded, device, progress)
-    subjects = _affordable(runs, recorded, found)
+    is_cut = any(run.is_cut for run in runs)
+    subjects = list(found)
+    if not is_cut:  # else it is not known what there is time for: parts of launches are counted
+        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in found]
     for planned in _planned(runs, recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
         counting.run(larger)
-    is_cut = any(run.is_cut for run in runs)
     left = []
     for place, subject in enumerate(subjects):
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
@@ -177,15 +179,6 @@ def unclear_growth(
             names = " and ".join(f"'{one}'" for one in alike)
             return Diagnostic.at(Code.ALIKE_SIZES, None, kernel=name, names=names)
     return None
-
-
-def _affordable(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
-) -> list[Subject]:
-    """Kernels with the candidates that there is time for, where there is not for all of them."""
-    if any(run.is_cut for run in runs):
-        return list(found)  # What there is time for is not known: parts of launches are counted.
-    return [with_fewer_candidates(subject, recorded, BUDGET) for subject in found]
 
 
 def _planned(

@@ -51,10 +51,13 @@ class Experiment:
     @property
     def effort(self) -> int:
         """The cost of counting all of its launches, in warp instructions."""
-        return sum(
-            record.warp_instructions + TRACING * sum(_touched(site) for site in record.sites)
-            for record in self.by_block.values()
-        )
+        total = 0
+        for record in self.by_block.values():
+            total += record.warp_instructions
+            for site in record.sites:
+                lines = (site["load_cost_x20"] + site["store_cost_x20"]) // 20
+                total += TRACING * (lines + site["new_sectors"])
+        return total
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,3 @@ def _whole(record: LaunchRecord) -> LaunchRecord:
         blocks=tuple(blocks),
         sites=tuple(map(scaled_site, record.sites)),
     )
-
-
-def _touched(site: LoggedSite) -> int:
-    """The lines and new sectors that an instruction accessed, about."""
-    return (site["load_cost_x20"] + site["store_cost_x20"]) // 20 + site["new_sectors"]

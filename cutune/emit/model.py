@@ -13,7 +13,7 @@ of candidates whose shapes make no difference. The rows that are read stand ther
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from cutune.emit.emitter import INFIX, Emitter, c_name, c_text, c_variable, operation_text
@@ -110,8 +110,8 @@ class _ModelText:
                 emit(f"const cutune_all_tables &{ROWS} = cutune_read_tables();")
             for line, comment in self.once:
                 emit.commented(line, comment)
-            for line in self._row_lines():
-                emit(line)
+            for (table, row), number in self.rows.items():
+                emit(f"const double *row_{number}_ = {self._cells(table)}[{row}];")
             self._emit_parts(emit)
             self._emit_loops(emit)
         return str(emit)
@@ -126,8 +126,12 @@ class _ModelText:
                     emit.commented(line, comment)
 
     def _emit_parts(self, emit: Emitter) -> None:
-        for column in self._part_columns():
-            numbers = [n for value, n in self.parts.items() if self._column_of(value) == column]
+        by_column: dict[str, list[int]] = {}
+        for value, number in self.parts.items():
+            column = self._column_of(value)
+            assert column is not None, "a part reads one property"
+            by_column.setdefault(column, []).append(number)
+        for column, numbers in by_column.items():
             distinct = self._distinct(column)
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in numbers:
@@ -136,11 +140,6 @@ class _ModelText:
                 emit(f"const cutune_lanes {c_variable(column)} = cutune_load({array} + k_);")
                 for number in numbers:
                     emit(f"cutune_store(part_{number}_ + k_, {self.part_lines[number]});")
-
-    def _row_lines(self) -> Iterator[str]:
-        """Where the rows of this launch begin."""
-        for (table, row), number in self.rows.items():
-            yield f"const double *row_{number}_ = {self._cells(table)}[{row}];"
 
     # ---- loops over candidates
 
@@ -255,7 +254,8 @@ class _ModelText:
 
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)
-        if column is None or not any(map(_is_expensive, parts(node))):
+        operators = {part.operator for part in parts(node) if isinstance(part, Operation)}
+        if column is None or not operators & _EXPENSIVE:
             return None
         distinct = self._distinct(column)
         if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
@@ -277,11 +277,6 @@ class _ModelText:
         return any(name in self.varying for name in parameters(node))
 
     # ---- properties
-
-    def _part_columns(self) -> list[str]:
-        """The properties that parts read, each once."""
-        columns = (self._column_of(value) for value in self.parts)
-        return list(dict.fromkeys(column for column in columns if column is not None))
 
     def _values(self, column: str) -> tuple[int, ...]:
         if column == CANDIDATE:
@@ -305,10 +300,6 @@ def _exact(entries: Sequence[float]) -> bytes:
 
 def _numbers(data: bytes) -> array[float]:
     return array("d", data)
-
-
-def _is_expensive(node: Expression) -> bool:
-    return isinstance(node, Operation) and node.operator in _EXPENSIVE
 
 
 def needed(program: RationalProgram) -> frozenset[str]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.fitted_model import (
@@ -26,30 +25,19 @@ from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.per_warp import NEAR_ONE, Scale, growth
 
 
-@dataclass(frozen=True)
 class _Group:
-    """The memory instructions of a count group, by kind; `members` are all of them."""
+    """The memory instructions of a count group: all of them, and by kind."""
 
-    index: int
-    members: Sequence[int]
-    shared: Sequence[int]
-    loads: Sequence[int]
-    stores: Sequence[int]
-    atomics: Sequence[int]
-
-    @staticmethod
-    def of(kernel: MeasuredKernel, counts: CountFunctions, index: int) -> _Group:
-        members = _members(counts, index)
-        shared = [i for i in members if kernel.memory[i].shared]
-        loads = [i for i in members if kernel.memory[i].kind == "load" and i not in shared]
-        stores = [i for i in members if i not in (*loads, *shared)]
-        atomics = [i for i in stores if kernel.memory[i].kind == "atomic"]
-        return _Group(index, members, shared, loads, stores, atomics)
-
-    @property
-    def asking(self) -> list[int]:
-        """The instructions in global memory: they make requests to the caches."""
-        return [i for i in self.members if i not in self.shared]
+    def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, index: int) -> None:
+        self.index = index
+        self.members = [place for place, group in enumerate(counts.group_of) if group == index]
+        kinds = {i: kernel.memory[i].kind for i in self.members}
+        self.shared = [i for i in self.members if kernel.memory[i].shared]
+        #: In global memory: they make requests to the caches.
+        self.requesting = [i for i in self.members if i not in self.shared]
+        self.loads = [i for i in self.requesting if kinds[i] == "load"]
+        self.stores = [i for i in self.requesting if kinds[i] != "load"]
+        self.atomics = [i for i in self.stores if kinds[i] == "atomic"]
 
     def cost(
         self, kind: str, scales: Sequence[Scale], sites: Sequence[int], attribute: str
@@ -69,9 +57,9 @@ def feature_columns(
     """
     scales = [Scale(kernel, counts, launch) for launch in launches]
     for index in range(len(counts.groups)):
-        group = _Group.of(kernel, counts, index)
+        group = _Group(kernel, counts, index)
         if smaller:
-            requests = [scale.requests(group.asking) for scale in scales]
+            requests = [scale.requests(group.requesting) for scale in scales]
             yield _feature("request", index, requests)
         yield from _memory_columns(group, scales)
         yield from _array_columns(kernel, counts, group, launches, scales)
@@ -89,16 +77,12 @@ def transaction_columns(
 ) -> Iterator[FeatureColumn]:
     """Per group: 32-byte sectors per execution, and the part of them that is not coalesced."""
     for group in range(len(counts.groups)):
-        members = [i for i in _members(counts, group) if not kernel.memory[i].shared]
+        members = _Group(kernel, counts, group).requesting
         rows = [[_sectors(launch, kernel, i) for i in members] for launch in launches]
         scattered = [[sectors for sectors, least in row if sectors > least] for row in rows]
         yield _feature(SECTORS, group, [sum(sectors for sectors, _ in row) for row in rows])
         yield _feature(UNCOALESCED, group, [float(len(row)) for row in scattered])
         yield _feature(SCATTERED, group, [sum(row, 0.0) for row in scattered])
-
-
-def _members(counts: CountFunctions, group: int) -> list[int]:
-    return [index for index, its_group in enumerate(counts.group_of) if its_group == group]
 
 
 def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:

@@ -176,12 +176,15 @@ def model_of(
 
     `smaller`: where the grid is kept, one more for each block.
     """
+    # The count groups of the instructions in global memory.
+    pairs = zip(counts.group_of, kernel.memory, strict=True)
+    requesting = [group for group, memory in pairs if not memory.shared]
     return FittedModel(
         kernel=kernel,
         **counts.totals,
         looped=is_looped(kernel),
         groups=counts.groups,
-        requests=_requests(kernel, counts),
+        requests=tuple(map(requesting.count, range(len(counts.groups)))),
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
@@ -194,9 +197,3 @@ def model_of(
 def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
     """Relative error of the counts at held-out sizes."""
     return counts.typical_error if kernel.on_data else counts.worst_error
-
-
-def _requests(kernel: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
-    """Number of global memory instructions in each count group."""
-    asking = [g for g, m in zip(counts.group_of, kernel.memory, strict=True) if not m.shared]
-    return tuple(asking.count(group) for group in range(len(counts.groups)))

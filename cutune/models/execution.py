@@ -162,15 +162,9 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
     - Otherwise all warps do the same.
     """
     if features.model.kernel.on_data:
-        last = choice(one_wave, expression(Fraction(_busiest(features))), features.only("busiest"))
-        return loads * last
+        columns = [column for column in features.model.columns if column.kind == "busiest"]
+        most = max((value for column in columns for value in column.values), default=1.0)
+        return loads * choice(one_wave, Fraction(most), features.only("busiest"))
     if features.in_phases:
         return loads * features.only("busiest")
     return loads
-
-
-def _busiest(features: Features) -> float:
-    """The largest feature `busiest` of all classes and candidates."""
-    columns = features.model.columns
-    busiest = (v for column in columns if column.kind == "busiest" for v in column.values)
-    return max(busiest, default=1.0)

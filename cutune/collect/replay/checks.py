@@ -37,7 +37,11 @@ def check_launches(
 ) -> Iterator[Replay]:
     """Launches that are counted in full. `again`: for functions that were fitted with the first."""
     purpose, values = (RECHECK, RECHECKED) if again else (CHECK, CHECKED)
-    for point in _corners(kernel, values, lambda sizes: _work(counts, sizes)):
+
+    def cost(sizes: Mapping[str, int]) -> float:
+        return float(counts.instructions(sizes)) / WARP
+
+    for point in _corners(kernel, values, cost):
         yield Replay(purpose, point, count_block(kernel), 1)
 
 
@@ -99,8 +103,3 @@ def _corners(
             if value > counted and cost(sizes) <= CHECKED_INSTRUCTIONS:
                 yield sizes
                 break
-
-
-def _work(counts: CountFunctions, sizes: Mapping[str, int]) -> float:
-    """Instructions of all warps of a launch."""
-    return float(counts.instructions(sizes)) / WARP

@@ -261,7 +261,9 @@ def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
 
 def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
     """The choices of all with all sizes alike, and with one far from the others."""
-    asked = list(_sample_sizes(own.size_names))
+    asked: list[tuple[dict[str, int], int]] = [({}, size) for size in (*SIZES, *LONG_SIZES)]
+    if len(own.size_names) > 1:
+        asked += [({name: one}, others) for name in own.size_names for one, others in CORNERS]
     chosen = {name: chooser.choose_each(asked) for name, chooser in choosers.items()}
     for number, plain in enumerate(own.choose_each(asked)):
         if isinstance(plain, CutuneError) or not plain.ranked:
@@ -270,12 +272,6 @@ def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
         valid = {n: c for n, c in choices if not isinstance(c, CutuneError) and c.ranked}
         us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in valid.items()}
         yield _Row(plain, valid, us)
-
-
-def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
-    yield from (({}, size) for size in (*SIZES, *LONG_SIZES))
-    if len(names) > 1:
-        yield from (({name: one}, others) for name in names for one, others in CORNERS)
 
 
 def _chosen_us(choice: Selection) -> float:
