@@ -1,11 +1,11 @@
-"""Value sets of compile-time parameters from times to the program.
+"""Compile-time parameters that are chosen by size. Takes a session, a program and its choices.
 
-Takes a session, a program and its choices, gives what the pass `choose-values` needs.
+Gives the pass `choose-values` for the value sets whose copies are proven.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from cutune.analysis.session import Session
@@ -35,19 +35,19 @@ class ChosenTogether:
 def chosen_together(
     session: Session, program: Program, names: Collection[str]
 ) -> ChosenTogether | None:
-    """Those of some parameters that one function of the host can choose; None where none can.
+    """Return those of some parameters that one function of the host can choose, or None.
 
     Where several functions could, that of most parameters does.
     """
-    asked = [one for one in program.constants if one.name in names and one.data]
-    if not asked:
+    sized = [one for one in program.constants if one.name in names and one.data]
+    if not sized:
         return None
-    free = _without_conditions(session, program, {one.name for one in asked})
-    known = by_size_verdicts(session, program)
+    free = _without_conditions(session, program, {one.name for one in sized})
+    verdicts = by_size_verdicts(session, program)
     groups: dict[str, list[TunableConstant]] = {}
-    for one in asked:
-        if one.name in free and known[one.name].outer:
-            groups.setdefault(known[one.name].outer, []).append(one)
+    for one in sized:
+        if one.name in free and (outer := verdicts[one.name].outer):
+            groups.setdefault(outer, []).append(one)
     if not groups:
         return None
     chosen = max(groups.values(), key=len)
@@ -56,30 +56,25 @@ def chosen_together(
 
 
 def _without_conditions(session: Session, program: Program, names: Collection[str]) -> set[str]:
-    """Those that no condition ties to something that is not chosen with them."""
+    """Return those that no condition ties to a parameter that is not chosen with them."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
-    read = [Condition.read(one.where) for one in places if one.where is not None]
+    conditions = [Condition.read(one.where) for one in places if one.where is not None]
+    conditions += session.asked.conditions
     others = {one.name for one in places} | {one.name for one in session.asked.parameters}
     free = {*names}
-    while True:
-        tied = {
-            name
-            for condition in (*read, *session.asked.conditions)
-            if condition.names & others - free
-            for name in condition.names & free
-        }
-        if not tied:
-            return free
+    while tied := {
+        name
+        for condition in conditions
+        if condition.names & others - free
+        for name in condition.names & free
+    }:
         free -= tied
+    return free
 
 
 @dataclass(frozen=True)
 class SetsInProgram:
-    """What a tuned program gets.
-
-    Attributes:
-        step: with the proven sets. names: parameters that are chosen by size.
-    """
+    """The pass with the proven sets, and the names of the parameters that are chosen by size."""
 
     step: ChooseValues
     names: tuple[str, ...]
@@ -88,7 +83,7 @@ class SetsInProgram:
 def sets_in_program(
     session: Session, program: Program, choice: SetChoice | None, fixed: Settings
 ) -> SetsInProgram | None:
-    """The proven copies for the chosen sets; None without any.
+    """Return the proven copies for the chosen sets; None without any.
 
     Args:
         fixed: values of all parameters that have one for all sizes.
@@ -97,31 +92,23 @@ def sets_in_program(
         return None
     constants = [one for one in program.constants if one.name in choice.names]
     rest = {n: str(v) for n, v in fixed.items() if n not in choice.names}
-    texts = [
-        {name: str(value) for name, value in zip(choice.names, one, strict=True)}
-        for one in choice.sets
-    ]
+    texts = [dict(zip(choice.names, map(str, one), strict=True)) for one in choice.sets]
     try:
         found, copies = found_copies(session, program, constants, rest, texts)
     except NotBySize as problem:
         session.warn(note_of(constants[0], problem))
         return None
     routine = f"cutune_set_{tag(program.source, texts)}"
-    own = [
-        constant.own_text
-        for name in choice.names
-        for constant in constants
-        if constant.name == name
-    ]
+    own_texts = {constant.name: constant.own_text for constant in constants}
+    own = [own_texts[name] for name in choice.names if name in own_texts]
     every = {number: number for number in range(1, len(texts) + 1)}
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
-    question = ProgramWithCopies(session, program, found, copies, rest, step)
-    proven, refused = without_unproven(question)
+    copied = ProgramWithCopies(session, program, found, copies, rest, step)
+    proven, refused = without_unproven(copied)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
-        session.warn(
-            Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason)
-        )
+        code = Code.COPY_LEFT_OUT
+        session.warn(Diagnostic.at(code, program.source, values=values, reason=reason))
     if not proven:
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
@@ -130,7 +117,6 @@ def sets_in_program(
 
 
 def others(fixed: Settings, found: SetsInProgram | None) -> dict[str, int | str]:
-    """The values that still hold for all sizes."""
-    names: Sequence[str] = found.names if found is not None else ()
-    values: Mapping[str, int | str] = fixed
-    return {name: value for name, value in values.items() if name not in names}
+    """Return the values that still hold for all sizes."""
+    names = found.names if found is not None else ()
+    return {name: value for name, value in fixed.items() if name not in names}

@@ -6,7 +6,7 @@ block covers the same threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cutune.device.profile import DeviceProfile
@@ -21,30 +21,27 @@ from cutune.tunables.neighbours.emit_classifier import emit_choices
 
 
 def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
-    """Deciders for the kernels that were measured, each on one or several devices."""
+    """Return deciders for the kernels that were measured, each on one or several devices."""
     by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
-    found = []
+    deciders = []
     for name, by_device in by_kernel.items():
         kernel = program.kernel(name)
-        if kernel is not None and all(map(_fits(kernel), by_device.values())):
-            own = (site for site in program.tunable_launches if site.kernel == name)
-            sites = tuple(SiteKey.of(program.source, site) for site in own)
-            found.append(decider(kernel, sites, by_device))
-    return found
-
-
-def _fits(kernel: Kernel) -> Callable[[BlockClassifier], bool]:
-    """Does a classifier decide on what a launch of the kernel has?"""
-    columns = measured_columns(kernel)
-    return lambda choice: choice.columns == columns
+        if kernel is None:
+            continue
+        columns = measured_columns(kernel)
+        if all(choice.columns == columns for choice in by_device.values()):
+            launches = (site for site in program.tunable_launches if site.kernel == name)
+            sites = tuple(SiteKey.of(program.source, site) for site in launches)
+            deciders.append(decider(kernel, sites, by_device))
+    return deciders
 
 
 def decider(
     kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockClassifier]
 ) -> Decider:
-    """The decider of one kernel, with a classifier per name of a device."""
+    """Return the decider of one kernel, with a classifier per name of a device."""
 
     def decision(device: DeviceProfile, name: str) -> DecisionText | None:
         choice = by_device.get(device.name)
@@ -54,13 +51,13 @@ def decider(
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    """The position of each size among the arguments."""
+    """Return the position of each size among the arguments."""
     order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 
 
 def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
-    """The classifier and `cutune_decide_NAME`, which guards it."""
+    """Return the classifier and `cutune_decide_NAME`, which guards it."""
     values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)

@@ -1,16 +1,10 @@
-"""Chosen values as a header, or as options of nvcc. Takes a program and its choices, gives text.
-
-Both are for the original source: what they set must be open to it, by `#ifndef` or as `{NAME}`.
-"""
+"""Chosen values as a header, or as options of nvcc. Takes a program and its choices, gives text."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.frontend.program import Program
-from cutune.frontend.tunable import TunableConstant
 from cutune.search.program_space import own_values
 from cutune.search.regions import Settings
 from cutune.search.trials import plain
@@ -20,7 +14,7 @@ HEADER, FLAGS = "header", "flags"
 
 
 def options_text(program: Program, values: Settings, asked: ParameterOptions) -> str:
-    """One option of nvcc per line, for `nvcc --options-file`.
+    """Return one option of nvcc per line, for `nvcc --options-file`.
 
     Raises:
         CutuneError: CT810 for a constant that the source does not leave open.
@@ -31,7 +25,7 @@ def options_text(program: Program, values: Settings, asked: ParameterOptions) ->
 
 
 def header_text(program: Program, values: Settings) -> str:
-    """Macros, for `nvcc -include`.
+    """Return macros, for `nvcc -include`.
 
     Raises:
         CutuneError: CT810 for a constant that the source does not leave open.
@@ -42,13 +36,13 @@ def header_text(program: Program, values: Settings) -> str:
 
 
 def compiler_flags(values: Settings, asked: ParameterOptions) -> tuple[str, ...]:
-    """The options in which a chosen value stands."""
+    """Return the options in which a chosen value stands."""
     with_names = [word for word in asked.flags if holes([word]) & values.keys()]
     return ParameterOptions(asked.parameters, (), tuple(with_names)).flags_at(values)
 
 
 def make_command(values: Settings, asked: ParameterOptions) -> str:
-    """What builds a project with the chosen values; empty where they stand elsewhere."""
+    """Return the command that builds a project with the chosen values; "" where it has none."""
     chosen = {name: one for name, one in values.items() if name in holes([asked.make])}
     return asked.make_at(chosen) if chosen else ""
 
@@ -56,20 +50,16 @@ def make_command(values: Settings, asked: ParameterOptions) -> str:
 def changed(
     program: Program, values: Settings, asked: ParameterOptions
 ) -> dict[str, tuple[str, str]]:
-    """What is not compiled as it was: per name its own value, and the chosen one."""
-    own = {name: str(plain(value)) for name, value in own_values(program, asked).items()}
+    """Return the own and the chosen value of each name that is compiled in otherwise."""
     constants = {constant.name: constant.own_text for constant in program.constants}
-    before: Mapping[str, str] = {**constants, **own}
-    return {
-        name: (before[name], str(value))
-        for name, value in values.items()
-        if name in {*constants, *holes([*asked.flags, asked.make])} and name in before
-        if before[name] != str(value)
-    }
+    own = {name: str(plain(value)) for name, value in own_values(program, asked).items()}
+    before, compiled = {**constants, **own}, {*constants, *holes([*asked.flags, asked.make])}
+    texts = {name: str(value) for name, value in values.items() if name in compiled}
+    return {n: (before[n], t) for n, t in texts.items() if before.get(n, t) != t}
 
 
 def elsewhere(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
-    """Values that neither the source nor an option of nvcc holds."""
+    """Return notes about values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named
     return [
@@ -80,15 +70,10 @@ def elsewhere(program: Program, values: Settings, asked: ParameterOptions) -> li
 
 
 def _guarded(program: Program, values: Settings) -> dict[str, int | str]:
-    """The macros that a header or `-D` can set."""
+    """Return the macros that a header or `-D` can set; raise CT810 for others."""
     chosen = [constant for constant in program.constants if constant.name in values]
-    for constant in chosen:
-        if not constant.is_guarded:
-            raise CutuneError(_closed(constant))
+    for one in chosen:
+        if not one.is_guarded:
+            code, path = Code.UNGUARDED_CONSTANT, one.source.path
+            raise CutuneError(Diagnostic.at(code, one.source, one.value, name=one.name, path=path))
     return {constant.name: values[constant.name] for constant in chosen}
-
-
-def _closed(constant: TunableConstant) -> Diagnostic:
-    place = constant.source, constant.value
-    path = constant.source.path
-    return Diagnostic.at(Code.UNGUARDED_CONSTANT, *place, name=constant.name, path=path)

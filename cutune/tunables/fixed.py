@@ -2,7 +2,9 @@
 
 Constants, options of nvcc and words of the command line cannot follow the sizes of one program. The
 set is taken that loses least on the average over all sizes, host integers at their best; the
-program's own set, where that is hardly slower: who wrote it may have known of other sizes.
+program's own set, where that is hardly slower: who wrote it may have known of other sizes. The
+values are also written as a header, or as options of nvcc, for the original source: what they set
+must be open to it, by `#ifndef` or as `{NAME}`.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from typing import Any
 
 from cutune.search.regions import HostMeasurement, Settings
 from cutune.tunables.neighbours.classifier import Regret, regret
-from cutune.tunables.neighbours.table import Point, TimeTable
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: So much more may the program's own set lose, and stays. Two sweeps of one program differ by more:
 #: their medians by 1.0 to 5.0 % (docs/bat.md).
 HARDLY_SLOWER = 0.01
+#: Values of some parameters, in the order of their names.
+ValueSet = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class FixedChoice:
         return dict(self.values)
 
     def without(self, names: Collection[str]) -> FixedChoice:
-        """The values of the other parameters, without what is known of the whole set."""
+        """Return the values of the other parameters, without evidence."""
         return FixedChoice({n: v for n, v in self.values.items() if n not in names})
 
     def fits(self, one: HostMeasurement) -> bool:
@@ -52,10 +56,10 @@ class FixedChoice:
 def fit_fixed(
     measured: Sequence[HostMeasurement], names: Sequence[str], own: Settings, held: Iterable[str]
 ) -> FixedChoice | None:
-    """The best set of values of some parameters; None where nothing has a time.
+    """Return the best set of values of some parameters; None where nothing has a time.
 
-    A set that was measured at more sizes comes first, and only then the faster one; and the own
-    one before one that is hardly faster.
+    A set that was measured at more sizes comes before a faster one, and the program's own set
+    before one that is hardly faster.
 
     Args:
         own: the program's own values, as far as they are known.
@@ -71,23 +75,29 @@ def fit_fixed(
     ]
     if not known or not names:
         return None
-    sizes = _size_names(known)
-    sets = list(dict.fromkeys(_set(one, names) for one in known))
-    table = TimeTable(sizes, ("set",), _times(known, names, sizes, sets))
+    data = [{n: v for data in one.data.values() for n, v in data.items()} for one in known]
+    # No size is a parameter itself.
+    parameters = {name for one in known for name in one.values}
+    sizes = tuple(sorted({name for one in data for name in one} - parameters))
+    points = [tuple(one.get(name, 0) for name in sizes) for one in data]
+    times = best_times(zip(points, known, strict=True), names)
+    sets = list(dict.fromkeys(tuple(one.values[name] for name in names) for one in known))
+    table = set_table(sizes, times, sets)
     losses = [regret(table, lambda _, n=number: (n,)) for number in range(len(sets))]  # type: ignore[misc]
     best = min(range(len(sets)), key=lambda n: _rank(losses[n]))
-    own_set = tuple(own.get(name, "") for name in names)
+    own_set = own_values_of(names, own)
     if own_set not in sets:
-        return FixedChoice(_named(names, sets[best]), sizes, losses[best])
+        return FixedChoice(dict(zip(names, sets[best], strict=True)), sizes, losses[best])
     own_lost = losses[sets.index(own_set)]
     if _is_hardly_slower(own_lost, losses[best]):
         best = sets.index(own_set)
-    chosen, own_named = _named(names, sets[best]), _named(names, own_set)
+    chosen, own_named = (dict(zip(names, one, strict=True)) for one in (sets[best], own_set))
     return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
 
 
-def _named(names: Sequence[str], values: Sequence[int | str]) -> Settings:
-    return dict(zip(names, values, strict=True))
+def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
+    """Return the program's own values of some parameters, "" where they are not known."""
+    return tuple(own.get(name, "") for name in names)
 
 
 def _is_hardly_slower(own: Regret | None, best: Regret | None) -> bool:
@@ -101,29 +111,24 @@ def _rank(lost: Regret | None) -> tuple[int, float]:
     return (-lost.known, lost.mean) if lost is not None else (0, 0.0)
 
 
-def _set(one: HostMeasurement, names: Iterable[str]) -> tuple[int | str, ...]:
-    return tuple(one.values[name] for name in names)
-
-
-def _size_names(known: Iterable[HostMeasurement]) -> tuple[str, ...]:
-    """All sizes that any parameter depends on; none of these is a parameter itself."""
-    found = {name for one in known for data in one.data.values() for name in data}
-    return tuple(sorted(found - {name for one in known for name in one.values}))
-
-
-def _times(
-    known: Iterable[HostMeasurement],
-    names: Sequence[str],
-    sizes: Sequence[str],
-    sets: Sequence[tuple[int | str, ...]],
-) -> Mapping[Point, Mapping[tuple[int, ...], float]]:
-    """Per point the best time of each set, whatever host integers it was reached with."""
-    numbers = {one: number for number, one in enumerate(sets)}
-    found: dict[Point, dict[tuple[int, ...], float]] = {}
-    for one in known:
-        seen = {name: value for data in one.data.values() for name, value in data.items()}
-        times = found.setdefault(tuple(seen.get(name, 0) for name in sizes), {})
-        label = (numbers[_set(one, names)],)
+def best_times(
+    measured: Iterable[tuple[Point, HostMeasurement]], names: Sequence[str]
+) -> Mapping[Point, Mapping[ValueSet, float]]:
+    """Return the best time of each value set per point, with any host integers."""
+    best: dict[Point, dict[ValueSet, float]] = {}
+    for point, one in measured:
+        times, values = best.setdefault(point, {}), tuple(one.values[name] for name in names)
         time = one.milliseconds or 0.0
-        times[label] = min(times.get(label, time), time)
-    return found
+        times[values] = min(times.get(values, time), time)
+    return best
+
+
+def set_table(
+    sizes: Sequence[str], times: Mapping[Point, Mapping[ValueSet, float]], sets: Sequence[ValueSet]
+) -> TimeTable:
+    """Return a table in which the number of a value set stands for it."""
+    numbers = {one: number for number, one in enumerate(sets)}
+    labelled: dict[Point, Mapping[Configuration, float]] = {
+        p: {(numbers[one],): t for one, t in own.items()} for p, own in times.items()
+    }
+    return TimeTable(tuple(sizes), ("set",), labelled)

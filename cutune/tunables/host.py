@@ -1,7 +1,7 @@
-"""Host tunables from times to the program: models, emitted C++.
+"""Choices of measured parameters: fitted to times, kept in choices.json, emitted as C++.
 
-Takes a session, a program and the measurements in its workspace, gives models, and what the pass
-`replace-tunables` needs.
+Takes a session, a program and the measurements in its workspace, gives models and the pass
+`replace-tunables`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.typed import require
 from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.device.profile import DeviceProfile
-from cutune.emit.emitter import c_integer
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
@@ -33,7 +32,12 @@ from cutune.tunables.clones.sets import SetChoice, SetChoiceEntry, fit_sets
 from cutune.tunables.fixed import FixedChoice, fit_fixed
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
 from cutune.tunables.neighbours.condition import condition_c
-from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
+from cutune.tunables.neighbours.emit_classifier import (
+    c_name,
+    emit_choices,
+    given_tests,
+    range_tests,
+)
 from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.tunables.neighbours.model import (
     ChoiceModel,
@@ -52,7 +56,7 @@ COMMAND = "cutune fit --model neighbours"
 
 @dataclass(frozen=True)
 class HostChoices:
-    """What was chosen of measured times: values for all sizes, and classifiers of host integers."""
+    """Choices by measured times: values for all sizes, sets by size, classifiers of integers."""
 
     fixed: FixedChoice | None
     models: Sequence[ChoiceModel]
@@ -62,7 +66,7 @@ class HostChoices:
 def fit_host(
     session: Session, program: Program, workspace: Workspace, limit: float, device: DeviceProfile
 ) -> HostChoices:
-    """The choices of this version of the program, by the workspace's times; not saved.
+    """Fit the choices of this version of the program to the workspace's times; save nothing.
 
     Where several GPUs were measured, the times of `device` count.
 
@@ -91,11 +95,11 @@ def fit_host(
             rest = fixed.without(sets.names)
             measured = [one for one in measured if rest.fits(one) and sets.fits(one, own)]
     models = []
-    for group in dict.fromkeys(tunable.group for tunable in program.tunables):
-        is_needed = _is_bound(_first(program, group).where, values)
+    for group, (first, *_) in by_group(program.tunables).items():
+        is_needed = _is_bound(first.where, values)
         table = group_table(program.tunables, group, measured, is_needed)
         if table is not None:
-            models.append(fit_choice(table, limit, len(_first(program, group).given)))
+            models.append(fit_choice(table, limit, len(first.given)))
     if not models and fixed is None:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
     return HostChoices(fixed, models, sets)
@@ -110,7 +114,7 @@ def _fit_sets(
     names: Collection[str],
     limit: float,
 ) -> SetChoice | None:
-    """Sets of those compiled parameters that may be chosen by size, among these names."""
+    """Return sets of those compiled parameters among these names that may be chosen by size."""
     together = chosen_together(session, program, names)
     if together is None:
         return None
@@ -120,25 +124,26 @@ def _fit_sets(
 
 
 def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
-    """Parameters of one value that must not change: a condition on them depends on the size.
+    """Return parameters that must keep their value, with conditions on them that need the size.
 
-    What is compiled in holds at sizes, too, at which nothing was tried. Gives the conditions.
+    A compiled-in value also holds at sizes at which nothing was tried.
     """
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     known = {*names, *(place.name for place in places)}
-    read = [(Condition.read(one.where), {*one.data}) for one in places if one.where is not None]
-    words = {v for one in asked.parameters for v in one.values if isinstance(v, str)}
-    words |= {v for one in places for v in one.parameter.values if isinstance(v, str)} | {NONE}
-    found = {}
-    for condition, sizes in [*read, *((one, set[str]()) for one in asked.conditions)]:
+    conditions = [(Condition.read(one.where), {*one.data}) for one in places if one.where]
+    conditions += [(one, set[str]()) for one in asked.conditions]
+    parameters = [*asked.parameters, *(one.parameter for one in places)]
+    words = {v for one in parameters for v in one.values if isinstance(v, str)} | {NONE}
+    held = {}
+    for condition, sizes in conditions:
         others = {name for name in condition.names - known - words if "device." not in name}
         if others or condition.names & sizes - known:
-            found.update(dict.fromkeys(condition.names & {*names}, condition.text))
-    return found
+            held.update(dict.fromkeys(condition.names & {*names}, condition.text))
+    return held
 
 
 def _is_bound(where: str | None, values: Settings) -> bool:
-    """Does a condition speak of a value that is compiled in? The program's own is not its judge."""
+    """Does a condition name a value that is compiled in? Then the program's own may break it."""
     return where is not None and bool(Condition.read(where).names & values.keys())
 
 
@@ -158,7 +163,7 @@ def write_choices(
     choices: HostChoices,
     blocks: Sequence[BlockClassifier],
 ) -> None:
-    """Save what was fitted, in place of what was there.
+    """Save the choices, in place of older ones.
 
     Raises:
         CutuneError: CT002.
@@ -179,22 +184,22 @@ def write_choices(
 def block_choices(
     program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
 ) -> list[BlockClassifier]:
-    """The classifiers of blocks that were made of this program, for some devices.
+    """Return the classifiers of blocks that were made of this program, for some devices.
 
     Raises:
         CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
             CT431 when none of its kernels was swept on these devices.
     """
-    origin, found = read_blocks(workspace, devices, program.source.path)
+    origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
-    return found
+    return blocks
 
 
 def read_blocks(
     workspace: Workspace, devices: Sequence[DeviceProfile], path: str | None
 ) -> tuple[Origin, list[BlockClassifier]]:
-    """The classifiers of blocks for some devices, and the source that they were made of.
+    """Return the source of the classifiers of blocks, and those for some devices.
 
     Args:
         path: the source that is tuned; None: any.
@@ -207,12 +212,11 @@ def read_blocks(
     launches = document.launches or LaunchesEntry(document.origin, ())
     origin = launches.origin
     names = {device.name for device in devices}
-    found = [choice for choice in launches.classifiers() if choice.device in names]
-    if not found or (path is not None and str(Path(path).resolve()) != origin.path):
-        listed = " or ".join(sorted(names))
-        shown = origin.path if path is None else path
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=shown, device=listed))
-    return origin, found
+    blocks = [choice for choice in launches.classifiers() if choice.device in names]
+    if not blocks or (path is not None and str(Path(path).resolve()) != origin.path):
+        device, path = " or ".join(sorted(names)), path or origin.path
+        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=device))
+    return origin, blocks
 
 
 @dataclass(frozen=True)
@@ -223,13 +227,12 @@ class LaunchesEntry:
     blocks: tuple[BlockClassifierEntry, ...]
 
     def classifiers(self) -> list[BlockClassifier]:
-        """The classifiers."""
         return [block.read() for block in self.blocks]
 
 
 @dataclass(frozen=True)
 class ChoicesDocument:
-    """What choices.json holds."""
+    """The entries of choices.json."""
 
     origin: Origin
     models: tuple[ChoiceModelEntry, ...]
@@ -240,7 +243,7 @@ class ChoicesDocument:
     sets: SetChoiceEntry | None = None
 
     def choices(self) -> list[ChoiceModel]:
-        """The models of host tunables."""
+        """Return the models of host tunables."""
         return [model.read() for model in self.models]
 
     def __post_init__(self) -> None:
@@ -254,7 +257,7 @@ class ChoicesDocument:
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
-    """All classifiers of a workspace.
+    """Return all choices of a workspace.
 
     Raises:
         CutuneError: CT009 when nothing was fitted, and what `read_typed` raises.
@@ -264,10 +267,6 @@ def read_choices(workspace: Workspace) -> ChoicesDocument:
 
 def _origin(program: Program) -> Origin:
     return Origin.of(program.source, program.tunable_headers)
-
-
-def _first(program: Program, group: int) -> HostTunable:
-    return next(tunable for tunable in program.tunables if tunable.group == group)
 
 
 # ---- emit
@@ -282,16 +281,14 @@ class HostSelection:
 
 
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
-    """The pass that lets the parameters of a program be chosen; it does nothing without choices.
+    """Return the pass that lets the parameters of a program be chosen.
 
     Raises:
         CutuneError: CT513 when the program has changed since it was measured.
     """
     document = _choices(program, workspace)
-    if document is None:
-        return ReplaceTunables()
-    values = {name: str(value) for name, value in document.fixed.items()}
-    models = document.choices()
+    values = {name: str(value) for name, value in document.fixed.items()} if document else {}
+    models = document.choices() if document else []
     if not models:
         return ReplaceTunables(values=values)
     selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
@@ -299,7 +296,7 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
 
 
 def fixed_values(program: Program, workspace: Workspace) -> Settings:
-    """The values that were chosen for all sizes; empty without choices.
+    """Return the values that were chosen for all sizes; empty without choices.
 
     Raises:
         CutuneError: CT513 when the program has changed since it was measured.
@@ -309,7 +306,7 @@ def fixed_values(program: Program, workspace: Workspace) -> Settings:
 
 
 def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
-    """The value sets that are chosen by size; None without any.
+    """Return the value sets that are chosen by size; None without any.
 
     Raises:
         CutuneError: CT513 when the program has changed since it was measured.
@@ -319,7 +316,7 @@ def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
 
 
 def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
-    """The choices of this program, if there are any."""
+    """Return the choices of this program, if there are any."""
     if not workspace.choices.exists():
         return None
     document, origin = read_choices(workspace), _origin(program)
@@ -335,7 +332,7 @@ def emit_host(
     conditions: Mapping[str, str | None],
     values: Mapping[str, str],
 ) -> HostSelection:
-    """The classifiers, and a routine per tunable.
+    """Emit the classifiers, and a routine per tunable.
 
     A routine gives the program's own value on request, outside of the measured sizes, and where the
     choice does not satisfy the condition of its pragma.
@@ -358,7 +355,7 @@ def emit_host(
 
 
 def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
-    """C that gives the program's own value where a choice was not measured or is not allowed."""
+    """Return C for the program's own value where a choice was not measured or is not allowed."""
     known = " || ".join(_in_range(model, choice) for choice in model.choices)
     text = f"    if (!({known})) return cutune_original;\n"
     if where is None:
@@ -375,19 +372,17 @@ def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> s
 
 
 def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
-    """C: are the given values these, and do the sizes lie between measured ones?"""
-    tests = [
-        f"cutune_{c_name(name)} == {c_integer(value)}"
-        for name, value in zip(model.given, choice.given, strict=True)
-    ]
-    for name, low, high in zip(model.sizes, choice.lowest, choice.highest, strict=True):
-        size = f"cutune_{c_name(name)}"
-        tests.append(f"{size} >= {c_integer(low)} && {size} <= {c_integer(high)}")
-    return f"({' && '.join(tests)})"
+    """Return a test in C: are the given values these, and are the sizes in the measured range?"""
+    sizes = [f"cutune_{c_name(name)}" for name in model.sizes]
+    ranges = range_tests(sizes, choice.lowest, choice.highest)
+    return f"({' && '.join([*given_tests(model, choice), *ranges])})"
 
 
 def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
-    """Where it is bound, the program's own value may not be allowed with what is compiled in."""
+    """Return the routine of a tunable, without CUTUNE=off where it is bound.
+
+    There the program's own value may not be allowed with the compiled-in values.
+    """
     off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
     names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
     parameters = "".join(f", long long {name}" for name in names)

@@ -1,8 +1,10 @@
-"""Blocks by nearest neighbours. Takes launches that were swept on a GPU, gives a classifier.
+"""Thread blocks by nearest neighbours. Takes launches that were swept on a GPU, gives classifiers.
 
-The best block of such a kernel was measured, not predicted by a model. The choice depends on the
-data parameters of a launch: the integer arguments that are sizes, and the threads per dimension
-that it has to cover.
+The best thread block of such a kernel was measured, not predicted by a model. The choice depends on
+the data parameters of a launch: the integer arguments that are sizes, and the threads per dimension
+that it has to cover. A classifier is emitted as a decider for `emit/selection.py`, a routine that
+keeps the program's own block unless the launch lies where it was measured and the chosen block
+covers its threads.
 """
 
 from __future__ import annotations
@@ -16,14 +18,7 @@ from typing import Annotated, Any
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
-from cutune.core.typed import (
-    Label,
-    MemberName,
-    Meta,
-    QualifiedName,
-    Small,
-    require,
-)
+from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.thread_block import Block, as_block, is_block
 from cutune.fit.measurement.measurement import Origin
@@ -34,8 +29,6 @@ from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: Larger values could overflow in the test of a link.
 LARGEST = 1 << 31
-
-
 _Factor = Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
 _Measured = Annotated[int, Meta(ge=0, le=LARGEST)]
 #: A kernel's block has a width per dimension.
@@ -44,7 +37,7 @@ _WIDTHS = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Link:
-    """Two data parameters that every swept launch set together, such as n and n threads in x.
+    """Two data parameters that depend on each other in all swept launches, as n and n threads in x.
 
     `divisor * values[column] == factor * values[source] + offset`; elsewhere nothing was measured.
     """
@@ -80,17 +73,17 @@ class BlockClassifier:
     model: ChoiceModel
 
     def choose(self, values: Point) -> Block | None:
-        """The block at values of all columns; None where nothing was measured about it."""
+        """Return the block at values of all columns; None where nothing was measured."""
         ranges = zip(self.lowest, values, self.highest, strict=True)
         if not all(low <= value <= high for low, value, high in ranges):
             return None
         if not all(link.holds(values) for link in self.links):
             return None
-        own = dict(zip(self.columns, values, strict=True))
-        return as_block(self.model.choose(tuple(own[name] for name in self.model.sizes)))
+        named = dict(zip(self.columns, values, strict=True))
+        return as_block(self.model.choose(tuple(named[name] for name in self.model.sizes)))
 
     def completed(self, named: Mapping[str, int], every: int | None) -> Point:
-        """All columns from some: those that follow from others, or never varied, may be left out.
+        """Complete the columns: those that follow from others, or never varied, may be left out.
 
         Args:
             every: the value of all arguments that are not named, or None.
@@ -98,39 +91,34 @@ class BlockClassifier:
         Raises:
             CutuneError: CT511 when a size is missing, CT512 for a name that the kernel lacks.
         """
+        kernel = self.kernel
         for name in named:
             if name not in self.columns:
-                known = known_names(name, self.columns)
-                code = Code.UNKNOWN_SIZE
-                raise CutuneError(
-                    Diagnostic.at(code, None, name=name, kernel=self.kernel, known=known)
-                )
+                code, known = Code.UNKNOWN_SIZE, known_names(name, self.columns)
+                raise CutuneError(Diagnostic.at(code, None, name=name, kernel=kernel, known=known))
         known_values = dict(named)
         if every is not None:
             arguments = (name for name in self.columns if "." not in name)
             known_values = {**dict.fromkeys(arguments, every), **known_values}
         followers = {link.column: link for link in self.links}
         values: list[int] = []
-        for index, (name, low, high) in enumerate(
-            zip(self.columns, self.lowest, self.highest, strict=True)
-        ):
+        for index, name in enumerate(self.columns):
             if name in known_values:
                 values.append(known_values[name])
             elif index in followers:
                 # If the line has no integer here, nothing was measured, which `choose` notices.
                 link = followers[index]
                 values.append((link.factor * values[link.source] + link.offset) // link.divisor)
-            elif low == high:
-                values.append(low)
+            elif self.lowest[index] == self.highest[index]:
+                values.append(self.lowest[index])
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                raise CutuneError(
-                    Diagnostic.at(code, None, kernel=self.kernel, example=example, meaning="")
-                )
+                missing = Diagnostic.at(code, None, kernel=kernel, example=example, meaning="")
+                raise CutuneError(missing)
         return tuple(values)
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of choices.json."""
+        """Return the entry of choices.json."""
         return {**asdict(self), "model": to_json(self.model)}
 
 
@@ -147,7 +135,7 @@ class BlockClassifierEntry:
     model: ChoiceModelEntry
 
     def read(self) -> BlockClassifier:
-        """The classifier.
+        """Return the classifier.
 
         Raises:
             ValueError: its entries do not fit together.
@@ -168,7 +156,7 @@ class BlockClassifierEntry:
 def fit_blocks(
     session: Session, program: Program, workspace: Workspace, limit: float, may_lack: bool
 ) -> list[BlockClassifier]:
-    """A classifier per kernel and device from the sweeps of this version of the program.
+    """Return a classifier per kernel and device from the sweeps of this version of the program.
 
     Args:
         may_lack: sweeps may be missing, because something else is fitted.
@@ -184,17 +172,17 @@ def fit_blocks(
         lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, session.warn)
         for device, launch in (line for line in lines if line is not None):
             swept.setdefault((launch.kernel, device), []).append(launch)
-    found = []
+    classifiers = []
     for (name, device), launches in swept.items():
         kernel = program.kernel(name)
         choice = fit_kernel(kernel, device, launches, limit) if kernel is not None else None
         if choice is not None:
-            found.append(choice)
+            classifiers.append(choice)
     has_parameters = program.tunables or program.constants or session.asked.parameters
-    if not found and not may_lack and not has_parameters:
+    if not classifiers and not may_lack and not has_parameters:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
-    return found
+    return classifiers
 
 
 def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None]:
@@ -206,7 +194,7 @@ def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None
 
 
 def measured_columns(kernel: Kernel) -> tuple[str, ...]:
-    """The data parameters of its launches: sizes, and threads or blocks per dimension."""
+    """Return the data parameters of a kernel: sizes, and threads or blocks per dimension."""
     dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
     extents = (f"{'G' if dimension.grid_kept else 'T'}.{d}" for d, dimension in dimensions)
     return (*kernel.sizes, *extents)
@@ -215,7 +203,7 @@ def measured_columns(kernel: Kernel) -> tuple[str, ...]:
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
-    """The classifier of a kernel's launches on one device; None where none is known well enough.
+    """Return the classifier of a kernel's launches on one device; None without known launches.
 
     A launch that was swept repeatedly, or from several places, counts with its median.
     """
@@ -224,9 +212,8 @@ def fit_kernel(
     for launch in launches:
         if launch.extents is not None and all(name in launch.sizes for name in kernel.sizes):
             point = (*(launch.sizes[name] for name in kernel.sizes), *launch.extents)
-            own = samples.setdefault(point, {})
             for block, time in launch.microseconds.items():
-                own.setdefault(block, []).append(time)
+                samples.setdefault(point, {}).setdefault(block, []).append(time)
     if not samples:
         return None
     links, free = _links(sorted(samples), len(columns))
@@ -241,7 +228,7 @@ def fit_kernel(
 
 
 def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple[int, ...]]:
-    """The columns that follow from earlier ones, and the others; constant ones are in neither."""
+    """Return the links to earlier columns, and the other columns; constant ones are in neither."""
     links: list[Link] = []
     free: list[int] = []
     for column in range(count):
@@ -259,7 +246,7 @@ def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple
 
 
 def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
-    """The line through the first and the last point, if all points lie on it."""
+    """Return the line through the first and the last point, if all points lie on it."""
     low, high = (end(points, key=lambda point: point[source]) for end in (min, max))
     divisor, factor = high[source] - low[source], high[column] - low[column]
     common = gcd(divisor, factor)

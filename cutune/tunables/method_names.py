@@ -1,4 +1,4 @@
-"""Options of `collect` and `fit` for measured times. Takes their parsers, adds options."""
+"""Options for trials, several GPUs and measured times. Takes parsers of verbs, adds options."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ import argparse
 from cutune.cluster.executor_options import add_cluster_options
 from cutune.core.options import add_list
 
-#: Not a model: the best measured block at the nearest sizes.
+#: Instead of a model: the best measured block at the nearest sizes.
 NEIGHBOURS = "neighbours"
 #: Time that may be lost at a measured size for fewer intervals.
 LIMIT_PERCENT = 4.0
 #: The names of `search.techniques.registry`, which takes scipy to import; the first is the default.
 TECHNIQUES = (
-    "local",
-    "random",
-    "brute_force",
-    "annealing",
-    "dual_annealing",
-    "mcmc",
-    "basin_hopping",
-    "differential_evolution",
-    "nelder_mead",
-    "powell",
-    "direct",
-    "genetic",
-    "tpe",
+    *("local", "random", "brute_force", "annealing", "dual_annealing", "mcmc", "basin_hopping"),
+    *("differential_evolution", "nelder_mead", "powell", "direct", "genetic", "tpe"),
 )
 
 

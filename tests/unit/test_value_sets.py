@@ -16,7 +16,6 @@ from cutune.toolchain.nvcc import host_compiler
 from cutune.tunables.clones.emit_sets import emit_sets
 from cutune.tunables.clones.sets import (
     MOST_SETS,
-    Labelled,
     SetChoice,
     SetChoiceEntry,
     covering,
@@ -69,7 +68,7 @@ def test_no_more_sets_than_are_wanted() -> None:
 
 
 def test_the_set_that_serves_most_sizes_comes_first() -> None:
-    times: Labelled = {
+    times: dict[tuple[int, ...], dict[tuple[int, ...], float]] = {
         (n,): {(0,): 1.0 if n == 1 else 2.0, (1,): 1.02, (2,): 5.0} for n in range(1, 4)
     }
     table = TimeTable(("n",), ("set",), times)

@@ -1,7 +1,11 @@
-"""What may be written again. Takes what depends on parameters, says why it may not.
+"""Rules for what may be copied. Takes the declarations that depend on parameters, refuses some.
 
-Everything here is a list of what is known to mean the same under another name. In addition
-the compiled code is compared (`proven.py`).
+The rules list what is known to mean the same under another name. In addition the compiled code is
+compared (`proven.py`).
+
+Other code that copies call is one for all value sets: state that outlives a call there might be of
+one set, and be used with another. Such state has a declaration at file scope or one of few words;
+functions that no name leads to are called through pointers, which few forms declare.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from itertools import pairwise
 from cutune.frontend.syntax.tokens import Token
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
 from cutune.tunables.clones.depending import Dependent, NotBySize
-from cutune.tunables.clones.reached import check_reached
+from cutune.tunables.clones.reached import check_reached, closing
 from cutune.tunables.clones.words import (
     ATTRIBUTES,
     BEFORE_CALL,
@@ -46,9 +50,7 @@ class FunctionParameter:
 
 
 def check(found: Dependent, data: Collection[str]) -> None:
-    """Raises:
-    NotBySize: something is not known to mean the same in a copy.
-    """
+    """Raise NotBySize for what is not known to mean the same in a copy."""
     allowed = _Allowed(found)
     for index in found.declarations:
         allowed.check_place(index)
@@ -64,7 +66,7 @@ def check(found: Dependent, data: Collection[str]) -> None:
 
 
 def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
-    """The parameters of a function, as they are written.
+    """Return the parameters of a function, as they are written.
 
     Raises:
         NotBySize: one has no name, or is not written as a type and a name.
@@ -125,7 +127,7 @@ class _Allowed:
     # ---- one declaration
 
     def check_place(self, index: int) -> None:
-        """It stands in the source, at file scope, and its name is that of nothing else."""
+        """Refuse what is not at file scope of the source, or shares its name."""
         declaration = self.found.of(index)
         shown = ", ".join(sorted(declaration.names)) or " ".join(declaration.texts[:4])
         if declaration.path != self.found.versions.path:
@@ -145,48 +147,42 @@ class _Allowed:
             )
 
     def check_head(self, index: int, declaration: Declaration) -> None:
-        """A plain function: no template, no linkage or attribute that a copy might change."""
+        """Refuse templates, and linkage or attributes that a copy might change."""
         head = declaration.tokens[: declaration.body]
         texts = [token.text for token in head]
         at, name = 0, declaration.name
         before = texts[: texts.index(name)]
         if {"operator", "template", "extern", "~"} & {*texts} or "<" in before or "[" in before:
-            raise self._head(name, " ".join(before[:6]))
+            raise _unplain_head(name, " ".join(before[:6]))
         while at < len(texts):
             if texts[at] == "__attribute__":
                 if texts[at + 3] not in ATTRIBUTES:
-                    raise self._head(name, texts[at + 3])
-                at = _closing(texts, at + 1) + 1
+                    raise _unplain_head(name, texts[at + 3])
+                at = closing(texts, at + 1) + 1
                 continue
             word = head[at]
             is_known = word.kind != "IDENTIFIER" or word.text in HEAD
             if not is_known and (word.text in KEYWORDS or word.text.startswith("__")):
-                raise self._head(name, word.text)
+                raise _unplain_head(name, word.text)
             at += 1
         if texts[-1] != ")" or "..." in texts or "=" in texts:
-            raise self._head(name, " ".join(texts[-3:]))
+            raise _unplain_head(name, " ".join(texts[-3:]))
         is_local = "static" in before or "inline" in before
         if index != self.found.outer and not is_local:
             raise NotBySize(f"another source may call '{name}'", "make it static")
 
-    def _head(self, name: str, what: str) -> NotBySize:
-        return NotBySize(
-            f"'{name}' is declared with '{what}'",
-            "declare it as a plain function: static, __global__, __device__, types and parameters",
-        )
-
     def check_body(self, index: int, declaration: Declaration) -> None:
-        """Statements and expressions that mean the same in a copy."""
+        """Refuse statements and expressions that may mean something else in a copy."""
         name, tokens = declaration.name, declaration.tokens
         inside = tokens[declaration.body :]
         for at, token in enumerate(inside):
             if token.kind == "DIRECTIVE":
                 if not _PRAGMA.match(token.text):
-                    raise self._body(name, token.text.strip())
+                    raise _own_of_copy(name, token.text.strip())
             elif token.kind == "IDENTIFIER":
                 self._check_word(declaration, at + declaration.body)
             elif token.text == "[" and not _is_index(inside, at):
-                raise self._body(name, "a lambda")
+                raise _own_of_copy(name, "a lambda")
         called = {token.text for token in inside}
         for again in (name, self.found.of(self.found.outer).name):
             if again in called:
@@ -201,30 +197,24 @@ class _Allowed:
             *("__attribute__", "(", "(", "shared"),
         ]:
             return
-        if word in KEYWORDS and word not in BODY:
-            raise self._body(name, word)
-        if word == "__attribute__" and tokens[at + 3].text not in _OF_VARIABLES:
-            raise self._body(name, tokens[at + 3].text)
-        is_reserved = word.startswith("__") and word != "__attribute__"
-        if is_reserved and declaration.is_on_host:
-            raise self._body(name, word)
-        if word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "addressof"):
-            raise self._body(name, word)
+        if word == "__attribute__":
+            if tokens[at + 3].text not in _OF_VARIABLES:
+                raise _own_of_copy(name, tokens[at + 3].text)
+        elif (
+            (word in KEYWORDS and word not in BODY)
+            or (word.startswith("__") and declaration.is_on_host)
+            or word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "addressof")
+        ):
+            raise _own_of_copy(name, word)
         if word in self.found.names and before in ("::", ".", "->", "&"):
-            raise self._body(name, f"{before}{word}")
+            raise _own_of_copy(name, f"{before}{word}")
         is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
         # What is set of a kernel, once or by another source, would be set of one copy.
         if word in self.functions and not is_called:
             raise NotBySize(f"'{name}' uses '{word}' without calling it", "call it directly")
 
-    def _body(self, name: str, what: str) -> NotBySize:
-        return NotBySize(
-            f"'{name}' uses '{what}', of which a copy might have another",
-            "do without it there",
-        )
-
     def check_constant(self, index: int, declaration: Declaration) -> None:
-        """A constant integer or number, or a plain type."""
+        """Refuse all but a constant integer or number, or a plain type."""
         name, texts = declaration.name, declaration.texts
         if declaration.kind is Kind.VARIABLE:
             end = texts.index("=") if "=" in texts else len(texts)
@@ -246,7 +236,7 @@ class _Allowed:
     # ---- the outermost function
 
     def check_outer(self, data: Collection[str]) -> None:
-        """Its arguments can be passed on, and the sizes are among them."""
+        """Refuse an outermost function that cannot pass its arguments on, or lacks a size."""
         outer = self.found.of(self.found.outer)
         if not data:
             raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
@@ -260,7 +250,8 @@ class _Allowed:
                     f"'{outer.name}' has the parameter '{shown}'",
                     "pass numbers, pointers, references or plain structs",
                 )
-        integers = {one.name for one in parameters if self._is_integer(one.type)}
+        types = {one.name: {*one.type} - {"const", "std", "::"} for one in parameters}
+        integers = {name for name, words in types.items() if words and words <= INTEGERS}
         for name in data:
             if name not in integers:
                 raise NotBySize(
@@ -286,12 +277,8 @@ class _Allowed:
                 "keep what depends on it within the function",
             )
 
-    def _is_integer(self, type_: Sequence[str]) -> bool:
-        words = {word for word in type_ if word not in ("const", "std", "::")}
-        return bool(words) and words <= INTEGERS
-
     def check_calls(self) -> None:
-        """Outside, the outermost function is called directly and in no other way used."""
+        """Refuse uses of the outermost function that are not direct calls."""
         outer = self.found.of(self.found.outer).name
         for index in range(len(self.own)):
             if index in self.found.declarations:
@@ -299,10 +286,20 @@ class _Allowed:
             for version in self.versions_of(index):
                 for at, token in enumerate(version.tokens):
                     if token.text == outer and not _is_call(version.tokens, at):
-                        raise NotBySize(
-                            f"'{outer}' is used without being called",
-                            "call it directly everywhere",
-                        )
+                        reason = f"'{outer}' is used without being called"
+                        raise NotBySize(reason, "call it directly everywhere")
+
+
+def _unplain_head(name: str, what: str) -> NotBySize:
+    return NotBySize(
+        f"'{name}' is declared with '{what}'",
+        "declare it as a plain function: static, __global__, __device__, types and parameters",
+    )
+
+
+def _own_of_copy(name: str, what: str) -> NotBySize:
+    reason = f"'{name}' uses '{what}', of which a copy might have another"
+    return NotBySize(reason, "do without it there")
 
 
 def _is_index(tokens: Sequence[Token], at: int) -> bool:
@@ -315,12 +312,3 @@ def _is_call(tokens: Sequence[Token], at: int) -> bool:
     behind = tokens[at + 1].text if at + 1 < len(tokens) else ""
     before = next((t.text for t in reversed(tokens[:at]) if t.kind != "DIRECTIVE"), "")
     return behind == "(" and before in BEFORE_CALL
-
-
-def _closing(texts: Sequence[str], opener: int) -> int:
-    depth = 0
-    for at in range(opener, len(texts)):
-        depth += (texts[at] == "(") - (texts[at] == ")")
-        if depth == 0:
-            return at
-    return len(texts) - 1

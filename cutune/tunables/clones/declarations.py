@@ -1,7 +1,7 @@
-"""Declarations at file scope. Takes preprocessed text, gives those of the user's files in order.
+"""Splits a source into declarations. Takes preprocessed text, gives those of the user's files.
 
-A declaration is known by its form, or it is `OTHER`: nobody who needs to know what it says may
-depend on that.
+A declaration of no known form is `OTHER`, about which nothing may be assumed. The sets of words at
+the top are of C++ and CUDA: they mean the same in each copy of a function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEFORE_BODY = frozenset({")", "const", "noexcept", "override", "final"})
 
 
 class Kind(Enum):
-    """What a declaration is."""
+    """The kinds of declarations."""
 
     FUNCTION = auto()
     PROTOTYPE = auto()
@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 class NotSplit(Exception):
-    """The text has no declarations that can be told apart; says why."""
+    """The text has no declarations that can be told apart; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class Declaration:
     names: frozenset[str]
     body: int = -1
     scope: tuple[str, ...] = ()
+
+    @property
+    def frame(self) -> object:
+        """All but its tokens."""
+        return self.kind, self.path, self.names, self.scope
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -119,7 +124,7 @@ class Expanded:
 
 
 def split(text: str, users: Collection[str]) -> Expanded:
-    """The declarations of the user's files.
+    """Return the declarations of the user's files, and the text of all others.
 
     Raises:
         NotSplit: another file is included within a declaration, or brackets do not match.
@@ -136,7 +141,7 @@ def split(text: str, users: Collection[str]) -> Expanded:
 
 
 def written(text: str, path: str) -> tuple[Declaration, ...]:
-    """The declarations of a text that is not preprocessed, with offsets in it.
+    """Return the declarations of a text that is not preprocessed, with offsets in it.
 
     Raises:
         NotSplit: branches of `#if` share brackets.
@@ -145,7 +150,7 @@ def written(text: str, path: str) -> tuple[Declaration, ...]:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Pieces of text with the file that each is of."""
+    """Yield pieces of text, each with the file that it is of."""
     path, at = "", 0
     text = masked(text)
     for marker in _MARKER.finditer(text):
@@ -180,7 +185,7 @@ def _declarations(tokens: Sequence[_Read], scope: tuple[str, ...]) -> Iterator[D
 
 
 def _end(tokens: Sequence[_Read], first: int) -> tuple[int, int]:
-    """The index behind a declaration, and that of the `{` of a function or namespace, or -1."""
+    """Return the index behind a declaration, and that of its `{`, or -1."""
     at = first
     while at < len(tokens):
         token = tokens[at][1]
@@ -254,11 +259,7 @@ def _declaration(
     if texts[0] == "using":
         # It declares nothing: names that it brings in lead to their own declarations.
         return Declaration(Kind.OTHER, path, tokens, frozenset(), -1, scope)
-    if texts[0] == "using":
-        # It declares nothing: names that it brings in lead to their own declarations.
-        return Declaration(Kind.OTHER, path, tokens, frozenset(), -1, scope)
-    variables = _variables(tokens)
-    if variables:
+    if variables := _variables(tokens):
         return Declaration(Kind.VARIABLE, path, tokens, frozenset(variables), -1, scope)
     if "{" not in texts and (name := _prototype(tokens)):
         return Declaration(Kind.PROTOTYPE, path, tokens, frozenset({name}), -1, scope)
@@ -266,7 +267,7 @@ def _declaration(
 
 
 def _function_names(tokens: Sequence[Token], body: int) -> frozenset[str]:
-    """`f`, or all names of `A::f`."""
+    """Return `f`, or all names of `A::f`."""
     head = tokens[:body]
     name = _before_parameters(head)
     index = next((i for i, token in enumerate(head) if token.text == name), 0)
@@ -278,7 +279,7 @@ def _function_names(tokens: Sequence[Token], body: int) -> frozenset[str]:
 
 
 def _prototype(tokens: Sequence[Token]) -> str:
-    """The name of `T f(…);`, or of a variable that is written so; empty where it is neither."""
+    """Return the name of `T f(…);`, or of a variable that is written so; else ""."""
     name = _before_parameters(tokens)
     index = next((i for i, token in enumerate(tokens) if token.text == name), 0)
     outside = _outside([token.text for token in tokens])
@@ -288,7 +289,7 @@ def _prototype(tokens: Sequence[Token]) -> str:
 
 
 def _before_parameters(tokens: Sequence[Token]) -> str:
-    """The name before the first bracket that is not an attribute's."""
+    """Return the name before the first bracket that is not an attribute's."""
     depth = 0
     for token, following in pairwise(tokens):
         depth += (token.text == "(") - (token.text == ")")
@@ -323,7 +324,7 @@ def _type_names(texts: Sequence[str]) -> frozenset[str]:
 
 
 def _variables(tokens: Sequence[Token]) -> list[str]:
-    """The names of `T a = 1, b[2], c{3};`; none where it is something else."""
+    """Return the names of `T a = 1, b[2], c{3};`; none where it is something else."""
     names: list[str] = []
     depth, seen_value = 0, False
     texts = [token.text for token in tokens]
@@ -337,7 +338,8 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
                 return []
             names.append(before.text)
             seen_value = True
-        if depth == 0 and text == "(" and not seen_value and not _is_attribute(tokens, index):
+        is_attribute = tokens[index - 1].text == "__attribute__"
+        if depth == 0 and text == "(" and not seen_value and not is_attribute:
             return []
         if depth == 0 and text == ",":
             seen_value = False
@@ -345,29 +347,25 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
     return names
 
 
-def _is_attribute(tokens: Sequence[Token], opener: int) -> bool:
-    return tokens[opener - 1].text == "__attribute__"
-
-
 @dataclass(frozen=True)
 class PlainTypes:
-    """Which types are numbers, pointers, and structures and arrays of them: copied byte by byte."""
+    """Types of numbers, pointers, and structures and arrays of them: copied byte by byte."""
 
     own: Sequence[Declaration]
 
     def is_plain(self, type_: Sequence[str]) -> bool:
-        """`const Size`, `unsigned int`, `float *`."""
-        if type_[-1:] == ["*"] or type_[-1:] == ("*",):
+        """Is it like `const Size`, `unsigned int`, `float *`?"""
+        if type_ and type_[-1] == "*":
             return True
         words = [word for word in type_ if word not in ("const", "std", "::")]
         return bool(words) and all(word in PLAIN or self._is_own(word) for word in words)
 
     def _is_own(self, word: str) -> bool:
-        found = [one for one in self.own if word in one.names]
-        return len(found) == 1 and not found[0].scope and self.is_plain_type(found[0])
+        named = [one for one in self.own if word in one.names]
+        return len(named) == 1 and not named[0].scope and self.is_plain_type(named[0])
 
     def is_plain_type(self, one: Declaration) -> bool:
-        """`typedef float T;`, `using T = float;`, `struct S { int n; float *a, b[4]; };`."""
+        """Is it like `typedef float T;`, `using T = float;`, `struct S { int n; float *a; };`?"""
         texts = one.texts
         if one.kind is not Kind.TYPE:
             return False
@@ -397,7 +395,7 @@ def _is_type_word(text: str) -> bool:
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The parts before each semicolon; all of it ends with one."""
+    """Yield the parts before each semicolon; all of it ends with one."""
     piece: list[str] = []
     for text in texts:
         if text == ";":

@@ -1,14 +1,17 @@
-"""What depends on parameters. Takes the program at several values, gives what is written again.
+"""Finds what depends on parameters. Takes a program and values, gives the declarations to copy.
 
 A declaration depends on a parameter if the compiler gets other tokens for it at another value, or
-if it names a constant or type that depends. All of that, and the functions between, must be called
-through one function of the host: the outermost one. What is allowed in them is listed
-(`allowed.py`); where anything else stands, the parameter has one value for all sizes.
+if it names a constant or type that depends. These declarations, and the functions between, must be
+called through one function of the host: the outermost one. `allowed.py` lists what they may hold;
+with anything else the parameter has one value for all sizes.
+
+The values stand in the source as the tuned program would have them; the preprocessor does the rest.
+A name in place of a value shows where that is used; what an `#if` tests, only values show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,12 +28,7 @@ class NotBySize(Exception):
 
 @dataclass(frozen=True)
 class Versions:
-    """The program at several values of some parameters.
-
-    Attributes:
-        path: of the source.
-        own: at the program's own values. others: at others.
-    """
+    """The program, by the path of its source, at its own and other values of some parameters."""
 
     path: str
     own: Expanded
@@ -42,50 +40,38 @@ class Versions:
         return (self.own, *self.others)
 
     def check(self) -> None:
-        """Raises:
-        NotBySize: versions differ in more than the inside of the source's own declarations.
-        """
+        """Raise NotBySize where more differs than the inside of the source's own declarations."""
         for other in self.others:
             if other.others != self.own.others:
                 raise NotBySize(
                     "a header that is not the program's own differs with it",
                     "give it a name that no header uses",
                 )
-            if [_frame(d) for d in other.declarations] != [
-                _frame(d) for d in self.own.declarations
-            ]:
+            if [d.frame for d in other.declarations] != [d.frame for d in self.own.declarations]:
                 raise NotBySize(
                     "with another value there are other declarations",
                     "move the #if that asks for it into the functions",
                 )
 
-    def texts(self, index: int) -> frozenset[tuple[str, ...]]:
-        """The tokens of a declaration in all versions."""
-        return frozenset(version.declarations[index].texts for version in self.all)
-
     def words(self, index: int) -> frozenset[str]:
-        """The identifiers of a declaration in all versions."""
+        """Return the identifiers of a declaration in all versions."""
         return frozenset().union(*(version.declarations[index].words for version in self.all))
 
-    @cached_property
-    def differing(self) -> tuple[int, ...]:
+    @property
+    def differing(self) -> Iterator[int]:
         """The declarations whose tokens depend on the values."""
-        count = len(self.own.declarations)
-        return tuple(i for i in range(count) if len(self.texts(i)) > 1)
-
-
-def _frame(declaration: Declaration) -> object:
-    """What must be the same in all versions."""
-    return declaration.kind, declaration.path, declaration.names, declaration.scope
+        for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
+            if len({version.texts for version in versions}) > 1:
+                yield index
 
 
 @dataclass(frozen=True)
 class Dependent:
-    """What is written again for each value set.
+    """The declarations that are copied for each value set.
 
     Attributes:
         declarations: numbers among those of the program, in order.
-        outer: the function through which everything else is called.
+        outer: the function through which all others are called.
     """
 
     versions: Versions
@@ -93,7 +79,7 @@ class Dependent:
     outer: int
 
     def of(self, index: int) -> Declaration:
-        """A declaration, at the program's own values."""
+        """Return a declaration, at the program's own values."""
         return self.versions.own.declarations[index]
 
     @property
@@ -103,7 +89,7 @@ class Dependent:
 
 
 def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
-    """What depends on the parameters, and how it is reached.
+    """Return the declarations that depend on the parameters, and their outermost function.
 
     Raises:
         NotBySize: it is not called through one function of the host alone.
@@ -116,7 +102,7 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
         raise NotBySize(f"no function depends on {name}", "remove its pragma")
     while True:
         graph.check_main(functions, ())
-        exposed = {f: used for f in functions if (used := graph.callers(f, functions))}
+        exposed = {f: callers for f in functions if (callers := graph.callers(f, functions))}
         # Where nothing here calls any of them, another source may call one that nothing calls.
         outer = [*exposed] if exposed else graph.uncalled(functions)
         if len(outer) == 1 and not graph.own[outer[0]].is_on_device:
@@ -129,14 +115,14 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
                 f"{names} depend on it, and other sources may call each",
                 "call all through one function of the host",
             )
-        callers = {caller for found in exposed.values() for caller in found}
-        graph.check_main(callers, exposed)
-        functions |= callers
+        outside = frozenset[int]().union(*exposed.values())
+        graph.check_main(outside, exposed)
+        functions |= outside
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """Which declarations name which."""
+    """The declarations by the names that they use."""
 
     versions: Versions
 
@@ -147,14 +133,14 @@ class _Graph:
     @cached_property
     def _users(self) -> Mapping[str, frozenset[int]]:
         """The declarations that hold a word."""
-        found: dict[str, set[int]] = {}
+        users: dict[str, set[int]] = {}
         for index in range(len(self.own)):
             for word in self.versions.words(index):
-                found.setdefault(word, set()).add(index)
-        return {word: frozenset(users) for word, users in found.items()}
+                users.setdefault(word, set()).add(index)
+        return {word: frozenset(indices) for word, indices in users.items()}
 
     def direct(self, differing: Iterable[int]) -> tuple[set[int], set[int]]:
-        """Constants and types that depend on the values, and functions that name them."""
+        """Return constants and types that depend on the values, and functions that name them."""
         constants, functions = set[int](), set[int]()
         waiting = list(differing)
         while waiting:
@@ -169,14 +155,13 @@ class _Graph:
                 for name in declaration.names:
                     waiting += self._users.get(name, ())
             else:
-                raise NotBySize(
-                    f"{_shown(declaration)} depends on it",
-                    "let functions, constants and plain types alone use it",
-                )
+                text = " ".join(declaration.texts[:6])[:40]
+                remedy = "let functions, constants and plain types alone use it"
+                raise NotBySize(f"'{text} …' depends on it", remedy)
         return constants, functions
 
     def callers(self, function: int, inside: set[int]) -> frozenset[int]:
-        """The functions outside that name a function."""
+        """Return the functions outside that name a function."""
         declaration = self.own[function]
         users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
         for user in users - inside:
@@ -188,19 +173,16 @@ class _Graph:
         return users - inside
 
     def uncalled(self, functions: set[int]) -> list[int]:
-        """Those of some functions that none of the others names."""
+        """Return those of some functions that none of the others names."""
+        words = {index: self.versions.words(index) for index in functions}
         return [
             index
             for index in functions
-            if not any(
-                self.own[index].names & self.versions.words(other) for other in functions - {index}
-            )
+            if not any(self.own[index].names & words[other] for other in functions - {index})
         ]
 
     def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
-        """Raises:
-        NotBySize: `main` is among these functions, and uses those that are exposed.
-        """
+        """Raise NotBySize where `main` is among these functions; it uses those that are exposed."""
         if any(self.own[i].names == {"main"} for i in functions):
             names = sorted({self.own[i].name for i in exposed} - {"main"})
             used = " and ".join(f"'{name}'" for name in names) or "it"
@@ -208,8 +190,3 @@ class _Graph:
                 f"'main' uses {used}",
                 "move all that depends on it into one function of the host, which main calls",
             )
-
-
-def _shown(declaration: Declaration) -> str:
-    text = " ".join(declaration.texts[:6])
-    return f"'{text[:40]} …'"

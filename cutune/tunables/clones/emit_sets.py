@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cutune.emit.emitter import c_integer
 from cutune.rewrite.prelude import c_string
 from cutune.tunables.clones.sets import SetChoice
-from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
+from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices, range_tests
 from cutune.tunables.neighbours.run_mode import LIBRARY, run_mode
 
 #: What CUTUNE and CUTUNE_VALUES ask for.
@@ -33,9 +32,7 @@ static inline int cutune_sets_asked() {{
 
 
 def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Sequence[str]) -> str:
-    """A function that gives the number of the copy to call, 0 for none.
-
-    Outside of the measured sizes that is 0.
+    """Return a function that gives the number of the copy to call, 0 outside the measured sizes.
 
     Args:
         cases: the number of the copy by the number of the set; a set without one runs as 0.
@@ -46,11 +43,13 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     model = replace(choice.model, tunables=(choose,))
     names = [f"cutune_{c_name(name)}" for name in model.sizes]
     parameters = ", ".join(f"long long {name}" for name in names)
-    within = " && ".join(_within(model.choices[0].lowest, model.choices[0].highest, names))
+    within = " && ".join(range_tests(names, model.choices[0].lowest, model.choices[0].highest))
     table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
     copies = max(cases.values(), default=0)
-    texts = [own, *(_values(choice, cases, copy) for copy in range(1, copies + 1))]
-    shown = ", ".join(c_string(_named(choice.names, one)) for one in texts)
+    set_of = {copy: number for number, copy in reversed([*cases.items()])}
+    texts = [own, *(choice.sets[set_of[copy] - 1] for copy in range(1, copies + 1))]
+    named = ([f"{n} = {v}" for n, v in zip(choice.names, one, strict=True)] for one in texts)
+    shown = ", ".join(c_string(", ".join(one)) for one in named)
     sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
     line = c_string(f"cutune: %s for {sizes}\n")
     others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
@@ -85,7 +84,7 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
 
 
 def _remembering(names: Sequence[str], chosen: str) -> str:
-    """The same for the sizes that this thread asked for last."""
+    """Return C that decides again only where the sizes are not the last ones of this thread."""
     known = [f"cutune_known[{index}]" for index in range(len(names) + 1)]
     is_other = " || ".join(f"{k} != {name}" for k, name in zip(known, names, strict=False))
     kept = " ".join(f"{k} = {name};" for k, name in zip(known, names, strict=False))
@@ -96,17 +95,3 @@ def _remembering(names: Sequence[str], chosen: str) -> str:
         }}
         cutune_case = (int){known[-1]} - 1;
 """
-
-
-def _within(lowest: Sequence[int], highest: Sequence[int], names: Sequence[str]) -> list[str]:
-    bounds = zip(names, lowest, highest, strict=True)
-    return [f"{n} >= {c_integer(low)} && {n} <= {c_integer(high)}" for n, low, high in bounds]
-
-
-def _values(choice: SetChoice, cases: Mapping[int, int], copy: int) -> Sequence[str]:
-    number = next(number for number, case in cases.items() if case == copy)
-    return [str(value) for value in choice.sets[number - 1]]
-
-
-def _named(names: Sequence[str], values: Sequence[str]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))

@@ -1,8 +1,4 @@
-"""Functions in the assembly of a host compiler, as text that is the same for the same code.
-
-Takes assembly, gives a text per function: symbols as the source has them, labels in their order,
-constants in place of their labels.
-"""
+"""Functions in the assembly of a host compiler, as texts that are equal for equal code."""
 
 from __future__ import annotations
 
@@ -24,28 +20,24 @@ _PLACES = re.compile(r"^\s*\.(?:loc|file|cfi_\w+|p2align|align)\b.*\n", re.MULTI
 
 
 def functions_of(assembly: str, names: Collection[str], prefix: str) -> dict[str, tuple[str, ...]]:
-    """The code of functions by their names, before which a prefix stands."""
+    """Return the code of functions by their names, before which a prefix stands."""
     constants = dict(_DATA.findall(assembly))
     symbols = sorted({*_SYMBOL.findall(assembly)})
     shown = dict(zip(symbols, demangled(symbols, parameters=True), strict=True))
-    found: dict[str, list[str]] = {}
+    plain = {one: name.replace(prefix, "") if prefix else name for one, name in shown.items()}
+    texts: dict[str, tuple[str, ...]] = {}
     for symbol, body in _FUNCTION.findall(assembly):
-        name = shown.get(symbol, symbol)
-        base = name.partition("(")[0].rpartition(" ")[2]
-        if base.startswith(prefix) and base[len(prefix) :] in names:
-            text = _PLACES.sub("", body)
-            text = _SYMBOL.sub(
-                lambda one: shown[one[0]].replace(prefix, "") if prefix else shown[one[0]], text
-            )
-            own = name.replace(prefix, "") if prefix else name
-            found.setdefault(base[len(prefix) :], []).append(
-                own + "\n" + _with_labels(text, constants)
-            )
-    return {name: tuple(texts) for name, texts in found.items()}
+        base = shown.get(symbol, symbol).partition("(")[0].rpartition(" ")[2]
+        name = base.removeprefix(prefix)
+        if base.startswith(prefix) and name in names:
+            code = _SYMBOL.sub(lambda one: plain[one[0]], _PLACES.sub("", body))
+            own = plain.get(symbol, name)
+            texts[name] = (*texts.get(name, ()), f"{own}\n{_with_labels(code, constants)}")
+    return texts
 
 
 def _with_labels(text: str, constants: dict[str, str]) -> str:
-    """Labels of the function by their order, others by what is there."""
+    """Replace labels of the function by their order, others by the data there."""
     numbers: dict[str, int] = {}
     own = {*re.findall(r"^(\.L\w+):", text, re.MULTILINE)}
 

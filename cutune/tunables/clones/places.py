@@ -1,4 +1,4 @@
-"""Where a source holds what is written again. Takes what depends on parameters, gives `Copies`."""
+"""Finds copied declarations in a source. Takes what depends on parameters, gives `Copies`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cutune.core.source import Source, Span
 from cutune.frontend.tunable import TunableConstant
 from cutune.rewrite.copied import Copies, Outer
 from cutune.tunables.clones.allowed import parameters_of
-from cutune.tunables.clones.declarations import Declaration, Kind, NotSplit, written
+from cutune.tunables.clones.declarations import Declaration, NotSplit, written
 from cutune.tunables.clones.depending import Dependent, NotBySize
 
 
@@ -20,7 +20,7 @@ def copies_of(
     sizes: Sequence[str],
     sets: Sequence[Mapping[str, str]],
 ) -> Copies:
-    """The places of what depends on some parameters, for value sets of them.
+    """Return the places of what depends on some parameters, for value sets of them.
 
     Raises:
         NotBySize: the text of a declaration is not found in the source as it is written there.
@@ -31,7 +31,7 @@ def copies_of(
         raise NotBySize(
             "branches of an #if share brackets", "write whole functions in each"
         ) from None
-    own = [_of(declared, found.of(index)) for index in found.declarations]
+    copied = [_of(declared, found.of(index)) for index in found.declarations]
     outer = _of(declared, found.of(found.outer))
     texts = outer.texts[: outer.body]
     if any(token.kind == "DIRECTIVE" for token in outer.tokens[: outer.body]) or texts[-1] != ")":
@@ -49,23 +49,22 @@ def copies_of(
     values = {one.name: one.value for one in constants if not one.is_macro}
     prefixes = {f"cutune_{tag(source, sets)}_{n}_": one for n, one in enumerate(sets, 1)}
     names = tuple(sorted(found.names))
-    return Copies(source, tuple(map(_span, own)), names, places, values, prefixes)
+    return Copies(source, tuple(map(_span, copied)), names, places, values, prefixes)
 
 
 def tag(source: Source, sets: Sequence[Mapping[str, str]]) -> str:
-    """A part of names that no other source, and no other value sets, have."""
+    """Return a part of names that no other source, and no other value sets, have."""
     key = repr([source.path, source.text, [sorted(one.items()) for one in sets]])
     return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def _of(declared: Sequence[Declaration], wanted: Declaration) -> Declaration:
-    """The declaration of a name, as it is written."""
-    found = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
-    if len(found) != 1 or (found[0].kind is Kind.FUNCTION and found[0].body < 0):
-        raise NotBySize(
-            f"'{wanted.name}' is made by a macro, or written twice", "write it once, and out"
-        )
-    return found[0]
+    """Return the declaration of a name, as it is written."""
+    same = [one for one in declared if one.kind is wanted.kind and wanted.name in one.names]
+    if len(same) != 1:
+        reason = f"'{wanted.name}' is made by a macro, or written twice"
+        raise NotBySize(reason, "write it once, and out")
+    return same[0]
 
 
 def _span(declaration: Declaration) -> Span:

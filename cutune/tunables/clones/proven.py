@@ -1,8 +1,9 @@
-"""Copies for value sets, compared with programs that have these values alone.
+"""Proves copies for value sets: compares them with programs that have these values alone.
 
 Takes a program and its value sets, gives the sets that are proven, and why the others are not.
-Three things must be the same: the tokens that the compiler gets, its code for the device (PTX) of
-each architecture that will run, and its unoptimized code for the host.
+Three things must be equal: the tokens that the compiler gets, its code for the device (PTX) of each
+architecture that will run, and its unoptimized code for the host. Code of the host is a text per
+function: symbols as the source has them, labels in order, constants in place of their labels.
 """
 
 from __future__ import annotations
@@ -31,12 +32,10 @@ from cutune.tunables.clones.depending import Dependent, NotBySize, Versions
 from cutune.tunables.clones.host_code import functions_of
 from cutune.tunables.clones.versions import expanded, plain_unit
 
-_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
-
-
-#: Names of what stands beside the copies of one set: the program's own, and other copies.
+_PTX_SYMBOL = re.compile(r"(?<![\w$.])(_Z[\w$.]*?)(?=(?:_param_\d+)?(?![\w$.]))")
+#: Begins names beside the copies of one set: the program's own, and those of other copies.
 _OTHER = "cutune_other_"
-#: Texts are numbered through a module.
+#: Strings, which are numbered through a module.
 _TEXT = re.compile(r"\$str|__unnamed_")
 
 
@@ -46,12 +45,7 @@ class NotProven(Exception):
 
 @dataclass(frozen=True)
 class ProgramWithCopies:
-    """A program with copies.
-
-    Attributes:
-        fixed: values of other parameters.
-        versions: the program at its own values, and at those of the sets, in their order.
-    """
+    """A program with copies; `fixed` are values of other parameters."""
 
     session: Session
     program: Program
@@ -67,15 +61,13 @@ class ProgramWithCopies:
         return run_passes(steps, TranslationUnit(self.program))
 
     def plain(self, values: Mapping[str, str]) -> TranslationUnit:
-        """The program that has the values of one set alone."""
+        """Return the program that has the values of one set alone."""
         return plain_unit(self.program, {**self.fixed, **values})
 
 
 def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The prefixes of the sets whose copies are proven; of the others, why not."""
-    refused: dict[str, str] = {}
-    for prefix, reason in _unequal_texts(question):
-        refused[prefix] = reason
+    """Return the prefixes of the sets whose copies are proven; of the others, why not."""
+    refused = dict(_unequal_texts(question))
     left = [prefix for prefix in question.copies.sets if prefix not in refused]
     if left:
         refused |= dict(unequal_code(question, left))
@@ -86,7 +78,7 @@ def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict
 
 
 def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
-    """Sets whose copies are other tokens than the compiler gets for these values."""
+    """Yield sets whose copies are other tokens than the compiler gets for these values."""
     try:
         whole = expanded(question.session, question.unit)
     except CutuneError as error:
@@ -116,14 +108,13 @@ def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
 
 
 def _copied(whole: Expanded, prefix: str, question: ProgramWithCopies) -> list[tuple[str, ...]]:
-    """The copies of a value set, by their own names; not the announcement of the outermost one."""
-    found = [one for one in whole.declarations if _is_of(one, (prefix,))]
+    """Return the copies of a value set, by their own names; without the outermost prototype."""
     outer = prefix + question.copies.outer.name
     names = {prefix + name: name for name in question.copies.names}
     return [
         tuple(names.get(text, text) for text in one.texts)
-        for one in found
-        if not (one.kind is Kind.PROTOTYPE and one.name == outer)
+        for one in whole.declarations
+        if _is_of(one, (prefix,)) and not (one.kind is Kind.PROTOTYPE and one.name == outer)
     ]
 
 
@@ -132,24 +123,23 @@ def _is_of(one: Declaration, prefixes: Iterable[str]) -> bool:
 
 
 def _is_own(question: ProgramWithCopies, whole: Expanded, own: Expanded) -> bool:
-    """Is all the rest what the program was, but for the choice in its outermost function?"""
+    """Is the rest the unchanged program, but for the choice in its outermost function?"""
     prefixes = tuple(question.copies.sets)
     rest = [d for d in whole.declarations if not _is_of(d, prefixes) and not _is_pushed(d)]
-    chosen = dispatcher(question.copies, question.step.routine)
-    found = question.found.of(question.found.outer)
-    body = found.body + 1
-    changed = (*found.texts[:body], *_tokens(chosen), *found.texts[body:])
+    choice = lex_significant(dispatcher(question.copies, question.step.routine))
+    outer = question.found.of(question.found.outer)
+    body = outer.body + 1
     wanted = [one.texts for one in own.declarations]
-    wanted[question.found.outer] = changed
+    wanted[question.found.outer] = (
+        *outer.texts[:body],
+        *(token.text for token in choice),
+        *outer.texts[body:],
+    )
     # A function of a header that only the choice includes might be called in place of the user's.
     named = frozenset[str]().union(*(one.names for one in own.declarations))
     if named & (whole.other_words - own.other_words):
         return False
     return [one.texts for one in rest] == wanted
-
-
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(token.text for token in lex_significant(text))
 
 
 def _is_pushed(one: Declaration) -> bool:
@@ -162,7 +152,7 @@ def _is_pushed(one: Declaration) -> bool:
 
 
 def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Sets whose copies are compiled to other code than programs that have these values alone."""
+    """Yield sets whose copies are compiled to other code than programs with these values alone."""
     session = question.session
     try:
         device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
@@ -191,24 +181,22 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
 
 
 def _assembly(session: Session, unit: TranslationUnit) -> str:
-    """The unoptimized assembly of the host code of a program."""
+    """Return the unoptimized assembly of the host code of a program."""
     return session.with_written(
         unit, lambda path, flags: host_assembly(session.nvcc, path, flags, lambda text: text)
     )
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raises:
-    NotProven: a function of a copy is other code for the device.
-    """
-    names = {question.found.of(i).name for i in question.found.declarations}
-    kernels = {
-        one.name for one in map(question.found.of, question.found.declarations) if one.is_kernel
-    }
-    own, _ = _named(alone, "", ())
-    other, of_set = _named(copied, prefix, [one for one in question.copies.sets if one != prefix])
+    """Raise NotProven where a function of a copy is other code for the device."""
+    declarations = [question.found.of(index) for index in question.found.declarations]
+    names = {one.name for one in declarations}
+    kernels = {one.name for one in declarations if one.is_kernel}
+    first_text, _ = _named(alone, "", ())
+    others = [one for one in question.copies.sets if one != prefix]
+    second_text, of_set = _named(copied, prefix, others)
     try:
-        first, second = parse(own), parse(other)
+        first, second = parse(first_text), parse(second_text)
     except PtxError as error:
         raise NotProven(f"their code is not understood: {error}") from error
     # With instances of templates for types and functions of the copies.
@@ -217,7 +205,7 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
         raise NotProven("they are compiled to other functions")
     if {name for name in first.functions if _base(name) in names} - wanted:
         raise NotProven("they are compiled to fewer functions")
-    # What is not written again: the device's text may depend on values where the host's does not.
+    # Code that is not copied: the device's text may depend on values where the host's does not.
     rest, left = (
         {f for f in m.functions if _base(f) not in names} - wanted for m in (first, second)
     )
@@ -235,7 +223,7 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
 
 
 def _memory_of(module: Module, name: str) -> object:
-    """The variables of a module that a function names."""
+    """Return the variables of a module that a function names."""
     words = {
         word
         for item in module.functions[name].body or ()
@@ -250,31 +238,28 @@ def _shape(one: Variable) -> object:
 
 
 def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozenset[str]]:
-    """PTX with symbols as the source has them; those of one value set by their own names.
-
-    Gives these names, too.
-    """
-    symbols = sorted({*_SYMBOL.findall(text)})
+    """Return PTX with symbols as in the source, and the names of one value set without prefix."""
+    symbols = sorted({*_PTX_SYMBOL.findall(text)})
     shown = demangled(symbols, parameters=True)
     inside = {name.replace(prefix, "") for name in shown if prefix and prefix in name}
     names = {}
     for symbol, name in zip(symbols, shown, strict=True):
         plain = name.replace(prefix, "") if prefix else name
-        # What a copy stands for is there as well, under its own name.
+        # The original of a copy is there as well, under its own name.
         is_own = plain == name and name in inside
         mark = _OTHER if is_own or any(one in name for one in others) else ""
         names[symbol] = mark + _identifier(plain)
     of_set = frozenset(_identifier(name) for name in inside)
-    return _SYMBOL.sub(lambda found: names[found[1]], text), of_set
+    return _PTX_SYMBOL.sub(lambda match: names[match[1]], text), of_set
 
 
 def _identifier(name: str) -> str:
-    """A name of PTX for a name of C++, different for different ones."""
+    """Return a name of PTX for a name of C++, different for different ones."""
     return name if name.isidentifier() else "S$" + name.encode("latin-1", "replace").hex()
 
 
 def _base(identifier: str) -> str:
-    """`f` of what stands for `f(int)`, or `void f<…>(int)`; "" for others."""
+    """Return `f` for the identifier of `f(int)`, or `void f<…>(int)`; "" for others."""
     if identifier.startswith(_OTHER):
         return ""
     name = identifier
@@ -284,14 +269,10 @@ def _base(identifier: str) -> str:
 
 
 def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:
-    """Raises:
-    NotProven: a function of a copy is other code for the host.
-    """
-    names = {
-        one.name
-        for one in map(question.found.of, question.found.declarations)
-        if one.kind is Kind.FUNCTION and one.is_on_host
-    }
+    """Raise NotProven where a function of a copy is other code for the host."""
+    declarations = map(question.found.of, question.found.declarations)
+    functions = (one for one in declarations if one.kind is Kind.FUNCTION)
+    names = {one.name for one in functions if one.is_on_host}
     first, second = functions_of(alone, names, ""), functions_of(copied, names, prefix)
     for name in sorted(names):
         if name not in first or first[name] != second.get(name):
@@ -299,7 +280,7 @@ def _compare_host(question: ProgramWithCopies, prefix: str, copied: str, alone: 
 
 
 def reduced(step: ChooseValues, proven: Sequence[str], selection: str) -> ChooseValues:
-    """The same with the proven sets alone."""
+    """Return the pass with the proven sets alone."""
     assert step.copies is not None
     sets = {prefix: step.copies.sets[prefix] for prefix in proven}
     return replace(step, copies=replace(step.copies, sets=sets), selection=selection)

@@ -1,8 +1,8 @@
-"""What copies call besides each other. Takes what depends on parameters, says why that may not be.
+"""Rules for what copies call besides each other. Takes dependent declarations, refuses some.
 
-It is one for all value sets: what outlives a call there might be of one set, and be used with
-another. Storage that outlives a call has a declaration at file scope or one of few words; functions
-that no name leads to are called through pointers, which few forms declare.
+That code is one for all value sets: state that outlives a call there might be of one set, and be
+used with another. Such state has a declaration at file scope or one of few words; functions that no
+name leads to are called through pointers, which few forms declare.
 """
 
 from __future__ import annotations
@@ -32,18 +32,16 @@ _OWN_PLACE = frozenset({"__builtin_LINE", "__builtin_FILE", "source_location"})
 
 
 def check_reached(found: Dependent) -> None:
-    """Raises:
-    NotBySize: what is called besides may hold something that outlives a call.
-    """
+    """Raise NotBySize for called code that may hold something that outlives a call."""
     reached = _Reached(found)
-    for one in reached.own:
-        if asking := sorted(_OWN_PLACE & one.words):
-            raise NotBySize(f"the program uses '{asking[0]}'", "use __LINE__ and __FILE__ there")
+    for one in reached.declarations:
+        if places := sorted(_OWN_PLACE & one.words):
+            raise NotBySize(f"the program uses '{places[0]}'", "use __LINE__ and __FILE__ there")
     for index in found.declarations:
         for version in found.versions.all:
             reached.check_calls(version.declarations[index])
     for index in reached.indices:
-        reached.check(reached.own[index])
+        reached.check(reached.declarations[index])
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class _Reached:
     found: Dependent
 
     @property
-    def own(self) -> Sequence[Declaration]:
+    def declarations(self) -> Sequence[Declaration]:
         return self.found.versions.own.declarations
 
     @cached_property
@@ -62,7 +60,7 @@ class _Reached:
         )
         waiting = [
             index
-            for index, one in enumerate(self.own)
+            for index, one in enumerate(self.declarations)
             if _names(one) & words or _HIDDEN & {*one.texts}
         ]
         seen = {*self.found.declarations}
@@ -70,15 +68,13 @@ class _Reached:
             index = waiting.pop()
             if index not in seen:
                 seen.add(index)
-                further = self.own[index].words
-                waiting += [i for i, one in enumerate(self.own) if _names(one) & further]
+                further = self.declarations[index].words
+                waiting += [i for i, one in enumerate(self.declarations) if _names(one) & further]
         return tuple(sorted(seen - {*self.found.declarations}))
 
     def check(self, one: Declaration) -> None:
-        """Raises:
-        NotBySize: it may hold something that outlives a call, or leads back.
-        """
-        shown = one.name or next(iter(sorted(one.names)), "")
+        """Raise NotBySize where it may hold something that outlives a call, or leads back."""
+        shown = one.name or min(one.names, default="")
         outer = self.found.of(self.found.outer).name
         if outer in one.words:
             raise NotBySize(
@@ -91,7 +87,7 @@ class _Reached:
                     "pass it as an argument, or make it a constant",
                 )
         elif one.kind is Kind.PROTOTYPE:
-            if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.own):
+            if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.declarations):
                 raise NotBySize(
                     f"it uses '{shown}', which another source defines", "define it in this source"
                 )
@@ -101,32 +97,24 @@ class _Reached:
                 "declare one thing at a time there",
             )
         else:
-            self._check_state(one, shown)
+            for text, following in pairwise(one.texts[max(one.body, 0) :]):
+                # `static const` may be set by the first call.
+                if text in _LASTING and (text, following) not in _KNOWN:
+                    reason = f"it uses '{shown}', which holds '{text}'"
+                    raise NotBySize(reason, "keep no state between calls")
             self.check_calls(one)
 
-    def _check_state(self, one: Declaration, shown: str) -> None:
-        for text, following in pairwise(one.texts[max(one.body, 0) :]):
-            # `static const` may be set by the first call.
-            if text in _LASTING and (text, following) not in _KNOWN:
-                raise NotBySize(
-                    f"it uses '{shown}', which holds '{text}'", "keep no state between calls"
-                )
-
     def check_calls(self, one: Declaration) -> None:
-        """Raises:
-        NotBySize: it may call what no name leads to, or ask who calls it.
-        """
-        texts, shown = one.texts, one.name or next(iter(sorted(one.names)), "")
-        asked = sorted((_INDIRECT | _ASKING) & one.words)
+        """Raise NotBySize where it may call what no name leads to, or ask who calls it."""
+        texts, shown = one.texts, one.name or min(one.names, default="")
+        words = sorted((_INDIRECT | _ASKING) & one.words)
         # `assert` ends the program with its name.
-        named = (b for a, b in pairwise(texts) if b in _OWN_NAME and a != "__extension__")
-        asked += sorted(named)
-        pointers = any(
-            texts[at + 1] == "*" and _ends_pointer(texts, at) for at in _places(texts, "(")
-        )
-        members = any(texts[at + 1 : at + 2] == ("*",) for at in _places(texts, "::"))
-        if asked or pointers or members:
-            what = asked[0] if asked else "a pointer to a function"
+        words += sorted(b for a, b in pairwise(texts) if b in _OWN_NAME and a != "__extension__")
+        pairs = [*enumerate(pairwise(texts))]
+        pointers = any(pair == ("(", "*") and _ends_pointer(texts, at) for at, pair in pairs)
+        members = ("::", "*") in pairwise(texts)
+        if words or pointers or members:
+            what = words[0] if words else "a pointer to a function"
             raise NotBySize(
                 f"'{shown}' holds '{what}', so that it is not known what is called",
                 "call functions by their names",
@@ -138,34 +126,36 @@ class _Reached:
         head = [text for text in one.texts[:end] if text not in one.names]
         plain = [text for text in head if text not in ("static", "inline", "constexpr")]
         calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
-        is_plain = "*" not in plain and PlainTypes(self.own).is_plain(plain)
+        is_plain = "*" not in plain and PlainTypes(self.declarations).is_plain(plain)
         return bool(_CONST & {*head}) and is_plain and not calls
 
 
 def _names(one: Declaration) -> frozenset[str]:
-    """What leads to a declaration: of a type, its functions too."""
+    """Return the names that lead to a declaration: of a type, those of its functions too."""
     if one.kind is not Kind.TYPE:
         return one.names
     called = (text for text, behind in pairwise(one.texts) if behind == "(")
     return one.names | {text for text in called if text.isidentifier()}
 
 
-def _places(texts: Sequence[str], wanted: str) -> list[int]:
-    return [at for at, text in enumerate(texts[:-1]) if text == wanted]
-
-
 def _ends_pointer(texts: Sequence[str], opener: int) -> bool:
-    """`(*f)(`, `(*)(`, `(*f[2])(`."""
+    """Is it `(*f)(`, `(*)(`, `(*f[2])(`?"""
+    closer = closing(texts, opener)
+    return texts[closer + 1 : closer + 2] == ("(",)
+
+
+def closing(texts: Sequence[str], opener: int) -> int:
+    """Return the index of the `)` of a `(`, or the last index without one."""
     depth = 0
-    for at in range(opener, len(texts) - 1):
+    for at in range(opener, len(texts)):
         depth += (texts[at] == "(") - (texts[at] == ")")
         if depth == 0:
-            return texts[at + 1] == "("
-    return False
+            return at
+    return len(texts) - 1
 
 
 def _is_type_template(texts: Sequence[str]) -> bool:
-    """`template <…> struct`, not a template of variables."""
+    """Is it `template <…> struct`, and not a template of variables?"""
     depth = 0
     for at, text in enumerate(texts[:-1]):
         depth += (text == "<") - (text == ">")

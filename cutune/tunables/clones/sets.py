@@ -1,18 +1,22 @@
-"""Which value sets one program holds, and which it takes at which size. Takes times, gives them.
+"""Chooses the value sets of one program by size. Takes times, gives a `SetChoice`, and it as C.
 
 A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
 one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
 has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
+
+The C is valid in C++11. A decision is a comparison per interval; of several sizes, a distance per
+measured place, so that each thread remembers what it decided last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cutune.core.typed import Integer, MemberName, Word, require
 from cutune.search.regions import HostMeasurement, Settings
+from cutune.tunables.fixed import ValueSet, best_times, own_values_of, set_table
 from cutune.tunables.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
@@ -22,10 +26,6 @@ MOST_SETS = 8
 COVERED = 0.03
 #: The label of the program's own values.
 OWN = 0
-
-ValueSet = tuple[int | str, ...]
-#: Times by size and number of a set.
-Labelled = dict[Point, dict[Configuration, float]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SetChoice:
         if not {*self.model.sizes} <= sizes.keys():
             return False
         (label,) = self.model.choose(tuple(sizes[name] for name in self.model.sizes))
-        wanted = _own_set(self.names, own) if label == OWN else self.sets[label - 1]
+        wanted = own_values_of(self.names, own) if label == OWN else self.sets[label - 1]
         return wanted == tuple(one.values.get(name) for name in self.names)
 
 
@@ -66,7 +66,7 @@ class SetChoiceEntry:
     model: ChoiceModelEntry
 
     def read(self) -> SetChoice:
-        """The choice.
+        """Return the choice.
 
         Raises:
             ValueError: its entries do not fit together.
@@ -89,46 +89,47 @@ def fit_sets(
     own: Settings,
     limit: float,
 ) -> SetChoice | None:
-    """The sets that cover the measured sizes; None where one set is best everywhere.
+    """Return the sets that cover the measured sizes; None where one set is best everywhere.
 
     Args:
         measured: where all other compiled parameters have the values that they will have.
         limit: the regret that is accepted for the sake of fewer intervals.
     """
-    times = _times(measured, names, sizes)
-    own_set = _own_set(names, own)
-    found = list(dict.fromkeys(s for each in times.values() for s in each))
-    numbers = {one: number for number, one in enumerate(found)}
-    labelled: Labelled = {
-        p: {(numbers[s],): time for s, time in each.items()} for p, each in times.items()
-    }
-    table = TimeTable(tuple(sizes), ("set",), labelled)
-    kept = covering(table, numbers.get(own_set))
-    few: Labelled = {
-        point: {c: time for c, time in each.items() if c[0] in kept}
-        for point, each in labelled.items()
-    }
-    few = {point: each for point, each in few.items() if each}
-    if not few:
+    points = []
+    for one in measured:
+        at = _sizes_of(one, names)
+        if one.milliseconds and {*names} <= one.values.keys() and {*sizes} <= at.keys():
+            points.append((tuple(at[name] for name in sizes), one))
+    times = best_times(points, names)
+    own_set = own_values_of(names, own)
+    sets = list(dict.fromkeys(one for each in times.values() for one in each))
+    table = set_table(sizes, times, sets)
+    kept = covering(table, sets.index(own_set) if own_set in sets else None)
+    few = _relabelled(table, {number: number for number in kept})
+    if not few.times:
         return None
-    first = fit_choice(TimeTable(tuple(sizes), ("set",), few), limit)
+    first = fit_choice(few, limit)
     used = {label for choice in first.choices for (label,) in choice.rule.configurations}
-    others = [number for number in kept if number in used and found[number] != own_set]
+    others = [number for number in kept if number in used and sets[number] != own_set]
     if len(used) < 2 or not others:
         return None
     labels = {number: label for label, number in enumerate(others, 1)}
-    labels |= {n: OWN for n in used if found[n] == own_set}
-    final: Labelled = {
-        point: {(labels[c[0]],): time for c, time in each.items() if c[0] in labels}
-        for point, each in few.items()
+    labels |= {number: OWN for number in used if sets[number] == own_set}
+    model = fit_choice(_relabelled(few, labels), limit)
+    return SetChoice(tuple(names), tuple(sets[number] for number in others), model)
+
+
+def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
+    """Return the table of those numbers that get labels, at the sizes where there is one."""
+    times: dict[Point, dict[Configuration, float]] = {
+        point: {(labels[number],): time for (number,), time in own.items() if number in labels}
+        for point, own in table.times.items()
     }
-    final = {point: each for point, each in final.items() if each}
-    model = fit_choice(TimeTable(tuple(sizes), ("set",), final), limit)
-    return SetChoice(tuple(names), tuple(found[number] for number in others), model)
+    return replace(table, times={point: own for point, own in times.items() if own})
 
 
 def covering(table: TimeTable, own: int | None) -> list[int]:
-    """The greedy choice; the program's own set, where it was measured, comes first."""
+    """Choose sets greedily; the program's own set, where it was measured, comes first."""
     kept = [] if own is None else [own]
     open_ = {p for p in table.points if not any(_covers(table, p, one) for one in kept)}
     candidates = [label for (label,) in table.configurations]
@@ -140,7 +141,7 @@ def covering(table: TimeTable, own: int | None) -> list[int]:
 
 
 def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
-    """At how many sizes a set serves, and then how little it loses there."""
+    """Return at how many sizes a set serves, and then how little it loses there."""
     lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
     return len(lost), -sum(lost)
 
@@ -150,26 +151,5 @@ def _covers(table: TimeTable, point: Point, label: int) -> bool:
     return lost is not None and lost <= COVERED
 
 
-def _times(
-    measured: Sequence[HostMeasurement], names: Sequence[str], sizes: Sequence[str]
-) -> dict[Point, dict[ValueSet, float]]:
-    """Per point the best time of each set, whatever host integers it was reached with."""
-    found: dict[Point, dict[ValueSet, float]] = {}
-    for one in measured:
-        seen = _sizes_of(one, names)
-        is_known = {*names} <= one.values.keys() and {*sizes} <= seen.keys()
-        if not one.milliseconds or not is_known:
-            continue
-        point = tuple(seen[name] for name in sizes)
-        own = tuple(one.values[name] for name in names)
-        times = found.setdefault(point, {})
-        times[own] = min(times.get(own, one.milliseconds), one.milliseconds)
-    return found
-
-
 def _sizes_of(one: HostMeasurement, names: Sequence[str]) -> Mapping[str, int]:
     return {n: v for name in names for n, v in one.data.get(name, {}).items()}
-
-
-def _own_set(names: Sequence[str], own: Settings) -> ValueSet:
-    return tuple(own.get(name, "") for name in names)

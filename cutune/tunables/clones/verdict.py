@@ -1,8 +1,11 @@
-"""May a program hold several values of a parameter? Takes a program, gives by_size_verdicts."""
+"""Decides whether a program may hold several values of a parameter. Takes it, gives verdicts.
+
+Also gives the `Copies` for value sets: the places in the source of all that is copied.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.analysis.session import Session
@@ -28,7 +31,7 @@ class BySizeVerdict:
 
     Attributes:
         outer: the function at each call of which it is; "" where it has one value.
-        sizes: what it is chosen by.
+        sizes: the names of the sizes by which it is chosen.
         note: why it has one value.
     """
 
@@ -38,7 +41,7 @@ class BySizeVerdict:
 
 
 def by_size_verdicts(session: Session, program: Program) -> dict[str, BySizeVerdict]:
-    """The verdict on each macro and constant of a program."""
+    """Return the verdict on each macro and constant of a program."""
     return {one.name: _by_size_verdict(session, program, one) for one in program.constants}
 
 
@@ -57,7 +60,7 @@ def _by_size_verdict(
 
 
 def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
-    """Why a parameter has one value, at its pragma."""
+    """Return why a parameter has one value, at its pragma."""
     place = constant.source, constant.pragma
     return Diagnostic.at(
         Code.ONE_VALUE, *place, name=constant.name, reason=problem.reason, remedy=problem.remedy
@@ -69,9 +72,9 @@ def found_copies(
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
-    sets: Iterable[Texts] | None,
+    sets: Sequence[Texts] | None,
 ) -> tuple[Dependent, Copies]:
-    """What is written again for value sets of some parameters, and where it stands.
+    """Return what is copied for value sets of some parameters, and where it stands.
 
     Args:
         fixed: values of other parameters. sets: None: no copy is written.
@@ -86,8 +89,7 @@ def found_copies(
         raise NotBySize("it stands in a header", "define it in the source itself")
     if _RELOCATABLE & {*session.flags}:
         raise NotBySize("device code is linked with that of others", "compile it without -rdc=true")
-    known: list[Mapping[str, str]] | None = None if sets is None else [dict(one) for one in sets]
-    seen = versions(session, program, constants, fixed, known)
+    seen = versions(session, program, constants, fixed, sets)
     found = dependent(seen, [one.name for one in constants])
     check(found, sizes)
-    return found, copies_of(program.source, found, constants, sizes, known or [])
+    return found, copies_of(program.source, found, constants, sizes, sets or [])

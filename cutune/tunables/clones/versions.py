@@ -1,8 +1,4 @@
-"""The program at several values of its parameters. Takes a session and a program, gives `Versions`.
-
-Values stand in the source as the tuned program would have them; the preprocessor does the rest. A
-name in place of a value shows where that is used; what an `#if` asks for, only values show.
-"""
+"""The program at several values of its parameters. Takes session and program, gives `Versions`."""
 
 from __future__ import annotations
 
@@ -23,23 +19,23 @@ from cutune.tunables.clones.depending import NotBySize, Versions
 Texts = Mapping[str, str]
 """Parameter → the text of its value."""
 
-#: Stands for a value whose uses are looked for.
+#: Begins the stand-in for a value, which shows where that is used.
 _STAND_IN = "cutune_value_of_"
-#: So many values of a parameter show what an `#if` asks for; those that are chosen are looked at
-#: again before a program is written.
+#: So many values of a parameter show what an `#if` tests; chosen ones are checked again before a
+#: program is written.
 MOST_SHOWN = 8
 _CONDITIONS = ("if", "elif", "ifdef", "ifndef")
 
 
 def plain_unit(program: Program, values: Texts) -> TranslationUnit:
-    """The program with values, as one that is compiled for them alone."""
+    """Return the program as it is compiled for some values alone."""
     # With a prelude, places in it are those of the source.
     unit = TranslationUnit(program).with_prelude("// values\n")
     return run_passes([ReplaceTunables(values=values)], unit)
 
 
 def expanded(session: Session, unit: TranslationUnit) -> Expanded:
-    """What the compiler gets of a program.
+    """Return the declarations of a preprocessed program.
 
     Raises:
         CutuneError: it cannot be preprocessed.
@@ -59,7 +55,7 @@ def versions(
     fixed: Texts,
     sets: Iterable[Texts] | None = None,
 ) -> Versions:
-    """The program at values of some parameters.
+    """Return the program at values of some parameters.
 
     Args:
         fixed: values of others. sets: at which values; None: those that show what depends on them.
@@ -69,9 +65,9 @@ def versions(
         NotBySize: its declarations cannot be told apart.
     """
     own = expanded(session, plain_unit(program, fixed))
-    asked = [_stand_ins(constants), *(_shown(program, constants) if sets is None else sets)]
+    stand_ins = {one.name: _STAND_IN + one.name for one in constants}
     others = []
-    for values in asked:
+    for values in [stand_ins, *(_shown(program, constants) if sets is None else sets)]:
         try:
             others.append(expanded(session, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
@@ -81,28 +77,24 @@ def versions(
     return Versions(program.source.path, own, tuple(others))
 
 
-def _stand_ins(constants: Iterable[TunableConstant]) -> Texts:
-    return {one.name: _STAND_IN + one.name for one in constants}
-
-
 def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
-    """Values of those parameters that an `#if` asks for."""
+    """Yield values of those parameters that an `#if` tests."""
     for one in constants:
-        if _is_asked(program, one.name):
+        if _is_tested(program, one.name):
             for value in one.parameter.values[:MOST_SHOWN]:
                 yield {one.name: shown(value)}
 
 
-def _is_asked(program: Program, name: str) -> bool:
-    """Does a condition of the preprocessor speak of it, perhaps through macros?"""
-    found = [d for file in (program.source, *program.headers) for d in directives_of(file.text)]
+def _is_tested(program: Program, name: str) -> bool:
+    """Does a condition of the preprocessor name it, perhaps through macros?"""
+    files = (program.source, *program.headers)
+    directives = [one for file in files for one in directives_of(file.text)]
     names, before = {name}, 0
     while len(names) > before:
         before = len(names)
-        names |= {m.name for m in macros(found) if names & {*_words(m.body_text)}}
-    conditions = (d.rest for d in found if d.name in _CONDITIONS)
-    return any(names & {*_words(text)} for text in conditions)
+        names |= {m.name for m in macros(directives) if names & _words(m.body_text)}
+    return any(names & _words(one.rest) for one in directives if one.name in _CONDITIONS)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[A-Za-z_]\w*", text)
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))

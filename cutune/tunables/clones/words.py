@@ -1,4 +1,4 @@
-"""Words of C++ and CUDA that mean the same wherever a function stands: what a copy may hold."""
+"""Words of C++ and CUDA that mean the same in each copy of a function."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from cutune.space.condition import subtree
 
 
 def condition_c(where: str, name_of: Callable[[str], str]) -> str:
-    """The condition as a C expression of doubles, which hold all sizes below 2^53 exactly."""
+    """Return a condition as a C expression of doubles, which hold sizes below 2^53 exactly."""
     return _text(read_condition(where), name_of)
 
 
@@ -37,17 +37,17 @@ def _text(tree: Expression, name_of: Callable[[str], str]) -> str:
 
 
 def _divisors(tree: Expression, name_of: Callable[[str], str]) -> list[str]:
-    """What a comparison divides by, constants apart: where that is 0, not even `!=` is true."""
+    """Return the divisors of a comparison that may be 0: there not even `!=` is true."""
     found = [
         _text(subtree(divisor), name_of)
         for product in tree.find_data("term")
         for sign, divisor in zip(product.children[1::2], product.children[2::2], strict=True)
-        if str(sign) != "*" and not _is_some_number(subtree(divisor))
+        if str(sign) != "*" and not _is_not_zero(subtree(divisor))
     ]
     return list(dict.fromkeys(found))
 
 
-def _is_some_number(tree: Expression) -> bool:
+def _is_not_zero(tree: Expression) -> bool:
     return tree.data == "number" and int(str(tree.children[0])) != 0
 
 

@@ -1,14 +1,15 @@
-"""Classifiers as C. Takes a `ChoiceModel`, gives functions without dependencies.
+"""Classifiers and conditions as C. Takes a `ChoiceModel`, gives functions without dependencies.
 
 Valid in C99 and in C++11: comparisons of integers for intervals, doubles for nearest neighbours of
-several sizes. No allocation, no library, no state.
+several sizes. No allocation, no library, no state. A condition such as `N >= 2 * m` becomes an
+expression. A tuned program reads from the environment what CUTUNE says of its parameters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 
 from cutune.emit.emitter import Emitter, c_integer
@@ -30,10 +31,10 @@ static inline double cutune_ratio(double a, double b)
 
 
 def emit_choices(models: Sequence[ChoiceModel]) -> str:
-    """One function `cutune_choose_TUNABLE(sizes…, given…)` per tunable, which returns its value.
+    """Return a function `cutune_choose_TUNABLE(sizes…, given…)` per tunable, which gives its value.
 
-    What `ChoiceModel.choose` gives, value by value: a configuration is chosen as a whole, so that
-    the values that the functions return for the same sizes belong together.
+    These are the values of `ChoiceModel.choose`: a configuration is chosen as a whole, so that the
+    values that the functions return for the same sizes belong together.
     """
     emit = Emitter()
     if any(isinstance(c.rule, Neighbours) for model in models for c in model.choices):
@@ -52,12 +53,18 @@ def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
             for name in _unused(model, names, index):
                 emit(f"(void){name};")
             for choice in model.choices:
-                with _given(emit, model, choice):
-                    _emit_rule(emit, choice, names, index)
+                # If no test is true, the last rule is used.
+                is_last = choice is model.choices[-1]
+                test = f"if ({' && '.join(given_tests(model, choice))})"
+                with nullcontext() if is_last else emit.braces(test):
+                    if isinstance(choice.rule, Intervals):
+                        _emit_intervals(emit, choice.rule, names[0], index)
+                    else:
+                        _emit_neighbours(emit, choice.rule, names, index)
 
 
 def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:
-    """Parameters that no function uses: a compiler would warn."""
+    """Yield parameters that no function uses: a compiler would warn."""
     width = len(model.sizes)
     constant = all(
         isinstance(choice.rule, Intervals)
@@ -71,28 +78,22 @@ def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[st
 
 
 def c_name(text: str) -> str:
-    """A size as part of a C name: `p.n` and `p->n` are no names."""
+    """Return a size as part of a C name: `p.n` and `p->n` are no names."""
     return re.sub(r"\W+", "_", text, flags=re.ASCII)
 
 
-def _given(
-    emit: Emitter, model: ChoiceModel, choice: FittedClassifier
-) -> AbstractContextManager[None]:
-    """A test for the given values; if no test is true, the last rule is used."""
-    if choice is model.choices[-1]:
-        return nullcontext()
-    tests = (
-        f"cutune_{c_name(name)} == {c_integer(value)}"
-        for name, value in zip(model.given, choice.given, strict=True)
-    )
-    return emit.braces(f"if ({' && '.join(tests)})")
+def given_tests(model: ChoiceModel, choice: FittedClassifier) -> list[str]:
+    """Return tests in C whether the given values are those of a classifier."""
+    pairs = zip(model.given, choice.given, strict=True)
+    return [f"cutune_{c_name(name)} == {c_integer(value)}" for name, value in pairs]
 
 
-def _emit_rule(emit: Emitter, choice: FittedClassifier, names: Sequence[str], index: int) -> None:
-    if isinstance(choice.rule, Intervals):
-        _emit_intervals(emit, choice.rule, names[0], index)
-    else:
-        _emit_neighbours(emit, choice.rule, names, index)
+def range_tests(
+    names: Iterable[str], lowest: Iterable[int], highest: Iterable[int]
+) -> Iterator[str]:
+    """Yield tests in C whether values lie in ranges."""
+    for name, low, high in zip(names, lowest, highest, strict=True):
+        yield f"{name} >= {c_integer(low)} && {name} <= {c_integer(high)}"
 
 
 def _emit_intervals(emit: Emitter, rule: Intervals, size: str, index: int) -> None:

@@ -43,19 +43,18 @@ class Split:
 
 @dataclass(frozen=True)
 class Distribution:
-    """1-NN over many splits, of which only the complete ones count."""
+    """1-NN over many splits; only complete ones count, and a share `perfect` of them is perfect."""
 
     splits: int
     complete: int
     mean: float
     lowest: float
     highest: float
-    #: The share of complete splits that are perfect.
     perfect: float
 
 
 def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
-    """The procedure on one split.
+    """Run the procedure on one split.
 
     Raises:
         CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
@@ -65,24 +64,24 @@ def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
     from sklearn.neighbors import KNeighborsClassifier
 
     points, classes = _arrays(labels)
-    own, tested = _split(len(classes), random_state)
+    trained, tested = _split(len(classes), random_state)
     # scikit-learn allows as many folds as the most frequent class has members, at most.
-    most = int(np.bincount(classes[own]).max())
+    most = int(np.bincount(classes[trained]).max())
     folds = max(2, min(FOLDS, most))
-    largest = max(1, min(len(set(classes)), len(own) - len(own) // folds - 1))
+    largest = max(1, min(len(set(classes)), len(trained) - len(trained) // folds - 1))
     grid = {"n_neighbors": list(range(1, 1 + largest))}
     finder = GridSearchCV(KNeighborsClassifier(), grid, cv=folds if most > 1 else KFold(folds))
     with warnings.catch_warnings():
         # scikit-learn warns of classes with fewer members than folds, which such tables have.
         warnings.simplefilter("ignore")
-        finder.fit(points[own], classes[own])
+        finder.fit(points[trained], classes[trained])
     right = finder.predict(points[tested]) == classes[tested]
     frequent = np.unique(classes[tested], return_counts=True)[1].max()
     return Split(
         random_state,
-        len(own),
+        len(trained),
         len(tested),
-        set(classes[own]) == set(classes),
+        set(classes[trained]) == set(classes),
         int(finder.best_params_["n_neighbors"]),
         float(right.mean()),
         float(frequent / len(tested)),
@@ -92,7 +91,7 @@ def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
 def distribution(
     labels: Mapping[Point, Configuration], random_states: Iterable[int] = range(300)
 ) -> Distribution | None:
-    """1-NN accuracy over many splits; None where no split keeps every class in training.
+    """Return 1-NN accuracies of many splits; None where none keeps every class in training.
 
     Raises:
         CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
@@ -101,38 +100,36 @@ def distribution(
     from sklearn.neighbors import KNeighborsClassifier
 
     points, classes = _arrays(labels)
-    found, count = [], 0
+    rates, count = [], 0
     for state in random_states:
         count += 1
-        own, tested = _split(len(classes), state)
-        if set(classes[own]) == set(classes):
-            nearest = KNeighborsClassifier(1).fit(points[own], classes[own])
-            found.append(float((nearest.predict(points[tested]) == classes[tested]).mean()))
-    if not found:
+        trained, tested = _split(len(classes), state)
+        if set(classes[trained]) == set(classes):
+            nearest = KNeighborsClassifier(1).fit(points[trained], classes[trained])
+            rates.append(float((nearest.predict(points[tested]) == classes[tested]).mean()))
+    if not rates:
         return None
-    perfect = fmean(accuracy == 1.0 for accuracy in found)
-    return Distribution(count, len(found), fmean(found), min(found), max(found), perfect)
+    perfect = fmean(rate == 1.0 for rate in rates)
+    return Distribution(count, len(rates), fmean(rates), min(rates), max(rates), perfect)
 
 
 def _arrays(
     labels: Mapping[Point, Configuration],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sizes as they are (no logarithm), configurations as numbers of classes."""
+    """Return sizes as they are (no logarithm), and configurations as numbers of classes."""
     points = sorted(labels)
-    classes = {label: i for i, label in enumerate(sorted(set(labels.values())))}
-    return (
-        np.array(points, dtype=np.float64),
-        np.array([classes[labels[point]] for point in points]),
-    )
+    numbers = {label: i for i, label in enumerate(sorted(set(labels.values())))}
+    classes = np.array([numbers[labels[point]] for point in points])
+    return np.array(points, dtype=np.float64), classes
 
 
 def _split(count: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     from sklearn.model_selection import train_test_split
 
-    own, tested = train_test_split(
+    trained, tested = train_test_split(
         np.arange(count), test_size=TEST_SHARE, shuffle=True, random_state=random_state
     )
-    return own, tested
+    return trained, tested
 
 
 def _require(labels: Mapping[Point, Configuration]) -> None:

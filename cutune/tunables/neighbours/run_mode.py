@@ -1,4 +1,4 @@
-"""What CUTUNE asks of the parameters of a tuned program, as C."""
+"""Reads from the environment what CUTUNE says of the parameters of a tuned program, as C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ int cutune_say(void *, const char *, ...) asm("fprintf");
 
 
 def run_mode(name: str) -> str:
-    """A function of this name; it needs `LIBRARY`.
+    """Return a C function of this name; it needs `LIBRARY`.
 
     As `cutune_read_mode` of `cutune_choice.h` reads it for launches: words with commas between.
     """
