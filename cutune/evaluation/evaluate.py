@@ -100,12 +100,7 @@ class StrategyScore:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A comparison of strategies at the launches of a sweep.
-
-    Attributes:
-        judged: name of the model that is judged.
-        cases: one per launch.
-    """
+    """A comparison of strategies at the launches of a sweep. `judged`: name of the model judged."""
 
     judged: str
     cases: tuple[Case, ...]

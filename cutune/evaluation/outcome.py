@@ -25,9 +25,7 @@ from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
 
 #: Variables that change the choices of a tuned program.
-_OWN_VARIABLES = frozenset(
-    f"CUTUNE{suffix}" for suffix in ("", "_MODE", "_REFINE_FILE", "_SEED", "_VARIANT")
-)
+_OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED", "CUTUNE_VARIANT")
 LONGEST_SECONDS = 600.0
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
 #: Most launches that are logged per kernel and launch site.

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block, threads_of
+from cutune.device.thread_block import Block, shape, threads_of
 from cutune.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.fit.measurement.measurement import Measurement
 from cutune.fit.published_counters import COUNTERS, TrainingCounters, training_counters
@@ -38,6 +38,13 @@ class TrainingRow:
     chosen_cycles: float
     #: The model on collected counters at the chosen block: it should equal `chosen_cycles`.
     collected_cycles: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its values in the order of the paper's table."""
+        best, chosen = f"{self.best_cycles:.0f}", f"{self.chosen_cycles:.0f}"
+        blocks = (shape(self.best), best, shape(self.chosen), chosen)
+        return (self.kernel, str(self.size), *blocks, f"{self.collected_cycles:.0f}")
 
     @property
     def ratio(self) -> float:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.workspace import make_folder, writing
-from cutune.device.thread_block import shape
 from cutune.evaluation.evaluate import Case, Evaluation
 from cutune.evaluation.strategies import OWN
 from cutune.evaluation.training import TrainingRow
@@ -59,7 +58,7 @@ def _documents(
         yield "table3", _table(matplotlib, title, TABLE_3, list(table_3(report.evaluation)))
     if training:
         title = "MWP-CWP on collected counters, and on those of the rational program (cycles)"
-        yield "table2", _table(matplotlib, title, TABLE_2, list(table_2(training)))
+        yield "table2", _table(matplotlib, title, TABLE_2, [row.cells for row in training])
 
 
 def _save(folder: Path, name: str, pages: Sequence[Any]) -> Iterator[Path]:
@@ -144,14 +143,6 @@ def table_3(evaluation: Evaluation) -> Iterator[Row]:
 
 
 TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycles")
-
-
-def table_2(rows: Iterable[TrainingRow]) -> Iterator[Row]:
-    """The rows of the paper's Table 2."""
-    for row in rows:
-        best, chosen = f"{row.best_cycles:.0f}", f"{row.chosen_cycles:.0f}"
-        cells = (shape(row.best), best, shape(row.chosen), chosen)
-        yield [row.kernel, str(row.size), *cells, f"{row.collected_cycles:.0f}"]
 
 
 def _table(matplotlib: Any, title: str, head: Row, rows: Sequence[Row]) -> list[Any]:

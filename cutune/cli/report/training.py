@@ -8,7 +8,6 @@ from statistics import median
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output
-from cutune.device.thread_block import shape
 from cutune.evaluation.training import TrainingRow
 
 #: Fitted cycles that are so close to the collected ones count as right.
@@ -23,11 +22,7 @@ def print_training(rows: Iterable[TrainingRow]) -> None:
     )
     rows = list(rows)
     for row in rows:
-        table.add_row(
-            *(row.kernel, str(row.size), shape(row.best), f"{row.best_cycles:.0f}"),
-            *(shape(row.chosen), f"{row.chosen_cycles:.0f}", f"{row.collected_cycles:.0f}"),
-            f"{row.ratio:.3g}",
-        )
+        table.add_row(*row.cells, f"{row.ratio:.3g}")
     console = standard_output()
     console.print(table)
     if rows:

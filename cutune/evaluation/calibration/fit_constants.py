@@ -39,13 +39,7 @@ STEP = 1e-5
 
 @dataclass(frozen=True)
 class TimedCase:
-    """A micro-benchmark of the suite with its times.
-
-    Attributes:
-        case: what was timed.
-        model: its fitted model.
-        microseconds: of each block, in the order of the model's.
-    """
+    """A micro-benchmark, its model, and the time of each block in the order of the model's."""
 
     case: MicroBenchmark
     model: FittedModel

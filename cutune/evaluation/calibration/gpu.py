@@ -25,13 +25,7 @@ LONG_US = 2000.0
 
 @dataclass(frozen=True)
 class TimedLaunch:
-    """A launch of a kernel whose arguments are arrays, followed by 32-bit integers.
-
-    Attributes:
-        kernel: its name.
-        grid, block: thread blocks, and threads of a block, per dimension.
-        integers: the arguments behind the arrays.
-    """
+    """A launch of a kernel whose arguments are arrays, followed by 32-bit integers."""
 
     kernel: str
     grid: Block

@@ -126,12 +126,7 @@ class AtSizes:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The choice at one value of all sizes.
-
-    Attributes:
-        gain: as in `AtSizes`.
-        near: configurations that are predicted within 2 % of the fastest.
-    """
+    """The choice at one value of all sizes. `near`: predicted within 2 % of the fastest."""
 
     size: int
     gain: float

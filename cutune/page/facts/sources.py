@@ -22,11 +22,7 @@ NOT_YET = "no model: run cutune tune"
 
 @dataclass(frozen=True)
 class Modelled:
-    """A model with its facts.
-
-    Attributes:
-        facts: None where there is no prediction; then `question` says how to ask for one.
-    """
+    """A model. `facts`: None where there is no prediction; `question` then asks for one."""
 
     model: FittedModel
     facts: KernelFacts | None
