@@ -67,8 +67,10 @@ def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVarian
 
 
 def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
-    """Raises:
-    Illegal: it has bounds, or is launched in other ways than they allow.
+    """Check that bounds may be given.
+
+    Raises:
+        Illegal: it has bounds, or is launched in other ways than they allow.
     """
     if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")

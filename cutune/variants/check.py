@@ -320,8 +320,8 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        proven_so = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
-        if kernel.dimensions[axis] not in proven_so:
+        found = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
+        if kernel.dimensions[axis] not in found:
             return f"is not proven in {d} as the kernel is"
     return None if any(_is_as_free(one, kernel) for one in judged) else _OTHER_LAUNCHES
 

@@ -185,8 +185,10 @@ class KernelText:
         return source, Edit.insert(self.body[-1].end, text)
 
     def _check(self, names: Collection[str]) -> None:
-        """Raises:
-        Illegal: the text, under another name, may mean something else.
+        """Check that the text may be repeated with these names.
+
+        Raises:
+            Illegal: the text, under another name, may mean something else.
         """
         function, tokens = self.function, self.syntax.tokens
         opener, closer = function.parameters

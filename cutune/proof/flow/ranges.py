@@ -73,6 +73,7 @@ class Bound:
 
 
 Facts = tuple[Inequality, ...]
+_Question = tuple[IntegerPolynomial, Known]
 
 
 @dataclass
@@ -82,9 +83,7 @@ class Ranges:
     walk: Walk
     _facts: dict[Known, Facts] = field(default_factory=dict)
     _rounds: dict[int, list[Bound]] = field(default_factory=dict)
-    _answers: dict[tuple[IntegerPolynomial, Known], SizeConditions | None] = field(
-        default_factory=dict
-    )
+    _answers: dict[_Question, SizeConditions | None] = field(default_factory=dict)
     _ranks: dict[tuple[Atom, int], tuple[int, int, int, str]] = field(default_factory=dict)
     _steps: int = 0
     _steps_in_all: int = 0
@@ -191,7 +190,7 @@ class Ranges:
             conditions = self._without(atom, value, facts, may_ask, depth)
             if conditions is not None:
                 return conditions
-        return _asked(value) if may_ask else None
+        return _as_condition(value) if may_ask else None
 
     def _rank(self, atom: Atom, depth: int = 6) -> tuple[int, int, int, str]:
         """The order of atoms: the last one is replaced first, by those computed before it."""
@@ -390,8 +389,7 @@ class Ranges:
         most = IntegerPolynomial.constant((1 << bits) - 1) - distance
         # A multiple of the step that is more than -step is not negative.
         least = distance + IntegerPolynomial.constant(step - 1)
-        proven = [self._proven(value, before, False, 6) for value in (least, most)]
-        conditions = all_of(proven)
+        conditions = all_of([self._proven(value, before, False, 6) for value in (least, most)])
         return None if conditions is None else Bound(step, distance, conditions)
 
     def _is_multiple(self, value: IntegerPolynomial, step: int) -> bool:
@@ -427,7 +425,7 @@ class Ranges:
             return None
         # So far it has come in the round before this one. In the first, that is to be shown.
         value = (beyond - first) * direction
-        entry = self._proven(value, before, False, 6) or _asked(value)
+        entry = self._proven(value, before, False, 6) or _as_condition(value)
         return None if entry is None else Bound(abs(step), value, fits.joined(entry))
 
 
@@ -449,7 +447,7 @@ def _reduced(value: IntegerPolynomial) -> IntegerPolynomial:
     return IntegerPolynomial.of({m: c // common for m, c in value.terms})
 
 
-def _asked(value: IntegerPolynomial) -> SizeConditions | None:
+def _as_condition(value: IntegerPolynomial) -> SizeConditions | None:
     """Ask a launch that a value is not negative; None where that is in vain, or it cannot tell."""
     is_small = all(abs(coefficient) <= _MOST_ASKED for _, coefficient in value.terms)
     positive = max((len(monomial) for monomial, c in value.terms if c > 0), default=0)

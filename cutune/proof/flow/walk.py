@@ -170,7 +170,7 @@ class Walk:
         return {r: self._behind(block, r, value, left) for r, value in state.items()}
 
     def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
-        assert self.kept_grid is not None, "asked where a grid is kept"
+        assert self.kept_grid is not None, "a row has a kept grid"
         properties = properties_of(value, self.atoms)
         if not properties.loops & left & self.kept_grid.loops:
             return value

@@ -33,7 +33,8 @@ from cutune.proof.values.terms import (
     number_range,
 )
 
-_ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
+#: A register or variable in square brackets, and the number that is added to it.
+ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
 _SHARED = "shared"
 _OWN_SPACES = ("local", "const", _SHARED)
@@ -173,7 +174,7 @@ class Recorder:
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
-        found = _ADDRESS.match(instruction.operands[1])
+        found = ADDRESS.match(instruction.operands[1])
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", instruction)
         name, offset = self._parameter(moment, found[1], integer(found[2] or "0"))
@@ -225,7 +226,7 @@ class Recorder:
         self._add(moment, "store", address, size, values, space=place)
 
     def _store_argument(self, moment: Moment, values: tuple[IntegerPolynomial, ...]) -> None:
-        if _ADDRESS.match(moment.instruction.operands[0]) is None:
+        if ADDRESS.match(moment.instruction.operands[0]) is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
         for value in values:
             self.use(self.atoms.of(value), value, moment.instruction)
@@ -352,7 +353,7 @@ class Recorder:
 
     def _address(self, moment: Moment, text: str, space: str) -> tuple[IntegerPolynomial, str]:
         """The address, and the space that it certainly lies in; `global` where that is open."""
-        found = _ADDRESS.match(text)
+        found = ADDRESS.match(text)
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
         address = self._value(moment, found[1]) + IntegerPolynomial.constant(
@@ -376,7 +377,7 @@ class Recorder:
     ) -> tuple[IntegerPolynomial, ...]:
         values = []
         for text in texts:
-            address = _ADDRESS.match(text)
+            address = ADDRESS.match(text)
             value = self._value(moment, address[1] if address else text)
             values.append(value)
             if used:

@@ -59,8 +59,8 @@ def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     if len(bases) != 1:
         return AccessPlace(access, None, ZERO)
     offset = address - IntegerPolynomial.of({(bases[0],): 1})
-    told = tuple(dict.fromkeys(unsigned)), tuple(dict.fromkeys(factors))
-    return AccessPlace(access, bases[0], offset, *told)
+    wrapping = tuple(dict.fromkeys(unsigned)), tuple(dict.fromkeys(factors))
+    return AccessPlace(access, bases[0], offset, *wrapping)
 
 
 def without_extensions(

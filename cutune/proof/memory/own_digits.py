@@ -161,7 +161,7 @@ def _least(
 ) -> frozenset[Spread] | None:
     """The fewest conditions that an order of digits needs. `width`: all stay below it."""
     moving = [digit for digit in digits if digit.step != ZERO]
-    # A digit that is not in the place must be 0. For one digit alone that is asked in vain.
+    # A digit that is not in the place must be 0. For one digit alone that never holds.
     zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
     if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
         return None

@@ -19,7 +19,7 @@ from functools import cached_property
 
 from cutune.emulator.ptx.taint import names, results, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, UNREADABLE, Function, Instruction, Variable
-from cutune.proof.memory.accesses import ATOMIC_WORDS, COMMUTATIVE
+from cutune.proof.memory.accesses import ADDRESS, ATOMIC_WORDS, COMMUTATIVE
 from cutune.proof.memory.called import PREFETCHES, is_plain
 from cutune.proof.memory.waiting import may_wait
 from cutune.proof.values.operations import FUNCTIONS, parts
@@ -33,7 +33,6 @@ _REGISTER = re.compile(r"%[\w.$]+")
 _COPIES = frozenset({"mov", "cvta"})
 _WORD = frozenset({"b64", "u64", "s64"})
 _ASSEMBLY = re.compile(r"//\s*(?:begin|end) inline asm")
-_ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _SHARED = "shared"
 Name = int | str
 """A parameter by its position, or a variable by its name."""
@@ -266,7 +265,7 @@ class _Following:
 
     def _parameter(self, instruction: Instruction) -> PointerOrigin:
         """A whole parameter as long as a pointer; any other may be a part of one."""
-        address = _ADDRESS.match(instruction.operands[1])
+        address = ADDRESS.match(instruction.operands[1])
         if address is None:
             raise _Unknown("reads a parameter at an address that is not known")
         position = self.positions.get(address[1])
@@ -360,7 +359,7 @@ class _Following:
                     address = instruction.operands[first]
                     accesses.update(self._access(instruction, "atomic", address))
                 case _:
-                    self._leaks |= self._told(instruction)
+                    self._leaks |= self._revealed(instruction)
         if may_wait(self.function, self.body):
             raise _Unknown("has a loop that may wait for another thread", is_order=True)
         spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
@@ -370,13 +369,13 @@ class _Following:
         spaces = {modifier.split("::")[0] for modifier in instruction.modifiers}
         if "param" in spaces:
             return
-        address = _ADDRESS.match(text)
+        address = ADDRESS.match(text)
         if address is None:
             raise _Unknown(f"accesses memory at '{text}'")
         if not spaces & {"local", "const"}:
             yield PointerAccess(kind, self._origin_of_name(address[1]))
 
-    def _told(self, instruction: Instruction) -> frozenset[Name]:
+    def _revealed(self, instruction: Instruction) -> frozenset[Name]:
         """Pointers of which a condition, or a carry, tells: none where both sides are from one."""
         is_condition = self._is_condition(instruction) or "cc" in instruction.modifiers
         if not is_condition or instruction.opcode in _FLOW:

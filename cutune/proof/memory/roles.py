@@ -1,11 +1,18 @@
-"""Roles of the parameters of an entry in its work. Takes a finished walk, gives roles by place."""
+"""How the parameters of an entry reach its work. Takes a finished walk, gives roles by place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import BLOCK, IDENTITY, PARAMETER, Atom, IntegerPolynomial
+from cutune.frontend.values.polynomial import (
+    BLOCK,
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    Atom,
+    IntegerPolynomial,
+)
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess
@@ -19,11 +26,12 @@ _ORDER = tuple(Role)
 def roles(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
-    """Return the strongest role of each parameter that work or addresses depend on."""
-    strongest: dict[str, Role] = {}
+    """The strongest role of each parameter that work or addresses depend on."""
+    found: dict[str, Role] = {}
     for place, role in _uses(graph, walk, accesses, bounds):
-        strongest[place] = min(strongest.get(place, role), role, key=_ORDER.index)
-    return tuple(sorted(strongest.items()))
+        known = found.get(place, role)
+        found[place] = min(known, role, key=_ORDER.index)
+    return tuple(sorted(found.items()))
 
 
 def _uses(
@@ -64,11 +72,11 @@ def _in_addresses(
     """A factor of an id or of rounds is a stride; a pointer is none of it."""
     for value in _inner(addresses, atoms):
         for monomial, _ in value.terms:
-            places = [atom.name for atom in monomial if atom.kind == PARAMETER]
-            if len(monomial) == 1 and places and places[0].endswith(":b64"):
+            own = [atom.name for atom in monomial if atom.kind == PARAMETER]
+            if len(monomial) == 1 and own and own[0].endswith(":b64"):
                 continue
             moving = any(_moves(atom, atoms) for atom in monomial)
-            for place in places:
+            for place in own:
                 yield place, Role.STRIDE if moving else Role.OFFSET
 
 
@@ -88,10 +96,16 @@ def _inner(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[Intege
     seen: set[IntegerPolynomial] = set()
     waiting = [*values]
     while waiting:
-        value = waiting.pop()
-        if value in seen:
+        one = waiting.pop()
+        if one in seen:
             continue
-        seen.add(value)
-        yield value
-        for operation in map(atoms.operation, value.atoms):
-            waiting += operation.numbers if operation is not None else ()
+        seen.add(one)
+        yield one
+        operations = (atoms.operation(atom) for atom in one.atoms if atom.kind == OPAQUE)
+        waiting += [
+            operand
+            for operation in operations
+            if operation is not None
+            for operand in operation.operands
+            if isinstance(operand, IntegerPolynomial)
+        ]

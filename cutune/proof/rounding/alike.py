@@ -27,6 +27,6 @@ def rounds_alike(kernel: Function, copy: Function) -> bool:
         return True
     table: dict[Operation, int] = {}
     one, other = FloatExpressions(of_kernel, table), FloatExpressions(of_copy, table)
-    if one.numbers == other.numbers and one.are_told_apart and other.are_told_apart:
+    if one.numbers == other.numbers and one.are_distinct and other.are_distinct:
         return True
     return Products(of_copy).are_those_of(Products(of_kernel))

@@ -1,8 +1,4 @@
-"""Expressions of floating-point operations. Takes the operations of a function, compares functions.
-
-At the leaves are parameters, built-in variables, constants, and loaded values: identified by the
-pointer and the constant that is added to the address, not by the rest of it.
-"""
+"""Expressions of floating-point operations. Takes the operations of a function, gives numbers."""
 
 from __future__ import annotations
 
@@ -37,14 +33,17 @@ def in_order(operations: FloatOperations) -> tuple[Operation, ...]:
 class FloatExpressions:
     """The set of all expressions of a function.
 
-    `table`: numbers of expressions, shared by the functions that are compared. `are_told_apart`:
-    are any two products that are added to each other different expressions?
+    At their leaves are parameters, built-in variables, constants, and loaded values: identified by
+    the pointer and the constant that is added to the address, not by the rest of it.
+
+    `table`: numbers of expressions, shared by the functions that are compared. `are_distinct`: are
+    any two products that are added to each other different expressions?
     """
 
     operations: FloatOperations
     table: dict[Operation, int]
     numbers: set[int] = field(default_factory=set)
-    are_told_apart: bool = True
+    are_distinct: bool = True
     _of_register: dict[str, int] = field(default_factory=dict)
     _products: dict[str, _Factors] = field(default_factory=dict)
 
@@ -61,9 +60,9 @@ class FloatExpressions:
             elif one.opcode in FUSED and (addend := self._product(one.operands[2])) is not None:
                 sums.add((factors, addend))
             elif one.opcode in SUMS and None not in map(self._product, one.operands):
-                self.are_told_apart = False
+                self.are_distinct = False
         if any((other, one) in sums for one, other in sums):
-            self.are_told_apart = False
+            self.are_distinct = False
 
     def _product(self, operand: str) -> _Factors | None:
         return self._products.get(operand.lstrip("-"))

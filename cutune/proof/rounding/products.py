@@ -1,7 +1,4 @@
-"""Products that are fused with an addition, and products that are rounded before they are added.
-
-A product is identified by the names that its factors depend on.
-"""
+"""Products of a function, fused with an addition or rounded before. Takes its operations."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ Sum = tuple[Product, ...]
 
 @dataclass
 class Products:
-    """The products of a function.
+    """The products of a function, each identified by the names that its factors depend on.
 
     `fused`: those that are fused with an addition. `rounded`: all others. `added`: a fused product,
     and the rounded one that is added to it. `loose`: rounded products that are added; the assembler

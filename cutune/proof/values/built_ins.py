@@ -1,8 +1,9 @@
 """Built-ins in a walk: takes a built-in and its dimension, gives its value.
 
-In a walk over warps an id is that of a warp, and a thread is a lane of it. There threadIdx.x is
-`32 * warp of the block + lane` and blockDim.x is `32 * warps of a block`, so that `blockIdx.x *
-(blockDim.x / 32) + threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
+They are read as they are, over warps, or where the grid of a dimension is kept. In a walk over
+warps an id is that of a warp, and a thread is a lane of it. There threadIdx.x is `32 * warp of the
+block + lane` and blockDim.x is `32 * warps of a block`, so that `blockIdx.x * (blockDim.x / 32) +
+threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class DigitReader:
             if parts is None:
                 return None
             digits += parts
-        # Of all divisors that were met: some may have vanished only because they are as asked.
+        # For all divisors: some may have vanished only because these conditions hold.
         values = {end for one in self._divisors for end in (one - ONE, _MOST - one)}
         return InDigits(
             tuple(digits), IntegerPolynomial.of(rest), SizeConditions(frozenset(values))

@@ -1,4 +1,4 @@
-"""Conditions on the sizes of a launch: expressions of its parameters that must not be negative."""
+"""Conditions on a launch: signs of expressions of its parameters, pointers, distances of places."""
 
 from __future__ import annotations
 

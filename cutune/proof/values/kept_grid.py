@@ -1,11 +1,4 @@
-"""Built-ins and loops where blocks keep their indices, and their threads share rows of elements.
-
-A block that keeps its index may share a row among any number of threads: element J of the row is
-the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps by
-blockDim. So within such a loop J stands for `threadIdx + rounds * blockDim`, an atom that is not
-raw; the built-ins themselves, the number of rounds, and all that one round hands to the next or
-leaves behind are. Other dimensions are taken to have one thread, which is asked at the launch.
-"""
+"""Built-ins and loops where blocks keep their indices, and their threads share rows of elements."""
 
 from __future__ import annotations
 
@@ -33,7 +26,15 @@ _RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS
 
 @dataclass
 class KeptGrid:
-    """The dimension, and the headers of the loops that step through a row, as far as found."""
+    """The dimension whose grid is kept, and the headers of loops that step through a row, as found.
+
+    A block that keeps its index may share a row among any number of threads: element J of the row
+    is the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps
+    by blockDim. So within such a loop J stands for `threadIdx + rounds * blockDim`, an atom that is
+    not raw. The built-ins themselves are raw, and so are the number of rounds and all values that
+    one round hands to the next or leaves behind. Other dimensions are taken to have one thread,
+    which is asked at the launch.
+    """
 
     dimension: str
     loops: set[int] = field(default_factory=set)
