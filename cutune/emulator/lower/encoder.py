@@ -250,6 +250,11 @@ class FunctionEncoder:
             return self._special(text, kind)
         return self.address(text, kind)
 
+    def operands(self, kind: str, d: str, **sources: str) -> dict[str, int]:
+        """The registers of a destination and of sources of one type, by the fields of a record."""
+        slots = {"d": self.destination(d, kind)}
+        return slots | {field: self.source(text, kind) for field, text in sources.items()}
+
     def _adapted(self, slot: int, held: str, kind: str) -> int:
         """A register of type `held` with the width of `kind`."""
         if width_of(held) == width_of(kind):
