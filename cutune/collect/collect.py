@@ -18,8 +18,8 @@ from cutune.collect.effort import (
     experiments,
     with_fewer_trials,
 )
-from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
-from cutune.collect.own_races import own_races
+from cutune.collect.executed_kernel import counted_on_data, fewer_candidates, unclear_growth
+from cutune.collect.own_races import races_with_own_blocks
 from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.own_sizes import at_own_sizes
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
@@ -299,7 +299,7 @@ def _tell_differing(
 ) -> None:
     """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
-    races = own_races(run, device) if differing else {}
+    races = races_with_own_blocks(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
         trial = trials[kernel.entry]
         shown = races[name].diagnostic() if name in races else None
@@ -394,7 +394,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
     if late:
         count = len(kernel.candidates())
-        yield fewer(kernel.name, count - len(late), count, "tried")
+        yield fewer_candidates(kernel.name, count - len(late), count, "tried")
 
 
 def measurements(

@@ -143,7 +143,7 @@ def _judged(
     measured = _measured(subject, largest)
     if subject is not before or any(one.is_cut for of_run in of_runs for one in of_run):
         count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
-        warn(fewer(name, count - len(left_out), count, "counted"))
+        warn(fewer_candidates(name, count - len(left_out), count, "counted"))
     if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
         warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
     number = runs_with[0].number if runs_with else 0
@@ -153,7 +153,7 @@ def _judged(
     return measured
 
 
-def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
+def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
     """The remark that so many candidates were tried, or counted, in the time that there is."""
     code = Code.FEWER_COUNTED
     return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)

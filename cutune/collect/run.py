@@ -177,7 +177,7 @@ def needs_shell(template: str) -> bool:
     return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
 
 
-def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> Ended:
+def ended_run(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> Ended:
     """Run a program; give how it ended."""
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, variables, seconds)
@@ -194,7 +194,7 @@ def run_program(
     Raises:
         CutuneError: CT411 when the run fails.
     """
-    ended = ran(run, environment, seconds)
+    ended = ended_run(run, environment, seconds)
     if ended.not_started or not run.is_cut:
         check_end(run, ended, where, seconds)
 
