@@ -109,9 +109,9 @@ class Replayer:
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
             return self._look(plan, everywhere)
-        found = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
+        inside = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
-        return found if found.working_threads else self._look(plan, everywhere)
+        return inside if inside.working_threads else self._look(plan, everywhere)
 
     def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
         every = plan.trace_every
@@ -220,7 +220,7 @@ class Replayer:
         return bytes(buffer)
 
     def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
-        found = []
+        sites = []
         for memory in self._kernel.memory:
             site = counters.sites[memory.site]
             low = int(site["lowest"])
@@ -228,8 +228,8 @@ class Replayer:
             if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
                 array = (low - GHOST_BASE) // ARRAY_BYTES
                 start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            found.append(site_counters(site, array, start))
-        return tuple(found)
+            sites.append(site_counters(site, array, start))
+        return tuple(sites)
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
