@@ -124,8 +124,7 @@ def plan_runs(
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
-    Args:
-        program: `Path()` where the template names another, as that of a project.
+    `program`: `Path()` where the template names another, as that of a project.
 
     Raises:
         CutuneError: CT410 when the template names something that is not varied, or leaves out
