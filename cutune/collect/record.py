@@ -1,4 +1,4 @@
-"""Runs of an instrumented program on the emulated device.
+"""Runs of an instrumented program on the emulated device. Takes runs, gives launches and trials.
 
 Launches are recorded, candidates tried, and races of the program with its own blocks found. Where
 the results of a block differ from the original's, either the block is wrong, or the original's own

@@ -3,6 +3,9 @@
 A kernel whose branches and addresses do not depend on loaded data does the same work whatever its
 arrays hold. So its pointers may point nowhere (each array gets an address range of its own in
 which loads give 0 and stores vanish) and only the blocks of interest need to run.
+
+Integers among the arguments of a launch are replaced. Positions number the arguments, then the
+members of those that are structures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The kernels that are going to be measured. Takes recorded launches; gives code, description."""
+"""The kernels that are going to be measured. Takes recorded launches; gives code, description.
+
+Launch sites are left out whose launches do not show which kernel they launch.
+"""
 
 from __future__ import annotations
 
