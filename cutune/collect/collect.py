@@ -18,8 +18,8 @@ from cutune.collect.effort import (
     experiments,
     with_fewer_trials,
 )
-from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
-from cutune.collect.own_races import own_races
+from cutune.collect.executed_kernel import counted_on_data, fewer_candidates, unclear_growth
+from cutune.collect.own_races import races_with_own_blocks
 from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.own_sizes import at_own_sizes
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
@@ -125,13 +125,13 @@ def _replay(
     session: Session,
     part: Part,
     recording: Recording,
-    found: Sequence[Subject],
+    launched: Sequence[Subject],
     known: Sequence[Measurement],
     training: bool,
 ) -> tuple[list[Collected], list[Subject]]:
     """Replay the kernels that can be; returns these, and those to be counted on data."""
     done, left = [], []
-    for subject in found:
+    for subject in launched:
         replayed: Collected | Subject | None = subject
         if not subject.kernel.on_data:
             replayed = _replayed(session, part, recording, subject, known, training)
@@ -230,13 +230,13 @@ def _count_on_data(
     session: Session,
     part: Part,
     recording: Recording,
-    found: Sequence[Subject],
+    left: Sequence[Subject],
     known: Sequence[Measurement],
 ) -> list[Collected]:
     """Count kernels while the program runs; returns those that were counted."""
     done = []
     runs, launches, device = recording.runs, recording.launches, recording.device
-    counted = counted_on_data(runs, launches, found, device, session.progress, session.warn)
+    counted = counted_on_data(runs, launches, left, device, session.progress, session.warn)
     try:
         for subject, measured in counted:
             part.append(subject.kernel, measured)
@@ -246,14 +246,14 @@ def _count_on_data(
             raise
         # A candidate breaks the program, which at the smallest size it did not.
         reason = error.diagnostic.message
-        for subject in found:
+        for subject in left:
             name = subject.kernel.name
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done
 
 
 def _tried(
-    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
+    session: Session, part: Part, recording: Recording, launched: Sequence[Subject]
 ) -> list[Subject]:
     """Try the candidates; drop those whose results differ from the original's, with a warning.
 
@@ -261,14 +261,14 @@ def _tried(
     annotation asserts.
     """
     run, launches, device = recording.runs[0], recording.launches[0], recording.device
-    found = [with_fewer_trials(subject, run, launches) for subject in found]
-    tried, untried = affordable(found, run, launches)
+    launched = [with_fewer_trials(subject, run, launches) for subject in launched]
+    tried, untried = affordable(launched, run, launches)
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
             session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
     chosen = [subject.kernel for subject in tried]
     if not chosen:
-        return list(found)
+        return list(launched)
     session.progress("trying candidates", 0, 1)
     # What an annotation asserts is used only if it was tried.
     is_asserted = any(kernel.asserted for kernel in chosen)
@@ -284,7 +284,7 @@ def _tried(
                 session.warn(said)
     _tell_differing(session, run, device, chosen, trials)
     rejected = {entry: trial.rejected for entry, trial in trials.items()}
-    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
+    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in launched]
     # A variant may go wrong where the kernel itself does, and nowhere else.
     wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
     return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
@@ -299,7 +299,7 @@ def _tell_differing(
 ) -> None:
     """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
-    races = own_races(run, device) if differing else {}
+    races = races_with_own_blocks(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
         trial = trials[kernel.entry]
         shown = races[name].diagnostic() if name in races else None
@@ -331,7 +331,7 @@ def _asserted_elsewhere(
     as many as there is time for; one that fails shows nothing.
     """
     asserted = [subject for subject in tried if subject.kernel.asserted]
-    found, left = dict(trials), TRIAL_BUDGET if asserted else 0
+    joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
     others = [
         (effort(asserted, launches), run, launches)
         for run, launches in zip(recording.runs[1:], recording.launches[1:], strict=True)
@@ -347,8 +347,8 @@ def _asserted_elsewhere(
             shown = try_candidates(run, kernels, part.numbers, recording.device, sweep)
         except CutuneError:
             continue
-        found |= {entry: found[entry].joined(trial) for entry, trial in shown.items()}
-    return found
+        joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
+    return joined
 
 
 def _is_told(
@@ -394,7 +394,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
     if late:
         count = len(kernel.candidates())
-        yield fewer(kernel.name, count - len(late), count, "tried")
+        yield fewer_candidates(kernel.name, count - len(late), count, "tried")
 
 
 def measurements(

@@ -53,8 +53,7 @@ def random_programs(
 def random_program(session: Session, program: Program, seed: int, target: Target) -> Path:
     """Write a program whose launches draw blocks and variants; the path of its source.
 
-    Args:
-        seed: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
+    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
 
     Raises:
         CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.

@@ -10,7 +10,7 @@ import pytest
 from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import MeasuredKernel, consistent
+from cutune.fit.measurement.measurement import MeasuredKernel, checked_kernel
 from cutune.fit.measurement.size_relations import (
     Covered,
     complete,
@@ -217,7 +217,7 @@ def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | 
 )
 def test_entries_that_do_not_fit_together(kernel: MeasuredKernel, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
-        consistent(kernel)
+        checked_kernel(kernel)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_entries_that_do_not_fit_together(kernel: MeasuredKernel, said: str) -> 
     ],
 )
 def test_entries_that_fit_together(kernel: MeasuredKernel) -> None:
-    assert consistent(kernel) is kernel
+    assert checked_kernel(kernel) is kernel
 
 
 #: `if (i == nx - 1)` without a bound on the index: as many threads as there are places.

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from cutune.emit.simpler import simpler
+from cutune.emit.simpler import simplify
 from cutune.fit.rational.nodes import (
     Cell,
     Constant,
@@ -43,7 +43,7 @@ def program(*definitions: Definition) -> RationalProgram:
 
 
 def simplified(value: Expression) -> Expression:
-    (definition,) = simpler(program(Definition("kept", value)), ("kept",)).definitions
+    (definition,) = simplify(program(Definition("kept", value)), ("kept",)).definitions
     return definition.value
 
 
@@ -139,10 +139,10 @@ def test_constants_are_folded_as_the_machine_does(value: Expression, expected: E
 def test_a_definition_that_is_constant_stands_where_it_is_used() -> None:
     first = Definition("first", add(ONE, ONE))
     second = Definition("second", add(N, Reference("first")))
-    found = simpler(program(first, second), ("second",))
+    found = simplify(program(first, second), ("second",))
     assert found.definitions == (Definition("second", add(N, number(2))),)
     # One that is asked for stays.
-    assert [d.name for d in simpler(program(first, second), ("first",)).definitions] == [
+    assert [d.name for d in simplify(program(first, second), ("first",)).definitions] == [
         "first",
         "second",
     ]
@@ -155,6 +155,6 @@ def test_definitions_are_known_to_be_above() -> None:
         Definition("first", add(Reference("above"), ZERO)),
         Definition("second", add(Reference("perhaps"), ZERO)),
     )
-    found = {d.name: d.value for d in simpler(program(*definitions), ()).definitions}
+    found = {d.name: d.value for d in simplify(program(*definitions), ()).definitions}
     assert found["first"] == Reference("above")
     assert found["second"] == add(Reference("perhaps"), ZERO)
