@@ -56,7 +56,7 @@ def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple
     return {n: (before[n], t) for n, t in texts.items() if before.get(n, t) != t}
 
 
-def elsewhere(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
+def without_place(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
     """Return notes about values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named
