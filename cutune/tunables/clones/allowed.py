@@ -105,7 +105,6 @@ class _Allowed:
 
     @cached_property
     def types(self) -> PlainTypes:
-        """What is known of types."""
         return PlainTypes(self.own)
 
     @cached_property
