@@ -60,7 +60,7 @@ def fit_measured(
 def emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
-    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
+    from cutune.tunables.emit_fixed import HEADER, header_text, options_text, without_place
     from cutune.tunables.host import fixed_values, replacement
 
     if len(programs) > 1:
@@ -70,7 +70,7 @@ def emit_values(session: Session, programs: Sequence[Program], options: argparse
     if not values:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
-    for diagnostic in elsewhere(program, values, session.asked):
+    for diagnostic in without_place(program, values, session.asked):
         session.warn(diagnostic)
     for name in replacement(program, workspace).routines:
         session.warn(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))

@@ -28,7 +28,7 @@ from cutune.cli.common import (
     workspace_of,
 )
 from cutune.cli.options import parser
-from cutune.cluster.executor_options import NAMES
+from cutune.cluster.executor_options import WORKER_OPTION_NAMES
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
@@ -80,7 +80,16 @@ def collect(options: argparse.Namespace) -> int:
 
 def _check_alone(options: argparse.Namespace) -> None:
     """Options that only `--tunables` reads are not left unread."""
-    names = ("search", "technique", "start", "timeout", "tolerance", "ignore", "compare", *NAMES)
+    names = (
+        "search",
+        "technique",
+        "start",
+        "timeout",
+        "tolerance",
+        "ignore",
+        "compare",
+        *WORKER_OPTION_NAMES,
+    )
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
     if options.tunables is None and given:
         parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")

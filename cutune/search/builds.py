@@ -137,11 +137,7 @@ class Builds:
 
 @dataclass(frozen=True)
 class Effects:
-    """How many programs were compiled, and how many of them differ.
-
-    Attributes:
-        idle: parameters that have never made a difference between two programs.
-    """
+    """Numbers of compiled and different programs, and parameters that never made a difference."""
 
     programs: int
     different: int

@@ -71,7 +71,7 @@ class Search:
 
 @dataclass(frozen=True)
 class HostSweep:
-    """Which configurations are run, and how.
+    """A choice of configurations, and the settings of their trials.
 
     Attributes:
         names: the parameters that are varied; none: all.

@@ -229,7 +229,7 @@ def _build(
 
 
 def _reason(ended: ProgramResult) -> str:
-    """Why a build failed."""
+    """Return why a build failed."""
     if ended.timed_out:
         return f"no end within {BUILD_SECONDS:g} s"
     said = f"{ended.errors_text}\n{ended.output_text}".strip()

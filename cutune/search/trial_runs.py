@@ -53,7 +53,7 @@ def named(configuration: Configuration) -> str:
 
 @dataclass(frozen=True)
 class Measuring:
-    """How trials are run.
+    """Settings of trials.
 
     Attributes:
         on: `GPU`, or `EMULATED`, where nothing is timed or saved.
@@ -316,7 +316,7 @@ class TrialRuns:
 
     @property
     def references(self) -> Sequence[ReferenceOutput]:
-        """Those that were used."""
+        """The references that were used."""
         return list(self._references.values())
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:

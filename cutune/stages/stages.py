@@ -29,9 +29,9 @@ from cutune.models.selection.registry import DEFAULT
 from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.tunables.by_size import others, sets_in_program
+from cutune.tunables.by_size import fixed_for_all_sizes, sets_in_program
 from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.emit_fixed import changed, elsewhere
+from cutune.tunables.emit_fixed import changed, without_place
 from cutune.tunables.host import block_choices, chosen_sets, fixed_values, replacement
 from cutune.tunables.method_names import NEIGHBOURS
 
@@ -237,13 +237,13 @@ def emit(
     tunables = replacement(program, workspace)
     sets = chosen_sets(program, workspace)
     found = sets_in_program(session, program, sets, fixed_values(program, workspace))
-    values = others(fixed_values(program, workspace), found)
+    values = fixed_for_all_sizes(fixed_values(program, workspace), found)
     other = changed(program, values, session.asked)
     if found is not None:
         tunables = replace(tunables, values={n: str(v) for n, v in values.items()})
         own = {one.name: one.own_text for one in program.constants}
         other = {found.names[0]: (own[found.names[0]], "several values"), **other}
-    for diagnostic in elsewhere(program, values, session.asked):
+    for diagnostic in without_place(program, values, session.asked):
         session.warn(diagnostic)
     if other:
         # Other code was proven and modelled than this program is compiled to.

@@ -116,7 +116,7 @@ def sets_in_program(
     return SetsInProgram(left, choice.names)
 
 
-def others(fixed: Settings, found: SetsInProgram | None) -> dict[str, int | str]:
-    """Return the values that still hold for all sizes."""
-    names = found.names if found is not None else ()
-    return {name: value for name, value in fixed.items() if name not in names}
+def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
+    """Return the chosen values without those of parameters that are chosen by size."""
+    names = by_size.names if by_size is not None else ()
+    return {name: value for name, value in chosen.items() if name not in names}

@@ -19,7 +19,7 @@ import pytest
 from cutune.cluster import gpus, local
 from cutune.cluster.asked import workers_of
 from cutune.cluster.crew import MOST_LOST, Crew
-from cutune.cluster.executor_options import NAMES
+from cutune.cluster.executor_options import WORKER_OPTION_NAMES
 from cutune.cluster.local import LocalWorker, LocalWorkers
 from cutune.cluster.task import Task, TaskOutcome, perform
 from cutune.cluster.workers import NoWorkerError, StoppedError
@@ -286,7 +286,7 @@ def asked(is_on_gpu: bool = True, **options: object) -> object:
     def refuse(message: str) -> NoReturn:
         raise SystemExit(message)
 
-    usual: dict[str, object] = {**dict.fromkeys(NAMES), "sbatch": []}
+    usual: dict[str, object] = {**dict.fromkeys(WORKER_OPTION_NAMES), "sbatch": []}
     return workers_of(Namespace(**{**usual, **options}), is_on_gpu, Path("logs"), refuse)
 
 

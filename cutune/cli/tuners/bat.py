@@ -17,7 +17,7 @@ from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
-from cutune.cluster.executor_options import NAMES as OF_WORKERS
+from cutune.cluster.executor_options import WORKER_OPTION_NAMES as OF_WORKERS
 from cutune.contest.compare import TunerComparison, compare, compared
 from cutune.contest.counted import COUNTED, UNIT, counted
 from cutune.contest.examples import ExampleResult, examples_in, run_examples

@@ -40,7 +40,7 @@ _TEXT = re.compile(r"\$str|__unnamed_")
 
 
 class NotProven(Exception):
-    """Why the copies of a value set are left out."""
+    """The copies of a value set are left out; the message says why."""
 
 
 @dataclass(frozen=True)
