@@ -17,16 +17,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import expand_response_files
 from cutune.passes import InstrumentTunables
+from cutune.rewrite.output import write_unit
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.search.program_space import ProgramSpace, Setting, device_values, program_space
 from cutune.space.asked import Asked
 from cutune.space.condition import Value
 from cutune.space.parameter import read_option, shown
 from cutune.space.space import Configuration
+from cutune.toolchain.steps.toolchain import Toolchain
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
@@ -119,20 +122,25 @@ class ReadSample:
     gpus: int = 1
 
     @cached_property
-    def session(self) -> Session:
+    def analyzer(self) -> Analyzer:
         """With its options; variants of its kernels are no parameters of the suite."""
-        asked = self.sample.asked(self.gpus)
-        return Session(None, asked.flags_at({}), with_variants=False, asked=asked)
+        flags = self.parameters.flags_at({})
+        return Analyzer(Toolchain(flags=flags), with_variants=False)
+
+    @cached_property
+    def parameters(self) -> Asked:
+        """What the suite says of its parameters."""
+        return self.sample.asked(self.gpus)
 
     @cached_property
     def program(self) -> Program:
         """Its program."""
-        return self.session.load(str(self.sample.path), require_nvcc=True)
+        return self.analyzer.load(str(self.sample.path), require_nvcc=True)
 
     def space(self, device: str) -> ProgramSpace:
         """Its space on a device."""
         known = device_values(DeviceProfile.named(device), self.gpus)
-        return program_space(self.program, self.session.asked, self.sample.run, ["n"], known)
+        return program_space(self.program, self.parameters, self.sample.run, ["n"], known)
 
 
 def plan_of(
@@ -142,7 +150,8 @@ def plan_of(
     read = ReadSample(sample, gpus)
     space = read.space(device)
     step = InstrumentTunables(with_regions=True)
-    read.session.write_rewritten(read.program, folder, "tunables", (step,))
+    unit = run_passes((step,), TranslationUnit(read.program))
+    write_unit(read.analyzer.toolchain, unit, folder, "tunables")
     return {
         "check": [_checked(space, one) for one in _drawn(space, sample, count, generator)],
         "exhaustive": _table(space, sample) if sample.name in TABLE_WORDS else {},

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from cutune.cli.common import session_of
+from cutune.cli.common import reporter_of, toolchain_of
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
@@ -31,8 +31,11 @@ def run(options: argparse.Namespace) -> int:
         arguments = arguments[1:]
     if not program.endswith(".cu"):
         return run_binary([program, *arguments])
+    from cutune.analysis.program_builds import build_emulated
+
     with temporary_folder() as folder:
-        binary = session_of(options).build_emulated(program, Path(folder))
+        progress = reporter_of(options).progress
+        binary = build_emulated(toolchain_of(options), program, Path(folder), progress)
         return run_binary([str(binary), *arguments])
 
 

@@ -14,16 +14,18 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import (
+    analyzer_of,
     architectures_of,
     asked_of,
     device_of,
     devices_of,
     plan_of,
-    session_of,
+    reporter_of,
     show,
     show_compile_line,
     sizes_to_show,
     statuses_of,
+    toolchain_of,
     varied_values,
     workspace_of,
 )
@@ -34,13 +36,13 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
-    from cutune.analysis.session import Session
     from cutune.cli.report.tuned import Summary
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.fit.fitted_model import FittedModel
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
+    from cutune.toolchain.steps.toolchain import Toolchain
     from cutune.unchanged.inputs import Question
     from cutune.unchanged.kept import Kept
 
@@ -50,31 +52,31 @@ def collect(options: argparse.Namespace) -> int:
     _check_alone(options)
     if options.tunables is None:
         plan_of(options)
-    session = session_of(options)
-    programs = session.load_all(options.files, require_nvcc=True)
+    analyzer = analyzer_of(options)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
     if options.tunables is not None:
         from cutune.cli.gpu import collect_tunables, compare_techniques
 
         if options.compare is not None:
-            compare_techniques(session, programs, options)
+            compare_techniques(programs, options)
         else:
-            collect_tunables(session, programs, options, options.on)
+            collect_tunables(programs, options, options.on)
         return 0
     if options.on == "gpu":
         from cutune.cli.gpu import collect_verb
 
         plan, device = plan_of(options), device_of(options)
-        collect_verb(session, programs, plan, device, workspace_of(options), options.counters)
+        collect_verb(analyzer, programs, plan, device, workspace_of(options), options.counters)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
     from cutune.stages.stages import collect as run
 
     device, workspace = device_of(options), workspace_of(options)
-    run(session, programs[0], _plan(options), device, workspace, programs[1:])
-    workspace.note_command(options.words, options.files, session.flags)
+    run(analyzer, programs, _plan(options), device, workspace)
+    workspace.note_command(options.words, options.files, analyzer.toolchain.flags)
     return 0
 
 
@@ -110,7 +112,7 @@ def fit(options: argparse.Namespace) -> int:
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    models = fit(session_of(options), workspace, options.fit, device_of(options))
+    models = fit(reporter_of(options), workspace, options.fit, device_of(options))
     if options.json:
         print(json.dumps(models_to_json(models), indent=1))
     else:
@@ -126,8 +128,8 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
-    session = session_of(options)
-    fit_measured(session, session.load(options.file), options, checked_limit(options.limit))
+    program = analyzer_of(options).load(options.file)
+    fit_measured(program, options, checked_limit(options.limit))
     return 0
 
 
@@ -136,35 +138,35 @@ def emit(options: argparse.Namespace) -> int:
     from cutune.cli.parameters import emit_values, print_values
     from cutune.stages.stages import emit
 
-    session = session_of(options)
+    analyzer, asked = analyzer_of(options), asked_of(options)
     # What is not proven on compiled code is not written.
-    programs = session.load_all(options.files, require_nvcc=True)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
-        return emit_values(session, programs, options)
+        return emit_values(programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
         from cutune.emit.random_program import random_programs
 
-        random_programs(session, programs, options.choose, targets)
-        _show_compile_line(session, programs, targets)
+        random_programs(analyzer, programs, options.choose, targets)
+        _show_compile_line(analyzer.toolchain, programs, targets)
         return 0
     workspace, devices = workspace_of(options), devices_of(options)
     for program, target in zip(programs, targets, strict=True):
-        emit(session, program, workspace, devices, target, options.model)
+        emit(analyzer, program, workspace, devices, target, options.model, None, asked)
     for program in programs:
-        print_values(session, program, workspace)
+        print_values(asked, program, workspace)
     if options.make is None:
-        _show_compile_line(session, programs, targets)
+        _show_compile_line(analyzer.toolchain, programs, targets)
     return 0
 
 
 def _show_compile_line(
-    session: Session, programs: Sequence[Program], targets: Sequence[Target]
+    toolchain: Toolchain, programs: Sequence[Program], targets: Sequence[Target]
 ) -> None:
     """Sources of one program have options each."""
     if len(programs) == 1:
-        show_compile_line(session, programs[0], targets[0])
+        show_compile_line(toolchain, programs[0], targets[0])
 
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
@@ -238,15 +240,18 @@ def tune(options: argparse.Namespace) -> int:
             return _shown_again(kept, question, options)
     question = question.with_begun() if question is not None else None
     keeper = Keeper.begin(question) if question is not None else None
-    begun = question.begun if question is not None else None
-    session, said = _remembering(replace(session_of(options), begun=begun))
+    from cutune.analysis.analyzer import Analyzer
+
+    reporter, said = reporter_of(options).remembering()
+    toolchain = toolchain_of(options, question.begun if question is not None else None)
+    analyzer = Analyzer(toolchain, reporter, options.variants == "all")
     device, workspace = device_of(options), workspace_of(options)
-    sizes = sizes_to_show(options.sizes)
+    sizes, devices = sizes_to_show(options.sizes), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     _check_place(options, workspace)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
-    programs = session.load_all(options.files, require_nvcc=True)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     from cutune.analysis.seen import seen_launches
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import ChoiceTable, Shown
@@ -256,29 +261,23 @@ def tune(options: argparse.Namespace) -> int:
     nothing = ChoiceTable(device.name, [], [], {})
     if seen and not any(launch.is_tunable for launch in seen):
         Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
-    targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
+    targets = _targets(programs, options.output, "tune")
     try:
-        models, written = run(session, programs, plan, devices, workspace, targets, *how)
+        models, written, built = run(analyzer, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
         if error.diagnostic.code is Code.NOTHING_MODELLED:
             Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
         raise
-    workspace.note_command(options.words, options.files, session.flags)
+    workspace.note_command(options.words, options.files, toolchain.flags)
     choices = choice_table(models, device, sizes, options.model)
-    summary = _summary(seen, models, choices.kept, said)
-    shown = Shown(choices, summary, [str(path) for path in written])
+    shown = Shown(choices, _summary(seen, models, choices.kept, said), [*map(str, written)])
     shown.show(options.json)
     if keeper is not None:
         from cutune.unchanged.answers import Answer, keep
 
-        units, program = session.instrumented(programs, workspace.folder)
         kernels = [launch.kernel for launch in seen]
-        files = [
-            file
-            for target, one in zip(targets, programs, strict=True)
-            for file in target.files_of(one)
-        ]
-        about = units, program, kernels, files, said, asdict(shown), session.known_code.read
+        files = [f for t, one in zip(targets, programs, strict=True) for f in t.files_of(one)]
+        about = built.units, built.binary, kernels, files, said, asdict(shown), built.read
         keep(keeper, Answer(options.run, *about))
     return 0
 
@@ -315,17 +314,6 @@ def _shown_again(kept: Kept, question: Question, options: argparse.Namespace) ->
     question.workspace.note_command(options.words, options.files, question.flags)
     shown.show(options.json)
     return 0
-
-
-def _remembering(session: Session) -> tuple[Session, list[Diagnostic]]:
-    """The same, and a list to which each of its messages is added."""
-    said: list[Diagnostic] = []
-
-    def warn(diagnostic: Diagnostic) -> None:
-        said.append(diagnostic)
-        session.warn(diagnostic)
-
-    return replace(session, warn=warn), said
 
 
 def _summary(
@@ -371,9 +359,11 @@ def _tune_project(options: argparse.Namespace) -> int:
     plan_runs(options.run, vary, Path())
     only, statuses = options.launches_only, statuses_of(options)
     project = Project(options.make, options.run, vary, options.clean, only, statuses)
-    session, said = _remembering(session_of(options))
+    analyzer = analyzer_of(options)
+    reporter, said = analyzer.reporter.remembering()
+    analyzer = replace(analyzer, reporter=reporter)
     device, workspace = device_of(options), workspace_of(options)
-    models = tune_project(project, session, options.device, workspace, options.candidates)
+    models = tune_project(project, analyzer, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches, kept = noted_launches(workspace), choices.kept

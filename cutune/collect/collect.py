@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.analysis.session import Session
 from cutune.collect.effort import (
     INSTRUCTIONS_PER_SECOND,
     TRIAL_BUDGET,
@@ -28,7 +27,8 @@ from cutune.collect.resources import Resources
 from cutune.collect.run import Run
 from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, Trial
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block, shape
@@ -88,7 +88,7 @@ class Recording:
 
 
 def measure(
-    session: Session,
+    reporter: Reporter,
     parts: Sequence[Part],
     runs: Sequence[Run],
     device: DeviceProfile,
@@ -99,34 +99,34 @@ def measure(
 
     Returns the kernels of each part that were measured, with their measurements.
     """
-    recorded = record_launches(runs, device, session.progress, session.warn)
+    recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     launches = [of_run for _, of_run in recorded]
     recording = Recording([run for run, _ in recorded], launches, device)
     found = []
     for part in parts:
-        known = _known(session, part.workspace)
+        known = _known(part.workspace, reporter.warn)
         seen = subjects(
             part.program,
             launches,
             part.numbers,
             part.resources,
             candidate_set,
-            session.warn,
+            reporter.warn,
             may_execute=any(run.is_cut for run in recording.runs),
         )
-        tried = _tried(session, part, recording, seen) if seen else []
-        measured, left = _replay(session, part, recording, tried, known, training)
-        found.append(measured + _count_on_data(session, part, recording, left, known))
+        tried = _tried(reporter, part, recording, seen) if seen else []
+        measured, left = _replay(reporter, part, recording, tried, known, training)
+        found.append(measured + _count_on_data(reporter, part, recording, left, known))
     return found
 
 
-def _known(session: Session, workspace: Workspace) -> list[Measurement]:
+def _known(workspace: Workspace, warn: Warn) -> list[Measurement]:
     """The measurements of earlier calls."""
-    return measurements(session, workspace)[1] if workspace.measurements.exists() else []
+    return measurements(workspace, warn)[1] if workspace.measurements.exists() else []
 
 
 def _replay(
-    session: Session,
+    reporter: Reporter,
     part: Part,
     recording: Recording,
     found: Sequence[Subject],
@@ -140,20 +140,20 @@ def _replay(
             left.append(described)
             continue
         try:
-            counted = _counted(described, known, session)
+            counted = _counted(described, known, reporter)
             if counted.problem and described.kernel.variant:
                 continue
-            own = _at_own_sizes(session, part, recording, described, counted.problem)
+            own = _at_own_sizes(reporter, part, recording, described, counted.problem)
             if own is not None:
                 done.append(replace(own, measurements=[*known, *own.measurements]))
                 continue
             if counted.problem and (described.record.is_executed or counted.functions is None):
-                left.append(_on_data(session, part, described, counted.problem))
+                left.append(_on_data(reporter, part, described, counted.problem))
                 continue
             kernel = counted.subject.kernel
             part.append(kernel, counted.new)
             replayed: list[Measurement] = []
-            replays = collect_kernel(counted, known, session.progress, training)
+            replays = collect_kernel(counted, known, reporter.progress, training)
             # Each is written at once: a run that is interrupted goes on from there.
             lines = (m.to_json() for m in _remembered(replays, replayed))
             append_lines(part.workspace.measurements, lines)
@@ -168,19 +168,19 @@ def _replay(
             sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
             why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
             if described.record.is_executed:
-                left.append(_on_data(session, part, described, why))
+                left.append(_on_data(reporter, part, described, why))
                 continue
-            own = _at_own_sizes(session, part, recording, described, why)
+            own = _at_own_sizes(reporter, part, recording, described, why)
             if own is not None:
                 done.append(replace(own, measurements=[*known, *own.measurements]))
                 continue
             name = described.kernel.name
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+            reporter.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
 
 
 def _at_own_sizes(
-    session: Session, part: Part, recording: Recording, subject: Subject, problem: str
+    reporter: Reporter, part: Part, recording: Recording, subject: Subject, problem: str
 ) -> Collected | None:
     """A kernel whose launches nobody had time to execute, at their own sizes.
 
@@ -191,27 +191,27 @@ def _at_own_sizes(
     found = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
     if found is None:
         return None
-    subject = _on_data(session, part, found.subject, problem)
+    subject = _on_data(reporter, part, found.subject, problem)
     run, launches = recording.runs[0], recording.launches[0]
     if remark := unclear_growth(subject, found.launches, run, launches):
-        session.warn(remark)
+        reporter.warn(remark)
     part.append(subject.kernel, found.measured)
     return Collected(subject.kernel, found.measured)
 
 
-def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:
+def _counted(subject: Subject, known: Sequence[Measurement], reporter: Reporter) -> CountedKernel:
     """Count a kernel; one that fails with large values of what bounds small loops, with small ones.
 
     Raises:
         CutuneError: CT46x where it fails all the same.
     """
     try:
-        return counted_kernel(subject, known, session.progress)
+        return counted_kernel(subject, known, reporter.progress)
     except CutuneError:
         held = with_bounds_fixed(subject.kernel)
         if held is None:
             raise
-    return counted_kernel(replace(subject, kernel=held), known, session.progress)
+    return counted_kernel(replace(subject, kernel=held), known, reporter.progress)
 
 
 def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
@@ -221,17 +221,17 @@ def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> It
         yield measurement
 
 
-def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
+def _on_data(reporter: Reporter, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
     defined = part.program.kernel(kernel.name)
     assert defined is not None, "a kernel that is measured has a definition"
     where = (defined.source, defined.span)
-    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
+    reporter.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
     return replace(subject, kernel=replace(kernel, on_data=True))
 
 
 def _count_on_data(
-    session: Session,
+    reporter: Reporter,
     part: Part,
     recording: Recording,
     found: Sequence[Subject],
@@ -244,8 +244,8 @@ def _count_on_data(
         recording.launches,
         found,
         recording.device,
-        session.progress,
-        session.warn,
+        reporter.progress,
+        reporter.warn,
     )
     try:
         for subject, measured in counted:
@@ -257,12 +257,12 @@ def _count_on_data(
         # A candidate breaks the program, which at the smallest size it did not.
         for name in (subject.kernel.name for subject in found):
             reason = error.diagnostic.message
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+            reporter.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done
 
 
 def _tried(
-    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
+    reporter: Reporter, part: Part, recording: Recording, found: Sequence[Subject]
 ) -> list[Subject]:
     """Try the candidates; drop those whose results differ from the original's, with a warning.
 
@@ -274,11 +274,11 @@ def _tried(
     tried, untried = affordable(found, run, recording.launches[0])
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
-            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
+            reporter.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
     chosen = [subject.kernel for subject in tried]
     if not chosen:
         return list(found)
-    session.progress("trying candidates", 0, 1)
+    reporter.progress("trying candidates", 0, 1)
     launches = recording.launches[0]
     # What an annotation asserts is used only if it was tried.
     is_asserted = any(kernel.asserted for kernel in chosen)
@@ -287,12 +287,12 @@ def _tried(
     sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     trials = _asserted_elsewhere(part, recording, tried, trials)
-    session.progress("trying candidates", 1, 1)
+    reporter.progress("trying candidates", 1, 1)
     for kernel in chosen:
         if not kernel.variant:
             for said in _remarks(kernel, trials[kernel.entry], run):
-                session.warn(said)
-    _tell_differing(session, run, device, chosen, trials)
+                reporter.warn(said)
+    _tell_differing(reporter, run, device, chosen, trials)
     rejected = {entry: trial.rejected for entry, trial in trials.items()}
     judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
     # A variant may go wrong where the kernel itself does, and nowhere else.
@@ -301,7 +301,7 @@ def _tried(
 
 
 def _tell_differing(
-    session: Session,
+    reporter: Reporter,
     run: Run,
     device: DeviceProfile,
     chosen: Sequence[MeasuredKernel],
@@ -324,7 +324,7 @@ def _tell_differing(
         )
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
-        session.warn(said)
+        reporter.warn(said)
 
 
 def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
@@ -409,7 +409,7 @@ def _remarks(kernel: MeasuredKernel, trial: Trial, run: Run) -> Iterator[Diagnos
 
 
 def measurements(
-    session: Session, workspace: Workspace
+    workspace: Workspace, warn: Warn
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
     """All kernels and measurements of a workspace.
 
@@ -418,10 +418,7 @@ def measurements(
     """
     path = workspace.measurements
     command = "cutune tune FILE (or its step cutune collect)"
-    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
-    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, silent)
+    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, warn)
+    # Torn lines have been reported then.
+    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, ignore)
     return list(kernels), list(measured)
-
-
-def silent(_: Diagnostic) -> None:
-    """The file was read before: its torn lines have been reported."""

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.progress import Progress
+from cutune.core.progress import Progress, Reporter
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
@@ -18,6 +17,7 @@ from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import Known, Score, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
+from cutune.space.asked import Asked
 from cutune.space.space import Space
 
 COMMAND = "cutune collect --tunables --on gpu"
@@ -42,7 +42,8 @@ class Comparison:
 
 
 def compare(
-    session: Session,
+    reporter: Reporter,
+    parameters: Asked,
     program: Program,
     template: str,
     path: Path,
@@ -61,9 +62,9 @@ def compare(
             `program_space` says.
     """
     origin = Origin.of(program.source, program.tunable_headers)
-    recorded = read_trials(path, origin, COMMAND, session.warn)
+    recorded = read_trials(path, origin, COMMAND, reporter.warn)
     sizes = list(dict.fromkeys(name for one in recorded for name in one.sizes))
-    whole = program_space(program, session.asked, template, sizes, device_values(device))
+    whole = program_space(program, parameters, template, sizes, device_values(device))
     space = whole.restricted(names) if names else whole
     tables = [_Table.of(program, key, own, space) for key, own in _grouped(recorded).items()]
     complete = [one for one in tables if len(one.known) == one.space.size and one.is_useful]
@@ -75,7 +76,7 @@ def compare(
             Diagnostic.at(Code.NOT_ALL_TRIED, None, where=where, count=count, size=size)
         )
     for table in complete:
-        yield compared(table.where, table.space, table.known, techniques, session.progress)
+        yield compared(table.where, table.space, table.known, techniques, reporter.progress)
 
 
 def compared(

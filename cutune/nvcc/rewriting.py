@@ -46,8 +46,8 @@ from cutune.toolchain.nvcc import (
 )
 
 if TYPE_CHECKING:
+    from cutune.analysis.analyzer import Analyzer
     from cutune.analysis.linked import ReadSource
-    from cutune.analysis.session import Session
     from cutune.frontend.program import Program
     from cutune.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.steps.architectures import Begun
@@ -271,16 +271,14 @@ def _made(
     nvcc: Nvcc,
     begun: Begun | None = None,
 ) -> ShadowSource | None:
-    from cutune.analysis.session import Session
+    from cutune.analysis.analyzer import Analyzer
+    from cutune.toolchain.steps.toolchain import Toolchain
 
-    plain = Session(
-        str(nvcc.path),
-        _compatibility(unit, workspace, settings),
-        with_variants=settings.variants,
-        rewrites_headers=True,
-        begun=begun,
-    )
-    rewriter = _Rewriter(unit.session(plain), unit, workspace, settings, plain)
+    flags = _compatibility(unit, workspace, settings)
+    toolchain = Toolchain(str(nvcc.path), flags, begun=begun)
+    plain = Analyzer(toolchain, with_variants=settings.variants, rewrites_headers=True)
+    analyzer = plain.with_flags(unit.flags)
+    rewriter = _Rewriter(analyzer, unit, workspace, settings, plain)
     rewritten = rewriter.rewritten()
     if rewritten is None:
         return None
@@ -289,9 +287,8 @@ def _made(
     shadow = ShadowSource.write(rewritten, folder)
     if mode != INSTRUMENT or shadow.tree is not None:
         return shadow
-    session = rewriter.session
-    flags = session.compile_flags(unit.source)
-    return replace(shadow, code=session.known_code.built(rewritten.program, flags))
+    options = analyzer.toolchain.compile_flags(unit.source)
+    return replace(shadow, code=analyzer.code.built(rewritten.program, options))
 
 
 def _compatibility(
@@ -343,12 +340,12 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
 class _Rewriter:
     """Makes of one unit what the mode asks for; None where that is the original."""
 
-    session: Session
+    analyzer: Analyzer
     unit: CompiledSource
     workspace: Workspace
     settings: Settings
-    #: A session without flags of the unit's.
-    plain: Session
+    #: An analyzer without flags of the unit's.
+    plain: Analyzer
 
     def rewritten(self) -> TranslationUnit | None:
         try:
@@ -361,16 +358,17 @@ class _Rewriter:
             raise
 
     def _instrumented(self) -> TranslationUnit | None:
+        from cutune.analysis.program_builds import instrument
         from cutune.frontend.launch_sites import SiteNumbers
 
         program = self._program()
         note(self.unit, self.workspace, program)
         note_launches(self.unit, self.workspace, program)
         if not program.tunable_launches:
-            return self.session.instrument(program) if program.is_lent else None
-        program = self.session.with_checked_variants(program)
+            return instrument(program) if program.is_lent else None
+        program = self.analyzer.with_checked_variants(program)
         unit = register(self.unit, self.workspace, program)
-        return self.session.instrument(SiteNumbers(unit.first_site).written(program))
+        return instrument(SiteNumbers(unit.first_site).written(program))
 
     def _tuned(self) -> TranslationUnit | None:
         own = self.unit.own_workspace(self.workspace)
@@ -384,23 +382,25 @@ class _Rewriter:
         models = models_of(program, workspace) if is_modelled else []
         if not models and not program.is_lent:
             return None
-        unit = replaced(self.session, program, models, named_devices(self.settings.devices))
+        unit = replaced(self.analyzer, program, models, named_devices(self.settings.devices))
         return unit if unit.edits or program.is_lent else None
 
     def _program(self) -> Program:
         """The program, with the kernels that other units of the build lend it."""
         from cutune.analysis.linked import linked
 
-        own = self.session.read(self.unit.source, require_nvcc=True)
+        own = self.analyzer.read(self.unit.source, require_nvcc=True)
         program, *_ = linked([own, *self._lenders()])
         program = replace(program, is_lent=lends(self.unit, self.workspace))
-        return self.session.reported([program])[0]
+        return self.analyzer.reported([program])[0]
 
     def _lenders(self) -> Iterator[ReadSource]:
         for lender in lenders_of(self.unit, self.workspace):
             try:
                 with working_in(lender):
-                    read = lender.session(self.plain).read(lender.source, require_nvcc=True)
+                    read = self.plain.with_flags(lender.flags).read(
+                        lender.source, require_nvcc=True
+                    )
             except (CutuneError, OSError):
                 # What cannot be read lends nothing: launches of its kernels stay as they are.
                 continue

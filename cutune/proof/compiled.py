@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,12 +17,13 @@ from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
+from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
-from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.steps.architectures import EMULATED, code_for
+from cutune.toolchain.steps.architectures import EMULATED
 from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.device_code import DeviceCode
+from cutune.toolchain.steps.toolchain import Toolchain
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
@@ -97,15 +99,20 @@ class Compilation:
         return found.result() if found is not None else None
 
 
-def compilation(
-    nvcc: Nvcc,
-    path: str,
-    flags: Sequence[str],
-    architectures: Sequence[str],
-    pool: ThreadPoolExecutor,
-) -> Compilation:
-    """Begin to compile a source."""
-    return Compilation({a: pool.submit(code_for, a, nvcc, path, flags) for a in architectures})
+def compile_unit(toolchain: Toolchain, unit: TranslationUnit) -> Compilation:
+    """Compile a program with edits, for all architectures that will run.
+
+    Raises:
+        CutuneError: CT701 with what nvcc said.
+    """
+
+    def ended(path: str, flags: Sequence[str]) -> Compilation:
+        compilation = Compilation(toolchain.device_codes(path, pool, flags))
+        compilation.results()
+        return compilation
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return with_written(toolchain, unit, ended)
 
 
 def compiled_changes(

@@ -10,11 +10,12 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.linked import linked
-from cutune.analysis.session import Session
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.device.present import default_device, named_devices, profile_of
 from cutune.device.profile import DeviceProfile
@@ -30,6 +31,7 @@ from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
 from cutune.rewrite.output import Target
 from cutune.stages import stages
 from cutune.toolchain.steps.architectures import EMULATED
+from cutune.toolchain.steps.toolchain import Toolchain
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"
@@ -40,11 +42,11 @@ def _warn(diagnostic: Diagnostic) -> None:
     warnings.warn(diagnostic.render(), stacklevel=2)
 
 
-def _session(
+def _analyzer(
     flags: Sequence[str], nvcc: str | None, devices: Sequence[DeviceProfile] = ()
-) -> Session:
+) -> Analyzer:
     architectures = (EMULATED, *(device.architecture for device in devices)) if devices else ()
-    return Session(nvcc, tuple(flags), _warn, architectures=architectures)
+    return Analyzer(Toolchain(nvcc, tuple(flags), architectures), Reporter(_warn))
 
 
 def _devices(names: str | None) -> list[DeviceProfile]:
@@ -104,8 +106,8 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     [('add', 12, True)]
     """
     _check_files("inspect", files)
-    session = _session(flags, nvcc)
-    programs = session.reported(linked([session.read(os.fspath(path)) for path in files]))
+    analyzer = _analyzer(flags, nvcc)
+    programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
 
 
@@ -163,14 +165,14 @@ def tune(
     _check_files("tune", files)
     values = _varied(vary or {})
     devices = _devices(device)
-    session = _session(flags, nvcc, devices)
-    programs = session.load_all([os.fspath(path) for path in files], require_nvcc=True)
+    analyzer = _analyzer(flags, nvcc, devices)
+    programs = analyzer.load_all([os.fspath(path) for path in files], require_nvcc=True)
     place = Files(Path(workspace)) if workspace is not None else _beside(files)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
     targets = _targets(programs, output)
-    models, written = stages.tune(session, programs, plan, devices, place, targets)
+    models, written, _ = stages.tune(analyzer, programs, plan, devices, place, targets)
     subjects = [_subject(program, models) for program in programs]
-    facts = report_of(session, subjects, devices[0], place)
+    facts = report_of(analyzer.toolchain, analyzer.reporter.progress, subjects, devices[0], place)
     return Tuned(tuple(written), Report(facts))
 
 
@@ -352,10 +354,11 @@ class Workspace:
         CutuneError
             CT009 where nothing was tuned and no file is named.
         """
-        session, profile = _session(flags, nvcc), _devices(device)[0]
+        analyzer, profile = _analyzer(flags, nvcc), _devices(device)[0]
         timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
-        subjects = read_subjects(session, self.files, [os.fspath(path) for path in files])
-        return Report(report_of(session, subjects, profile, self.files, timings, sizes, notes))
+        subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
+        about = subjects, profile, self.files, timings, sizes, notes
+        return Report(report_of(analyzer.toolchain, silent, *about))
 
     def __repr__(self) -> str:
         return f"<Workspace {self.files.folder}>"

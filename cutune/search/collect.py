@@ -1,6 +1,6 @@
 """Parameters from program to times: every configuration, or a search per size.
 
-Takes a session and a program, gives measurements, and keeps trials on a GPU in the workspace.
+Takes a toolchain and a program, gives measurements, and keeps trials on a GPU in the workspace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.cluster.crew import Crew
 from cutune.cluster.gpus import gpu_names
 from cutune.cluster.local import LocalWorkers
@@ -22,8 +21,9 @@ from cutune.cluster.workers import Workers
 from cutune.collect.gpu.instrumented import gpu_target
 from cutune.collect.run import WELL, Run, plan_runs
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.processes import ending_in_order
+from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import searched_libraries
@@ -35,29 +35,24 @@ from cutune.search.builds import Builds, Effects
 from cutune.search.finals import finals
 from cutune.search.limits import LaunchLimits
 from cutune.search.made import made_builds
-from cutune.search.program_space import (
-    ProgramSpace,
-    Setting,
-    device_values,
-    program_space,
-)
+from cutune.search.program_space import ProgramSpace, Setting, device_values, program_space
 from cutune.search.regions import Failure, HostMeasurement
 from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
+from cutune.space.asked import Asked
 from cutune.space.condition import Value
 from cutune.space.parameter import listed, shown
 from cutune.space.space import Configuration, Space
+from cutune.toolchain.steps.toolchain import Toolchain
 
 #: A sweep of more runs is refused: it is probably a mistake.
 MOST_RUNS = 100_000
 #: Otherwise the first launch of a kernel, within a region, would load it (CUDA guide, lazy
 #: loading). That takes longer than a small problem.
 _READY = {"CUDA_MODULE_LOADING": "EAGER"}
-
-
 #: So many times more were run at a size by a search than are added because others found them.
 SEARCHED_PER_OTHER = 4
 
@@ -86,6 +81,7 @@ class HostSweep:
         statuses: exit statuses of a run that does its work; None: any.
         workers: that run trials.
         kept: where trials are kept; None: those on a GPU in the workspace, others nowhere.
+        parameters: what the command line says of them.
     """
 
     names: Sequence[str]
@@ -95,6 +91,7 @@ class HostSweep:
     statuses: frozenset[int] | None = WELL
     workers: Workers = field(default_factory=LocalWorkers)
     kept: Path | None = None
+    parameters: Asked = field(default_factory=Asked)
 
 
 Place = tuple[Run, Space]
@@ -128,7 +125,8 @@ class CollectedTrials:
 
 
 def collect_host(
-    session: Session,
+    toolchain: Toolchain,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -143,17 +141,19 @@ def collect_host(
     Raises:
         CutuneError: CT422 when no run ends well, and what `prepared` says.
     """
-    with prepared(session, program, template, vary, workspace, sweep, device) as ready:
+    about = program, template, vary, workspace, sweep, device
+    with prepared(toolchain, reporter, *about) as ready:
         ties = _run(ready.trials, ready.places, sweep.search)
-    trials = ready.trials
-    session.progress("running", len(trials.tried), len(trials.tried))
-    measured, others = report(trials)
-    return CollectedTrials(measured, trials.builds.effects(), ties, others)
+    count = len(ready.trials.tried)
+    reporter.progress("running", count, count)
+    measured, others = report(ready.trials, reporter.warn)
+    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
 
 
 @contextmanager
 def prepared(
-    session: Session,
+    toolchain: Toolchain,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -168,9 +168,9 @@ def prepared(
             CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
-    whole, space = _asked_space(session, program, template, vary, sweep, device)
+    whole, space = _asked_space(reporter, program, template, vary, sweep, device)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
-    is_made = bool(session.asked.make)
+    is_made = bool(sweep.parameters.make)
     values = {**vary, **holes}
     binary = Path() if is_made else Path(program.source.path).with_suffix("")
     runs = plan_runs(template, values, binary, statuses=sweep.statuses)
@@ -182,19 +182,28 @@ def prepared(
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
     pool = ThreadPoolExecutor(sweep.jobs)
-    built = session, program, space, workspace.folder, target, pool
+    built = (
+        toolchain,
+        reporter.progress,
+        sweep.parameters,
+        program,
+        space,
+        workspace.folder,
+        target,
+        pool,
+    )
     builds = made_builds(*built, template) if is_made else Builds(*built)
     if is_made and target is None:
-        environment |= searched_libraries(session.nvcc)
-    crew = Crew(sweep.workers, session.warn).start()
+        environment |= searched_libraries(toolchain.nvcc)
+    crew = Crew(sweep.workers, reporter.warn).start()
     try:
-        claim = workspace.claimed([Path(program.source.path).stem], session.warn)
+        claim = workspace.claimed([Path(program.source.path).stem], reporter.warn)
         with ending_in_order(), claim:
             trials = TrialRuns(
-                session,
+                sweep.parameters.flags or toolchain.flags,
                 program,
                 builds,
-                Trials(path, origin, session.warn).load(),
+                Trials(path, origin, reporter.warn).load(),
                 sweep.how,
                 LaunchLimits(program, device.limits),
                 environment,
@@ -202,7 +211,7 @@ def prepared(
                 crew,
                 _gpus_of(crew, sweep.workers) if on == GPU else (),
             )
-            trials.progress = lambda: session.progress(
+            trials.progress = lambda: reporter.progress(
                 "running", min(len(trials.tried), total - 1), total
             )
             yield Prepared(trials, places)
@@ -213,7 +222,7 @@ def prepared(
 
 
 def _asked_space(
-    session: Session,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -228,7 +237,7 @@ def _asked_space(
     # Who runs trials elsewhere, or on one GPU each, says so itself.
     gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
-    whole = program_space(program, session.asked, template, vary, known)
+    whole = program_space(program, sweep.parameters, template, vary, known)
     named = program.source.path
     if not whole.space.parameters:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=named))
@@ -238,7 +247,7 @@ def _asked_space(
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
-        _check_technique(session, sweep.search.technique, sweep.workers.size)
+        _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
     if sweep.workers == LocalWorkers():
         _require_gpu(sweep.how.on)
     return whole, space
@@ -250,9 +259,8 @@ def _planned(asked: Search | None, spaces: Sequence[Space]) -> int:
     total = sum(size if asked is None else asked.budget.most(size) for size in sizes)
     is_timed = asked is not None and asked.budget.seconds is not None
     if total > MOST_RUNS and not is_timed:
-        reason = (
-            f"{total} runs are too many; give fewer values (--tune NAME=1,2,4), or --search 200"
-        )
+        advice = "give fewer values (--tune NAME=1,2,4), or --search 200"
+        reason = f"{total} runs are too many; {advice}"
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
     return total
 
@@ -271,12 +279,12 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
 
 
-def _check_technique(session: Session, technique: Technique, workers: int) -> None:
+def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
     """Several workers are of use where a technique says what it asks for next."""
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
-        session.warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
+        warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
@@ -394,7 +402,7 @@ def _searched(
     return tries.best
 
 
-def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
+def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     """What was measured, and how much more of what was compared nowhere; warns of what failed.
 
     Raises:
@@ -410,9 +418,8 @@ def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
     if failed and not measured:
         reason = _why(failed[0])
         raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
-    _warn(trials, failed)
-    on_gpu = trials.how.on == GPU
-    if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
+    _warn(trials, failed, warn)
+    if not measured or (trials.how.on == GPU and all(m.milliseconds is None for m in measured)):
         reason = "no region was reached and timed"
         raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
     return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
@@ -422,8 +429,8 @@ def _key(one: Tried) -> tuple[object, ...]:
     return tuple(sorted((name, str(value)) for name, value in one.configuration.items()))
 
 
-def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:
-    warn, statuses = trials.session.warn, Counter(one.ended.status for one in failed)
+def _warn(trials: TrialRuns, failed: Sequence[Tried], warn: Warn) -> None:
+    statuses = Counter(one.ended.status for one in failed)
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]
     if wrong:

@@ -15,7 +15,6 @@ from functools import partial
 from math import inf
 from threading import Lock
 
-from cutune.analysis.session import Session
 from cutune.cluster.crew import Crew
 from cutune.cluster.workers import StoppedError, WorkerLostError
 from cutune.collect.agreement import Agreement
@@ -79,6 +78,7 @@ class TrialRuns:
     What is public is called by one thread; a trial is run in that of its worker.
 
     Attributes:
+        flags: options of nvcc, with the names of parameters in braces.
         vary: the names of sizes.
         gpus: names of all that there are.
         tried: everything that was asked for, in order.
@@ -86,7 +86,7 @@ class TrialRuns:
         progress: is told of each trial.
     """
 
-    session: Session
+    flags: Sequence[str]
     program: Program
     builds: Builds
     trials: Trials
@@ -376,8 +376,7 @@ class TrialRuns:
 
     def _circumstances(self, run: Run) -> str:
         """What else decides what a trial takes: GPUs, options of nvcc, the command line."""
-        flags = self.session.asked.flags or self.session.flags
-        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
+        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *self.flags]
         return shlex.join([*self.builds.circumstances, *words, "--", *run.words])
 
     def by_code(self, run: Run, configuration: Configuration) -> Ended | None:

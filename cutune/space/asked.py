@@ -47,6 +47,10 @@ class Asked:
         return _PART.sub(lambda part: "".join(filled([part[0]], known)), self.make)
 
 
+#: Where the command line says nothing of them.
+NO_PARAMETERS = Asked()
+
+
 def holes(words: Iterable[str]) -> set[str]:
     """The names that stand in braces."""
     return {name for word in words for name in _HOLE.findall(word)}

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.linked import ReadSource, linked
 from cutune.analysis.seen import SeenLaunch
-from cutune.analysis.session import Session
 from cutune.collect.collect import Part, measure
 from cutune.collect.resources import Resources, or_none, resources_of, with_lent
 from cutune.collect.run import WELL, plan_runs
@@ -68,7 +68,7 @@ class Project:
 
 def tune_project(
     project: Project,
-    session: Session,
+    analyzer: Analyzer,
     device_name: str,
     workspace: Workspace,
     candidate_set: str,
@@ -87,9 +87,10 @@ def tune_project(
     compiled_sources(outputs).unlink(missing_ok=True)
     # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
     # emulated device with a header of its own.
-    session = replace(session.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
-    build = _Build(project, session, device_name, workspace)
-    session.progress("building", 0, 1)
+    analyzer = replace(analyzer.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
+    progress = analyzer.reporter.progress
+    build = _Build(project, analyzer, device_name, workspace)
+    progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     if connect(workspace):
         # Some sources launch kernels of others. Only now it is known which source defines them.
@@ -97,18 +98,18 @@ def tune_project(
         outputs.unlink(missing_ok=True)
         forget(workspace)
         build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
-    session.progress("building", 1, 1)
-    models = _models(project, session, device, workspace, candidate_set)
+    progress("building", 1, 1)
+    models = _models(project, analyzer, device, workspace, candidate_set)
     _remove(outputs)
-    session.progress("building the tuned program", 0, 1)
+    progress("building the tuned program", 0, 1)
     build.run(TUNED, {})
-    session.progress("building the tuned program", 1, 1)
+    progress("building the tuned program", 1, 1)
     return models
 
 
 def _models(
     project: Project,
-    session: Session,
+    analyzer: Analyzer,
     device: DeviceProfile,
     workspace: Workspace,
     candidate_set: str,
@@ -116,26 +117,27 @@ def _models(
     units = registered(workspace)
     if not units:
         raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
-    read = _Sources(session, device)
+    read = _Sources(analyzer, device)
     parts = []
     for unit in units:
         lenders = lenders_of(unit, workspace)
         program, *others = linked([read.source(one) for one in (unit, *lenders)])
-        session.reported([program])
+        analyzer.reported([program])
         program = unit.instrumented(program)
         lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
-    libraries = searched_libraries(session.nvcc, session.progress)
+    reporter = analyzer.reporter
+    libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
     only, statuses = project.launches_only, project.statuses
     runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
-    measured = measure(session, parts, runs, device, candidate_set)
+    measured = measure(reporter, parts, runs, device, candidate_set)
     return [
         model
         for part, collected in zip(parts, measured, strict=True)
         if collected
-        for model in fit_collected(session, part.workspace, collected)
+        for model in fit_collected(reporter, part.workspace, collected)
     ]
 
 
@@ -191,7 +193,7 @@ class _Sources:
         known: what was read, by the key of its unit.
     """
 
-    session: Session
+    analyzer: Analyzer
     device: DeviceProfile
     known: dict[str, ReadSource] = field(default_factory=dict)
 
@@ -199,15 +201,16 @@ class _Sources:
         """The unit without kernels of others."""
         if unit.key not in self.known:
             with working_in(unit):
-                own = unit.session(self.session)
-                self.known[unit.key] = own.read(unit.source, require_nvcc=True)
+                analyzer = self.analyzer.with_flags(unit.flags)
+                self.known[unit.key] = analyzer.read(unit.source, require_nvcc=True)
         return self.known[unit.key]
 
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
         """What the compiler says of its kernels."""
         with working_in(unit):
-            own = unit.session(self.session)
-            return or_none(self.session, program, partial(resources_of, own, program, self.device))
+            toolchain = self.analyzer.toolchain.with_flags(unit.flags)
+            about = toolchain, self.analyzer.code, program, self.device
+            return or_none(self.analyzer.reporter.warn, program, partial(resources_of, *about))
 
 
 def _remove(outputs: Path) -> None:
@@ -223,19 +226,19 @@ class _Build:
     """Runs the project's own build with an nvcc on PATH that is cutune."""
 
     project: Project
-    session: Session
+    analyzer: Analyzer
     device_name: str
     workspace: Workspace
 
     def run(self, mode: str, variables: Mapping[str, str]) -> None:
         environment = {
             **os.environ,
-            **first_on_path(stand_in(self.workspace.folder, self.session.nvcc.path)),
+            **first_on_path(stand_in(self.workspace.folder, self.analyzer.toolchain.nvcc.path)),
             **without_driver(self.workspace.folder),
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
-            VARIANTS: ALL if self.session.with_variants else NONE,
+            VARIANTS: ALL if self.analyzer.with_variants else NONE,
             # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
             # switched off for instrumented sources and recaches tuned ones.
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
@@ -255,4 +258,4 @@ class _Build:
             failed = Diagnostic.at(code, None, status=done.returncode, command=command)
             if failed.code.severity == ERROR:
                 raise CutuneError(failed)
-            self.session.warn(failed)
+            self.analyzer.reporter.warn(failed)

@@ -1,6 +1,6 @@
 """Value sets of compile-time parameters from times to the program.
 
-Takes a session, a program and its choices, gives what the pass `choose-values` needs.
+Takes a toolchain, a program and its choices, gives what the pass `choose-values` needs.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ChooseValues
 from cutune.search.regions import Settings
+from cutune.space.asked import Asked
 from cutune.space.condition import Condition
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.depending import OneValue
 from cutune.tunables.clones.emit_sets import emit_sets
 from cutune.tunables.clones.places import tag
@@ -32,7 +33,9 @@ class ByName:
     sizes: tuple[str, ...]
 
 
-def chosen_together(session: Session, program: Program, names: Collection[str]) -> ByName | None:
+def chosen_together(
+    toolchain: Toolchain, parameters: Asked, program: Program, names: Collection[str]
+) -> ByName | None:
     """Those of some parameters that one function of the host can choose; None where none can.
 
     Where several functions could, that of most parameters does.
@@ -40,8 +43,8 @@ def chosen_together(session: Session, program: Program, names: Collection[str]) 
     asked = [one for one in program.constants if one.name in names and one.data]
     if not asked:
         return None
-    free = _without_conditions(session, program, {one.name for one in asked})
-    known = verdicts(session, program)
+    free = _without_conditions(parameters, program, {one.name for one in asked})
+    known = verdicts(toolchain, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in asked:
         if one.name in free and known[one.name].outer:
@@ -53,16 +56,16 @@ def chosen_together(session: Session, program: Program, names: Collection[str]) 
     return ByName(tuple(one.name for one in chosen), tuple(sizes))
 
 
-def _without_conditions(session: Session, program: Program, names: Collection[str]) -> set[str]:
+def _without_conditions(parameters: Asked, program: Program, names: Collection[str]) -> set[str]:
     """Those that no condition ties to something that is not chosen with them."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     read = [Condition.read(one.where) for one in places if one.where is not None]
-    others = {one.name for one in places} | {one.name for one in session.asked.parameters}
+    others = {one.name for one in places} | {one.name for one in parameters.parameters}
     free = {*names}
     while True:
         tied = {
             name
-            for condition in (*read, *session.asked.conditions)
+            for condition in (*read, *parameters.conditions)
             if condition.names & others - free
             for name in condition.names & free
         }
@@ -84,7 +87,7 @@ class SetsInProgram:
 
 
 def sets_in_program(
-    session: Session, program: Program, choice: SetChoice | None, fixed: Settings
+    toolchain: Toolchain, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
 ) -> SetsInProgram | None:
     """The proven copies for the chosen sets; None without any.
 
@@ -100,9 +103,9 @@ def sets_in_program(
         for one in choice.sets
     ]
     try:
-        found, copies = found_copies(session, program, constants, rest, texts)
+        found, copies = found_copies(toolchain, program, constants, rest, texts)
     except OneValue as problem:
-        session.warn(note_of(constants[0], problem))
+        warn(note_of(constants[0], problem))
         return None
     routine = f"cutune_set_{tag(program.source, texts)}"
     own = [
@@ -113,13 +116,11 @@ def sets_in_program(
     ]
     every = {number: number for number in range(1, len(texts) + 1)}
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
-    question = Question(session, program, found, copies, rest, step)
+    question = Question(toolchain, program, found, copies, rest, step)
     proven, refused = without_unproven(question)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
-        session.warn(
-            Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason)
-        )
+        warn(Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason))
     if not proven:
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}

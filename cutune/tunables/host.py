@@ -1,18 +1,17 @@
 """Host tunables from times to the program: models, emitted C++.
 
-Takes a session, a program and the measurements in its workspace, gives models, and what the pass
+Takes a toolchain, a program and the measurements in its workspace, gives models, and what the pass
 `replace-tunables` needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.typed import require
 from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.device.profile import DeviceProfile
@@ -28,7 +27,8 @@ from cutune.search.trials import plain, read_measured
 from cutune.space.asked import Asked
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE
-from cutune.tunables.by_size import chosen_together
+from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.tunables.by_size import ByName, chosen_together
 from cutune.tunables.clones.sets import SetChoice, SetChoiceEntry, fit_sets
 from cutune.tunables.fixed import FixedChoice, fit_fixed
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
@@ -60,7 +60,13 @@ class HostChoices:
 
 
 def fit_host(
-    session: Session, program: Program, workspace: Workspace, limit: float, device: DeviceProfile
+    toolchain: Toolchain,
+    warn: Warn,
+    parameters: Asked,
+    program: Program,
+    workspace: Workspace,
+    limit: float,
+    device: DeviceProfile,
 ) -> HostChoices:
     """The choices of this version of the program, by the workspace's times; not saved.
 
@@ -70,21 +76,22 @@ def fit_host(
         CutuneError: CT009 without measurements, CT423 where none is of this version.
     """
     command = "cutune collect --tunables"
-    measured = read_measured(workspace.trials, _origin(program), command, session.warn)
+    measured = read_measured(workspace.trials, _origin(program), command, warn)
     if len({one.device for one in measured}) > 1:
         measured = [one for one in measured if one.device == device.name]
     hosts = {tunable.name for tunable in program.tunables}
     names = sorted({name for one in measured for name in one.values} - hosts)
-    own = {n: plain(v) for n, v in own_values(program, session.asked).items()}
-    held = _held(program, session.asked, names)
+    own = {n: plain(v) for n, v in own_values(program, parameters).items()}
+    held = _held(program, parameters, names)
     for name, text in held.items():
-        session.warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+        warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
     fixed = fit_fixed(_allowed(program, measured), names, own, held)
     values: Settings = {}
     sets = None
     if fixed is not None:
         values = fixed.values
-        sets = _fit_sets(session, program, measured, fixed, own, {*names} - {*held}, limit)
+        by_size = chosen_together(toolchain, parameters, program, {*names} - {*held})
+        sets = _fit_sets(program, measured, fixed, own, by_size, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]
         else:
@@ -102,16 +109,14 @@ def fit_host(
 
 
 def _fit_sets(
-    session: Session,
     program: Program,
     measured: Sequence[HostMeasurement],
     fixed: FixedChoice,
     own: Settings,
-    names: Collection[str],
+    together: ByName | None,
     limit: float,
 ) -> SetChoice | None:
-    """Sets of those compiled parameters that may be chosen by size, among these names."""
-    together = chosen_together(session, program, names)
+    """Sets of those compiled parameters that may be chosen by size together; None without any."""
     if together is None:
         return None
     rest = fixed.without(together.names)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.seen import SeenLaunch
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
@@ -24,6 +24,7 @@ from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.units import noted_launches, registered
 from cutune.stages import project as stage
 from cutune.stages.project import Project, tune_project
+from cutune.toolchain.steps.toolchain import Toolchain
 
 PROJECT = Project(make="true", run="./app {n}", vary={"n": ["64"]})
 #: Written down by a build: what it was told.
@@ -44,9 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(project: Project, folder: Path) -> CutuneError:
     """What a project that compiles nothing through cutune ends with."""
-    session = Session(nvcc_option=str(folder / "toolkit" / "nvcc"))
+    analyzer = Analyzer(Toolchain(nvcc_option=str(folder / "toolkit" / "nvcc")))
     with pytest.raises(CutuneError) as caught:
-        tune_project(project, session, "h200,a100", Workspace(Path("workspace")), "paper")
+        tune_project(project, analyzer, "h200,a100", Workspace(Path("workspace")), "paper")
     return caught.value
 
 

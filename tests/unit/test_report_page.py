@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.session import Session
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import silent
 from cutune.core.workspace import Workspace
 from cutune.page import html
 from cutune.page.drawing.choice_chart import choice_chart, shown_rows
@@ -29,6 +29,7 @@ from cutune.page.facts.gathered import Subject, Timings, report_of
 from cutune.page.facts.report import Report
 from cutune.page.figures import TABLE_3, table_3, write_figures
 from cutune.page.html import to_html
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.unit.test_report import H200, LAUNCH, TILE, add_program, program, with_times
 
 #: Closes what it may stand in, then runs a script that leaves a trace.
@@ -49,7 +50,7 @@ def whole() -> Report:
     ]
     timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
     return report_of(
-        *(Session(), subjects, H200, Workspace(Path("nowhere")), timings),
+        *(Toolchain(), silent, subjects, H200, Workspace(Path("nowhere")), timings),
         notes=["a note on everything"],
         made=datetime(2026, 1, 2, tzinfo=UTC),
     )

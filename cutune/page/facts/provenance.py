@@ -9,19 +9,19 @@ from datetime import datetime
 from hashlib import sha256
 
 from cutune import __version__
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError, shown
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.page.facts.report import Fact, Sweep
+from cutune.toolchain.steps.toolchain import Toolchain
 
 #: Commands that are shown, the last ones.
 MOST_COMMANDS = 10
 
 
 def provenance(
-    session: Session,
+    toolchain: Toolchain,
     device: DeviceProfile,
     workspace: Workspace,
     models: Sequence[FittedModel],
@@ -32,7 +32,7 @@ def provenance(
     return (
         Fact("made", made.strftime("%Y-%m-%d %H:%M %Z").strip()),
         Fact("cutune", f"{__version__}, Python {platform.python_version()}"),
-        Fact("compiler", _compiler(session)),
+        Fact("compiler", _compiler(toolchain)),
         *_device(device),
         Fact("workspace", str(workspace.folder)),
         *_commands(workspace),
@@ -41,10 +41,10 @@ def provenance(
     )
 
 
-def _compiler(session: Session) -> str:
+def _compiler(toolchain: Toolchain) -> str:
     try:
-        flags = " ".join(session.flags)
-        return f"nvcc {session.nvcc.version} {flags}".strip()
+        flags = " ".join(toolchain.flags)
+        return f"nvcc {toolchain.nvcc.version} {flags}".strip()
     except CutuneError:
         return "none found: verdicts are by the text of the sources"
 

@@ -13,19 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module, PtxError, Variable
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.tokens import lex_significant
 from cutune.passes import ChooseValues, ReplaceTunables
+from cutune.proof.compiled import compile_unit
 from cutune.proof.same_code import code_of
 from cutune.rewrite.copied import Copies, dispatcher
+from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.demangle import demangled
 from cutune.toolchain.steps.cudafe import host_assembly
 from cutune.toolchain.steps.dry_run import first_error
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 from cutune.tunables.clones.depending import Dependent, OneValue, Versions
 from cutune.tunables.clones.host_code import functions_of
@@ -53,7 +55,7 @@ class Question:
         versions: the program at its own values, and at those of the sets, in their order.
     """
 
-    session: Session
+    toolchain: Toolchain
     program: Program
     found: Dependent
     copies: Copies
@@ -88,7 +90,7 @@ def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str
 def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
     """Sets whose copies are other tokens than the compiler gets for these values."""
     try:
-        whole = expanded(question.session, question.unit)
+        whole = expanded(question.toolchain, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in question.copies.sets)
@@ -99,7 +101,7 @@ def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
         return
     for prefix, values in question.copies.sets.items():
         try:
-            plain = expanded(question.session, question.plain(values))
+            plain = expanded(question.toolchain, question.plain(values))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
             yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
@@ -163,9 +165,10 @@ def _is_pushed(one: Declaration) -> bool:
 
 def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Sets whose copies are compiled to other code than programs that have these values alone."""
-    session = question.session
+    toolchain = question.toolchain
     try:
-        device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
+        device = compile_unit(toolchain, question.unit).results()
+        host = _assembly(toolchain, question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in prefixes)
@@ -174,10 +177,10 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
     def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
-            texts = session.compiled_unit(plain)
+            texts = compile_unit(toolchain, plain).results()
             for copied, alone in zip(device, texts, strict=True):
                 _compare_device(question, prefix, copied, alone)
-            _compare_host(question, prefix, host, _assembly(session, plain))
+            _compare_host(question, prefix, host, _assembly(toolchain, plain))
         except CutuneError as error:
             return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotProven as problem:
@@ -190,10 +193,11 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
                 yield prefix, reason
 
 
-def _assembly(session: Session, unit: TranslationUnit) -> str:
+def _assembly(toolchain: Toolchain, unit: TranslationUnit) -> str:
     """The unoptimized assembly of the host code of a program."""
-    return session.with_written(
-        unit, lambda path, flags: host_assembly(session.nvcc, path, flags, lambda text: text)
+    nvcc = toolchain.nvcc
+    return with_written(
+        toolchain, unit, lambda path, flags: host_assembly(nvcc, path, flags, lambda text: text)
     )
 
 

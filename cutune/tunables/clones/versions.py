@@ -1,4 +1,4 @@
-"""The program at several values of its parameters. Takes a session and a program, gives `Versions`.
+"""The program at several values of its parameters: its `Versions`, by a toolchain.
 
 Values stand in the source as the tuned program would have them; the preprocessor does the rest. A
 name in place of a value shows where that is used; what an `#if` asks for, only values show.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.directives import directives_of, macros
 from cutune.frontend.tunable import TunableConstant
 from cutune.passes import ReplaceTunables
+from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.parameter import shown
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.declarations import Expanded, NotSplit, split
 from cutune.tunables.clones.depending import OneValue, Versions
 
@@ -38,7 +39,7 @@ def plain_unit(program: Program, values: Texts) -> TranslationUnit:
     return run_passes([ReplaceTunables(values=values)], unit)
 
 
-def expanded(session: Session, unit: TranslationUnit) -> Expanded:
+def expanded(toolchain: Toolchain, unit: TranslationUnit) -> Expanded:
     """What the compiler gets of a program.
 
     Raises:
@@ -47,13 +48,13 @@ def expanded(session: Session, unit: TranslationUnit) -> Expanded:
     """
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
-        return split(session.with_written(unit, session.nvcc.preprocess), users)
+        return split(with_written(toolchain, unit, toolchain.nvcc.preprocess), users)
     except NotSplit as problem:
         raise OneValue(str(problem), "write whole declarations in each file") from None
 
 
 def versions(
-    session: Session,
+    toolchain: Toolchain,
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
@@ -68,12 +69,12 @@ def versions(
         CutuneError: the program cannot be preprocessed as it is.
         OneValue: its declarations cannot be told apart.
     """
-    own = expanded(session, plain_unit(program, fixed))
+    own = expanded(toolchain, plain_unit(program, fixed))
     asked = [_stand_ins(constants), *(_shown(program, constants) if sets is None else sets)]
     others = []
     for values in asked:
         try:
-            others.append(expanded(session, plain_unit(program, {**fixed, **values})))
+            others.append(expanded(toolchain, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
             continue
     if not others:
