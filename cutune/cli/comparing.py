@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 
 
-def verify(options: argparse.Namespace) -> int:
+def verify_verb(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
     from cutune.evaluation.verify import verify
 
@@ -62,7 +62,7 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if all(run["same"] for run in runs) else 1
 
 
-def shake(options: argparse.Namespace) -> int:
+def shake_verb(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
     from cutune.cli.report.programs import print_programs
     from cutune.evaluation.shake import trials_of

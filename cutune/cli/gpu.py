@@ -50,7 +50,7 @@ from cutune.space.asked import holes
 from cutune.tunables.method_names import TECHNIQUES
 
 
-def collect_verb(
+def sweep_and_show(
     analyzer: Analyzer,
     programs: Sequence[Program],
     plan: RunPlan,
@@ -64,7 +64,7 @@ def collect_verb(
         print_sweep(swept, device)
 
 
-def evaluate_verb(
+def judge_and_show(
     analyzer: Analyzer,
     plan: RunPlan,
     device: DeviceProfile,

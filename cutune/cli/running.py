@@ -11,7 +11,7 @@ from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
 
-def run(options: argparse.Namespace) -> int:
+def run_verb(options: argparse.Namespace) -> int:
     """Run a program on the emulated device."""
     from cutune.emulator.run import main_run
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         return run_binary([str(binary), *arguments])
 
 
-def doctor(options: argparse.Namespace) -> int:
+def doctor_verb(options: argparse.Namespace) -> int:
     """What the machine has and lacks."""
     from cutune.cli.doctor import clear_cache, main_doctor
 
@@ -48,7 +48,7 @@ def doctor(options: argparse.Namespace) -> int:
     return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
 
 
-def help(options: argparse.Namespace) -> int:
+def help_verb(options: argparse.Namespace) -> int:
     """A page, the manual page, or what a shell completes by."""
     from cutune.cli.usage.completion import completion
     from cutune.cli.usage.manual import manual_page

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Spaces = tuple[Program, ProgramSpace, Mapping[str, Verdict]]
 
 
-def inspect(options: argparse.Namespace) -> int:
+def inspect_verb(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
@@ -165,7 +165,7 @@ def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
     replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
 
 
-def instrument(options: argparse.Namespace) -> int:
+def instrument_verb(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
     from cutune.passes import passes_named
     from cutune.rewrite.output import Target, needs_folder

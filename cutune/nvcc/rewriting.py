@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
     from cutune.frontend.program import Program
     from cutune.rewrite.pipeline import TranslationUnit
-    from cutune.toolchain.steps.architectures import Begun
-    from cutune.unchanged.inputs import Question
+    from cutune.toolchain.steps.toolchain import Toolchain
+    from cutune.unchanged.inputs import Request
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -235,20 +235,21 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
     """One rewritten source; None where the original is compiled."""
     unit = CompiledSource.of(command, source)
     workspace = _workspace(unit, settings)
-    question = _question(unit, workspace, settings, nvcc)
-    if question is None:
-        return _made(unit, workspace, settings, nvcc)
+    toolchain = _toolchain(unit, workspace, settings, nvcc)
+    request = _request(unit, workspace, settings, toolchain)
+    if request is None:
+        return _made(unit, workspace, settings, toolchain)
     from cutune.unchanged.keeper import Keeper
     from cutune.unchanged.rewritten import KeptRewriting, rewriting_for
 
-    if (kept := rewriting_for(question)) is not None:
+    if (kept := rewriting_for(request)) is not None:
         kept.write()
         return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
     # nvcc is at work while the rest of this program is loaded.
-    question = question.with_begun() if _is_modelled(unit, workspace) else question
-    keeper, begun = Keeper.watching(question), question.begun
+    request = request.with_begun() if _is_modelled(unit, workspace) else request
+    keeper, begun = Keeper.watching(request), request.toolchain.begun
     try:
-        shadow = _made(unit, workspace, settings, nvcc, begun)
+        shadow = _made(unit, workspace, settings, replace(toolchain, begun=begun))
     finally:
         # This process may become nvcc.
         keeper.wait()
@@ -265,17 +266,10 @@ def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
 
 
 def _made(
-    unit: CompiledSource,
-    workspace: Workspace,
-    settings: Settings,
-    nvcc: Nvcc,
-    begun: Begun | None = None,
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
 ) -> ShadowSource | None:
     from cutune.analysis.analyzer import Analyzer
-    from cutune.toolchain.steps.toolchain import Toolchain
 
-    flags = _compatibility(unit, workspace, settings)
-    toolchain = Toolchain(str(nvcc.path), flags, begun=begun)
     plain = Analyzer(toolchain, with_variants=settings.variants, rewrites_headers=True)
     analyzer = plain.with_flags(unit.flags)
     rewriter = _Rewriter(analyzer, unit, workspace, settings, plain)
@@ -291,20 +285,24 @@ def _made(
     return replace(shadow, code=analyzer.code.built(rewritten.program, options))
 
 
-def _compatibility(
-    unit: CompiledSource, workspace: Workspace, settings: Settings
-) -> tuple[str, ...]:
-    """With these a program is compiled for the emulated device, and was if `tune --make` has.
-
-    What it was compiled to then is known.
-    """
-    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
-    return COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
-
-
-def _question(
+def _toolchain(
     unit: CompiledSource, workspace: Workspace, settings: Settings, nvcc: Nvcc
-) -> Question | None:
+) -> Toolchain:
+    """The compiler, without flags of the unit's.
+
+    With the options that follow a program is compiled for the emulated device, and was if `tune
+    --make` has: what it was compiled to then is known.
+    """
+    from cutune.toolchain.steps.toolchain import Toolchain
+
+    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
+    flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
+    return Toolchain(str(nvcc.path), flags)
+
+
+def _request(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
+) -> Request | None:
     """What the rewritten source depends on; None where it is not kept.
 
     A build that instruments takes notes of its sources, and sources that share kernels are read
@@ -312,8 +310,7 @@ def _question(
     """
     if INSTRUMENT in settings.modes or knows_others(unit, workspace):
         return None
-    from cutune.toolchain.steps.architectures import EMULATED as ARCHITECTURE
-    from cutune.unchanged.inputs import Question
+    from cutune.unchanged.inputs import Request
 
     try:
         devices = named_devices(settings.devices)
@@ -321,8 +318,8 @@ def _question(
         return None
     models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
     asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
-    flags = [*_compatibility(unit, workspace, settings), *unit.flags]
-    return Question(asked, [unit.source], flags, nvcc, [ARCHITECTURE], devices, workspace, models)
+    own = toolchain.with_flags(unit.flags)
+    return Request(asked, [unit.source], own, devices, workspace, models)
 
 
 def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:

@@ -10,8 +10,7 @@ from cutune.core.workspace import replace_file
 from cutune.device.thread_block import Block, configuration_text
 from cutune.evaluation.evaluate import Evaluation, Score
 from cutune.fit.measurement.sweep import SweptConfiguration
-from cutune.page.facts.report import AtSizes, LaunchFacts, ProgramFacts
-from cutune.page.facts.report import Report as Facts
+from cutune.page.facts.report import AtSizes, LaunchFacts, ProgramFacts, Report
 from cutune.page.html import part, to_html
 
 
@@ -41,7 +40,7 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """What a kernel would be launched with at some sizes.
 
     Attributes:
@@ -119,14 +118,14 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """Everything that is known, as one page.
 
     Attributes:
         facts: what the page says, as values.
     """
 
-    facts: Facts
+    facts: Report
 
     @property
     def summary(self) -> str:
@@ -161,7 +160,7 @@ class Tuned:
     """
 
     sources: tuple[Path, ...]
-    report: Report
+    report: ReportPage
 
     def __repr__(self) -> str:
         return f"<{', '.join(map(str, self.sources))}: {self.report.summary}>"

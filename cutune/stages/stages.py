@@ -15,7 +15,7 @@ from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter, ignore
-from cutune.core.workspace import Json, Workspace, make_folder, read_lines
+from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
@@ -135,46 +135,10 @@ def _read_saved(workspace: Workspace) -> list[FittedModel]:
     return read_models(workspace.models) if workspace.models.exists() else []
 
 
-def tune(
-    analyzer: Analyzer,
-    programs: Sequence[Program],
-    plan: RunPlan,
-    devices: Sequence[DeviceProfile],
-    workspace: Workspace,
-    targets: Sequence[Target],
-    method: str = EXACT,
-    performance: str = DEFAULT,
-) -> tuple[list[FittedModel], list[Path], InstrumentedProgram]:
-    """Collect, fit, emit the sources of one program.
-
-    Gives their models, the tuned sources, and the program with hooks.
-
-    `targets`: one per source. The first device is the one that is modelled.
-
-    Raises:
-        CutuneError: CT503 where nothing could be modelled, and what the stages raise.
-    """
-    paths = [program.source.path for program in programs]
-    collected, built = collect(analyzer, programs, plan, devices[0], workspace)
-    if not collected:
-        raise _nothing_modelled(paths, "none of them could be measured")
-    own = {str(Path(path).resolve()) for path in paths}
-    fitted = fit_collected(analyzer.reporter, workspace, collected, method, devices[0])
-    models = [model for model in fitted if model.kernel.origin.path in own]
-    if not models:
-        raise _nothing_modelled(paths, "none of their kernels could be modelled")
-    if len(targets) > 1:
-        make_folder(targets[0].path.parent)
-    written = [
-        emit(analyzer, program, workspace, devices, target, performance, fitted)
-        for program, target in zip(programs, targets, strict=True)
-    ]
-    return models, written, built
-
-
-def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
-    named = "', '".join(paths)
-    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
+def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
+    """The error where no kernel of the sources, or of what a command builds, has a model."""
+    listed = "', '".join(names)
+    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=listed, reason=reason))
 
 
 def _fitted(

@@ -64,7 +64,7 @@ class Compared:
     comparison: Comparison
 
 
-def bat(options: argparse.Namespace) -> int:
+def bat_verb(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
     if options.size not in SIZES:
         parser().error("bat: --size is a class from 1 to 9")

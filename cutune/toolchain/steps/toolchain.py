@@ -44,6 +44,11 @@ class Toolchain:
         """This toolchain with further flags."""
         return replace(self, flags=(*self.flags, *flags))
 
+    def with_begun(self, path: str) -> Toolchain:
+        """This toolchain, with nvcc at work on a source."""
+        flags = self.compile_flags(path)
+        return replace(self, begun=Begun.at(self.nvcc, path, flags, self.architectures))
+
     def compile_flags(self, path: str) -> list[str]:
         """The flags for a source; quoted includes are found beside the original file."""
         return [*self.flags, "-Xcompiler", quote_folder(str(Path(path).resolve().parent))]
