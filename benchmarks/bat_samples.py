@@ -151,7 +151,8 @@ def plan_of(
     space = read.space(device)
     step = InstrumentTunables(with_regions=True)
     unit = run_passes((step,), TranslationUnit(read.program))
-    write_unit(read.analyzer.toolchain, unit, folder, "tunables")
+    flags = read.analyzer.toolchain.compile_flags(read.program.source.path)
+    write_unit(unit, flags, folder, "tunables")
     return {
         "check": [_checked(space, one) for one in _drawn(space, sample, count, generator)],
         "exhaustive": _table(space, sample) if sample.name in TABLE_WORDS else {},

@@ -192,7 +192,8 @@ def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Ta
 def _rewritten_failure(analyzer: Analyzer, program: Program, step: Pass, word: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         unit = run_passes((step,), TranslationUnit(program))
-        written, flags = write_unit(analyzer.toolchain, unit, Path(folder), word)
+        own_flags = analyzer.toolchain.compile_flags(program.source.path)
+        written, flags = write_unit(unit, own_flags, Path(folder), word)
         return _failure(analyzer, written, [*flags, f"-I{INCLUDE_DIRECTORY}"])
 
 

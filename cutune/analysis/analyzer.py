@@ -26,10 +26,10 @@ from cutune.frontend.syntax.headers import (
 )
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
-from cutune.proof.compiled import Compilation, compile_unit
+from cutune.proof.compiled import Compilation
 from cutune.proof.known_code import KnownCode
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.launch_edit import is_rewritten
-from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.steps.dry_run import first_error
@@ -60,6 +60,11 @@ class Analyzer:
     code: KnownCode = field(default_factory=KnownCode, compare=False)
     #: Programs with and without their unproven variants, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
+
+    @property
+    def compiler(self) -> UnitCompiler:
+        """What compiles its programs with edits."""
+        return UnitCompiler(self.toolchain)
 
     def with_flags(self, flags: Sequence[str]) -> Analyzer:
         """This analyzer with further flags of nvcc."""
@@ -126,7 +131,7 @@ class Analyzer:
         flags = tuple(self.toolchain.compile_flags(path))
         if compiling is not None:
             self.code.note(path, flags, compiling)
-        folder, compile_unit = os.getcwd(), self.compiled_unit
+        folder, compile_unit = os.getcwd(), self.compiler.ptx
         texts = syntax, expanded, headers, early
         read = ReadSource(
             nvcc, folder, flags, *texts, compiling, compile_unit, self.rewrites_headers
@@ -176,15 +181,13 @@ class Analyzer:
 
         def launches(unit: TranslationUnit) -> tuple[HostLaunch, ...]:
             nvcc = self.toolchain.nvcc
-            return with_written(
-                self.toolchain, unit, lambda path, flags: host_launches(nvcc, path, flags)
-            )
+            return compiler.written(unit, lambda path, flags: host_launches(nvcc, path, flags))
 
-        units: list[TranslationUnit] = []
+        compiler, units = self.compiler, list[TranslationUnit]()
 
         def compiled(unit: TranslationUnit) -> list[str]:
             units.append(unit)
-            compilation = compile_unit(self.toolchain, unit)
+            compilation = compiler.compilation(unit)
             if len(units) == 1:  # Of all variants: others are compiled where it fails.
                 flags = self.toolchain.compile_flags(program.source.path)
                 self.code.note_varied(named, flags, compilation)
@@ -194,7 +197,3 @@ class Analyzer:
         self.reporter.report(without_choice(named))
         proven = checked(named, compiled)
         return with_only(proven, {k.name: [v.name for v in k.variants] for k in proven.kernels})
-
-    def compiled_unit(self, unit: TranslationUnit) -> list[str]:
-        """The PTX of a program with edits, for all architectures that will run."""
-        return compile_unit(self.toolchain, unit).results()

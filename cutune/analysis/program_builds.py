@@ -78,7 +78,8 @@ def write_instrumented(
     toolchain: Toolchain, program: Program, folder: Path
 ) -> tuple[Path, list[str]]:
     """Write a program with hooks into a folder; its source, and the flags to compile that with."""
-    return write_unit(toolchain, instrument(program), folder, "instrumented")
+    flags = toolchain.compile_flags(program.source.path)
+    return write_unit(instrument(program), flags, folder, "instrumented")
 
 
 def instrument(program: Program) -> TranslationUnit:

@@ -230,7 +230,7 @@ def show_compile_line(
     from cutune.toolchain.nvcc import Nvcc
 
     written, own = target.source_of(program), Path(program.source.path)
-    flags = flags_at(toolchain, program, target)
+    flags = flags_at(toolchain.compile_flags(program.source.path), program, target)
     if not target.is_folder and written.parent.absolute() == own.parent.absolute():
         flags = list(toolchain.flags)
     words = ["nvcc", *flags, *further, *Nvcc.source_words(written, flags)]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 def fit_measured(program: Program, options: argparse.Namespace, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
+    from cutune.proof.unit_compiler import UnitCompiler
     from cutune.tunables.host import HostChoices, fit_host, write_choices
     from cutune.tunables.measured_blocks import fit_blocks
 
@@ -47,7 +48,7 @@ def fit_measured(program: Program, options: argparse.Namespace, limit: float) ->
     choices = HostChoices(None, [])
     if is_host_wanted:
         about = asked, program, workspace, limit, device_of(options)
-        choices = fit_host(toolchain_of(options), show, *about)
+        choices = fit_host(UnitCompiler(toolchain_of(options)), show, *about)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         print_fixed(choices.fixed)

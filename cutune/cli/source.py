@@ -45,12 +45,13 @@ def inspect_verb(options: argparse.Namespace) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
+                from cutune.proof.unit_compiler import UnitCompiler
                 from cutune.tunables.clones.verdict import verdicts
 
                 found = _space_of(program, parameters, options)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
-                    spaces.append((program, found, verdicts(toolchain, program)))
+                    spaces.append((program, found, verdicts(UnitCompiler(toolchain), program)))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
@@ -17,13 +16,11 @@ from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
-from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.steps.architectures import EMULATED
 from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.device_code import DeviceCode
-from cutune.toolchain.steps.toolchain import Toolchain
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]
@@ -97,22 +94,6 @@ class Compilation:
     def _code(self, architecture: str) -> DeviceCode | None:
         found = self.codes.get(architecture.removeprefix("sm_"))
         return found.result() if found is not None else None
-
-
-def compile_unit(toolchain: Toolchain, unit: TranslationUnit) -> Compilation:
-    """Compile a program with edits, for all architectures that will run.
-
-    Raises:
-        CutuneError: CT701 with what nvcc said.
-    """
-
-    def ended(path: str, flags: Sequence[str]) -> Compilation:
-        compilation = Compilation(toolchain.device_codes(path, pool, flags))
-        compilation.results()
-        return compilation
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return with_written(toolchain, unit, ended)
 
 
 def compiled_changes(

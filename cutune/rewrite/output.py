@@ -8,24 +8,20 @@ launch sites of a header are numbered per unit.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
-from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import make_folder, write_text
 from cutune.frontend.syntax.headers import redirected
 
 if TYPE_CHECKING:
     from cutune.frontend.program import Program
     from cutune.rewrite.pipeline import TranslationUnit
-    from cutune.toolchain.steps.toolchain import Toolchain
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -143,27 +139,17 @@ class ShadowTree:
         return Path(copy)
 
 
-def flags_at(toolchain: Toolchain, program: Program, target: Target) -> list[str]:
-    """The flags to compile a rewritten program with where it was written to."""
-    flags = toolchain.compile_flags(program.source.path)
+def flags_at(flags: list[str], program: Program, target: Target) -> list[str]:
+    """The flags of a program's source, for its rewritten form where that is written to."""
     if target.is_folder:
         return redirected(flags, ShadowTree.of(program, target.path).copy_of)
     return flags
 
 
 def write_unit(
-    toolchain: Toolchain, unit: TranslationUnit, folder: Path, word: str
+    unit: TranslationUnit, flags: list[str], folder: Path, word: str
 ) -> tuple[Path, list[str]]:
     """Write a rewritten program into a folder; its source, and the flags to compile that with."""
     make_folder(folder)
     target = Target.within(unit.program, folder, word)
-    return target.write(unit), flags_at(toolchain, unit.program, target)
-
-
-def with_written(
-    toolchain: Toolchain, unit: TranslationUnit, use: Callable[[str, list[str]], T]
-) -> T:
-    """What `use` makes of the path and the flags of a rewritten program, which then is deleted."""
-    with temporary_folder() as name:
-        path, flags = write_unit(toolchain, unit, Path(name), "copies")
-        return use(str(path), flags)
+    return target.write(unit), flags_at(flags, unit.program, target)

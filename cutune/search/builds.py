@@ -125,7 +125,8 @@ class Builds:
         folder = self.folder / BUILDS / folder_name(values)
         step = InstrumentTunables(with_regions=True)
         unit = run_passes((step,), TranslationUnit(self.program))
-        text, flags = write_unit(toolchain, unit, folder, "tunables")
+        own_flags = toolchain.compile_flags(self.program.source.path)
+        text, flags = write_unit(unit, own_flags, folder, "tunables")
         binary = text.with_suffix("")
         # Where cutune is killed, its compiler goes on, and ends while the program is built again.
         for left in text.parent.glob(f"{binary.name}.of-*"):

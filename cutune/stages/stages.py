@@ -216,7 +216,7 @@ def emit(
     sets = chosen_sets(program, workspace)
     warn = analyzer.reporter.warn
     found = sets_in_program(
-        analyzer.toolchain, warn, program, sets, fixed_values(program, workspace)
+        analyzer.compiler, warn, program, sets, fixed_values(program, workspace)
     )
     values = others(fixed_values(program, workspace), found)
     other = changed(program, values, parameters)

@@ -1,6 +1,6 @@
 """Value sets of compile-time parameters from times to the program.
 
-Takes a toolchain, a program and its choices, gives what the pass `choose-values` needs.
+Takes a compiler, a program and its choices, gives what the pass `choose-values` needs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ChooseValues
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.regions import Settings
 from cutune.space.asked import Asked
 from cutune.space.condition import Condition
-from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.depending import OneValue
 from cutune.tunables.clones.emit_sets import emit_sets
 from cutune.tunables.clones.places import tag
@@ -34,7 +34,7 @@ class ByName:
 
 
 def chosen_together(
-    toolchain: Toolchain, parameters: Asked, program: Program, names: Collection[str]
+    compiler: UnitCompiler, parameters: Asked, program: Program, names: Collection[str]
 ) -> ByName | None:
     """Those of some parameters that one function of the host can choose; None where none can.
 
@@ -44,7 +44,7 @@ def chosen_together(
     if not asked:
         return None
     free = _without_conditions(parameters, program, {one.name for one in asked})
-    known = verdicts(toolchain, program)
+    known = verdicts(compiler, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in asked:
         if one.name in free and known[one.name].outer:
@@ -87,7 +87,7 @@ class SetsInProgram:
 
 
 def sets_in_program(
-    toolchain: Toolchain, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
+    compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
 ) -> SetsInProgram | None:
     """The proven copies for the chosen sets; None without any.
 
@@ -103,7 +103,7 @@ def sets_in_program(
         for one in choice.sets
     ]
     try:
-        found, copies = found_copies(toolchain, program, constants, rest, texts)
+        found, copies = found_copies(compiler, program, constants, rest, texts)
     except OneValue as problem:
         warn(note_of(constants[0], problem))
         return None
@@ -116,7 +116,7 @@ def sets_in_program(
     ]
     every = {number: number for number in range(1, len(texts) + 1)}
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
-    question = Question(toolchain, program, found, copies, rest, step)
+    question = Question(compiler, program, found, copies, rest, step)
     proven, refused = without_unproven(question)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())

@@ -1,6 +1,6 @@
 """Host tunables from times to the program: models, emitted C++.
 
-Takes a toolchain, a program and the measurements in its workspace, gives models, and what the pass
+Takes a compiler, a program and the measurements in its workspace, gives models, and what the pass
 `replace-tunables` needs.
 """
 
@@ -20,6 +20,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ReplaceTunables
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.prelude import c_string
 from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings, group_table, is_allowed
@@ -27,7 +28,6 @@ from cutune.search.trials import plain, read_measured
 from cutune.space.asked import Asked
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE
-from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.by_size import ByName, chosen_together
 from cutune.tunables.clones.sets import SetChoice, SetChoiceEntry, fit_sets
 from cutune.tunables.fixed import FixedChoice, fit_fixed
@@ -60,7 +60,7 @@ class HostChoices:
 
 
 def fit_host(
-    toolchain: Toolchain,
+    compiler: UnitCompiler,
     warn: Warn,
     parameters: Asked,
     program: Program,
@@ -90,7 +90,7 @@ def fit_host(
     sets = None
     if fixed is not None:
         values = fixed.values
-        by_size = chosen_together(toolchain, parameters, program, {*names} - {*held})
+        by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
         sets = _fit_sets(program, measured, fixed, own, by_size, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]

@@ -71,10 +71,10 @@ def lines_of(path: Path, original: Path, *options: str) -> list[str]:
 
 def plain_copies(analyzer: Analyzer, program: Program, path: Path) -> Path:
     """The program with copies of all that depends on WPT, whatever it is."""
-    found = dependent(versions(analyzer.toolchain, program, program.constants, {}, [FOUR]), ["WPT"])
+    found = dependent(versions(analyzer.compiler, program, program.constants, {}, [FOUR]), ["WPT"])
     copies = copies_of(program.source, found, program.constants, ["n"], [FOUR])
     unit = Question(
-        analyzer.toolchain, program, found, copies, {}, copied(program, found, copies)
+        analyzer.compiler, program, found, copies, {}, copied(program, found, copies)
     ).unit
     target = path.with_name("copies.cu")
     target.write_text(unit.rewritten().text)
@@ -106,16 +106,16 @@ def parts_of(programs: Mapping[str, str], folder: Path, *options: str) -> dict[s
 
 
 def assert_refused(name: str, analyzer: Analyzer, program: Program) -> None:
-    verdict = verdicts(analyzer.toolchain, program)["WPT"]
+    verdict = verdicts(analyzer.compiler, program)["WPT"]
     assert verdict.note is not None and hostile.REFUSED[name][1] in verdict.note.message, name
     assert verdict.note.code.number == "CT835" and not verdict.outer
 
 
 def assert_left_out(name: str, analyzer: Analyzer, program: Program) -> None:
-    found, copies = found_copies(analyzer.toolchain, program, program.constants, {}, [FOUR])
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
     proven, refused = without_unproven(
-        Question(analyzer.toolchain, program, found, copies, {}, step)
+        Question(analyzer.compiler, program, found, copies, {}, step)
     )
     assert not proven and [*refused.values()] == [hostile.LEFT_OUT[name][1]]
 
@@ -155,17 +155,17 @@ def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> N
 def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
     text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
     analyzer, program = loaded(written(tmp_path, text))
-    assert verdicts(analyzer.toolchain, program)["WPT"].outer == "run"
+    assert verdicts(analyzer.compiler, program)["WPT"].outer == "run"
 
 
 def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
     analyzer, program = loaded(written(tmp_path, hostile.NAMED_LIKE_ANOTHER))
-    found, copies = found_copies(analyzer.toolchain, program, program.constants, {}, [FOUR])
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
     changed = ["they change the program itself"]
     for included, reasons in (("", []), ("#include <cstdio>\n", changed)):
         own = replace(step, selection=included + step.selection)
-        _, refused = without_unproven(Question(analyzer.toolchain, program, found, copies, {}, own))
+        _, refused = without_unproven(Question(analyzer.compiler, program, found, copies, {}, own))
         assert [*refused.values()] == reasons
 
 
@@ -182,12 +182,12 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     analyzer, program = loaded(path)
-    assert verdicts(analyzer.toolchain, program)["WPT"].outer == "run"
+    assert verdicts(analyzer.compiler, program)["WPT"].outer == "run"
     found, copies = found_copies(
-        analyzer.toolchain, program, program.constants, {}, [FOUR, {"WPT": "2"}]
+        analyzer.compiler, program, program.constants, {}, [FOUR, {"WPT": "2"}]
     )
     question = Question(
-        analyzer.toolchain, program, found, copies, {}, copied(program, found, copies)
+        analyzer.compiler, program, found, copies, {}, copied(program, found, copies)
     )
     assert without_unproven(question) == (tuple(copies.sets), {})
     target = tmp_path / "tuned.cu"
@@ -205,10 +205,10 @@ def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
 def test_a_copy_of_other_values_is_not_proven(text: str, reason: str, tmp_path: Path) -> None:
     """The copies are compared with what they claim to be, in text and in code."""
     analyzer, program = loaded(written(tmp_path, text))
-    found, copies = found_copies(analyzer.toolchain, program, program.constants, {}, [FOUR])
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     (prefix,) = copies.sets
     step = copied(program, found, replace(copies, sets={prefix: {"WPT": "2"}}))
-    question = Question(analyzer.toolchain, program, found, copies, {}, step)
+    question = Question(analyzer.compiler, program, found, copies, {}, step)
     _, refused = without_unproven(question)
     assert refused == {prefix: "the compiler gets other tokens"}
     assert [*unequal_code(question, [prefix])] == [(prefix, reason)]

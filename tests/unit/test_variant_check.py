@@ -106,7 +106,7 @@ def test_all_variants_of_a_program_are_proven_at_once(tmp_path: Path) -> None:
 
     def compile_unit(unit: TranslationUnit) -> list[str]:
         runs.append(unit)
-        return analyzer.compiled_unit(unit)
+        return analyzer.compiler.ptx(unit)
 
     after = checked(program, compile_unit)
     assert [kernel.variants for kernel in after.kernels] == [k.variants for k in program.kernels]
@@ -129,7 +129,7 @@ def test_all_variants_of_a_program_are_proven_at_once(tmp_path: Path) -> None:
 def test_a_copy_that_is_not_proven_is_dropped_alone(tmp_path: Path) -> None:
     analyzer, program = loaded(tmp_path, TROUBLED)
     assert [len(kernel.variants) for kernel in program.kernels] == [3, 3, 3]
-    after = {k.name: k for k in checked(program, analyzer.compiled_unit).kernels}
+    after = {k.name: k for k in checked(program, analyzer.compiler.ptx).kernels}
     assert len(after["good"].variants) == 3 and not after["good"].variant_reasons
     for name, words in (("early", "does not compile"), ("told", "is not proven in x")):
         assert not after[name].variants
@@ -147,13 +147,13 @@ def test_a_kernel_of_a_header_has_a_variant_where_it_is_launched_there(tmp_path:
     assert (program.kernels[0].variants, reason.code) == ((), Code.VARIANT_HEADER)
     # Where headers may be rewritten for that alone, it has one.
     analyzer, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}', rewrites_headers=True)
-    after = checked(program, analyzer.compiled_unit)
+    after = checked(program, analyzer.compiler.ptx)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
     assert [header.path for header in after.rewritten_headers] == [str(tmp_path / "gemm.cuh")]
     # A header with a launch is rewritten anyway.
     (tmp_path / "gemm.cuh").write_text(f"{kernel}{launch.replace('int main', 'void start')}")
     analyzer, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
-    after = checked(program, analyzer.compiled_unit)
+    after = checked(program, analyzer.compiler.ptx)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
 
 
@@ -202,7 +202,10 @@ def test_bounds_add_nothing_to_a_copy_that_is_refused() -> None:
     path = Path(__file__).parents[2] / "benchmarks" / "judges" / "15" / "strain_rates.cu"
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
     program = analyzer.load(str(path), require_nvcc=True)
-    (before,), (after,) = program.kernels, checked(program, analyzer.compiled_unit).kernels
+    (before,), (after,) = (
+        program.kernels,
+        checked(program, analyzer.compiler.ptx).kernels,
+    )
     offered, left = ({one.name for one in kernel.variants} for kernel in (before, after))
     assert {"restrict", "bounds256x2", "restrict_bounds256x2"} <= offered
     assert "bounds256x2" in left and not any("restrict" in name for name in left)

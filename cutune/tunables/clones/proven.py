@@ -19,15 +19,12 @@ from cutune.emulator.ptx.types import Module, PtxError, Variable
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.tokens import lex_significant
 from cutune.passes import ChooseValues, ReplaceTunables
-from cutune.proof.compiled import compile_unit
 from cutune.proof.same_code import code_of
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.copied import Copies, dispatcher
-from cutune.rewrite.output import with_written
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.demangle import demangled
-from cutune.toolchain.steps.cudafe import host_assembly
 from cutune.toolchain.steps.dry_run import first_error
-from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 from cutune.tunables.clones.depending import Dependent, OneValue, Versions
 from cutune.tunables.clones.host_code import functions_of
@@ -55,7 +52,7 @@ class Question:
         versions: the program at its own values, and at those of the sets, in their order.
     """
 
-    toolchain: Toolchain
+    compiler: UnitCompiler
     program: Program
     found: Dependent
     copies: Copies
@@ -90,7 +87,7 @@ def without_unproven(question: Question) -> tuple[tuple[str, ...], dict[str, str
 def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
     """Sets whose copies are other tokens than the compiler gets for these values."""
     try:
-        whole = expanded(question.toolchain, question.unit)
+        whole = expanded(question.compiler, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in question.copies.sets)
@@ -101,7 +98,7 @@ def _unequal_texts(question: Question) -> Iterator[tuple[str, str]]:
         return
     for prefix, values in question.copies.sets.items():
         try:
-            plain = expanded(question.toolchain, question.plain(values))
+            plain = expanded(question.compiler, question.plain(values))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
             yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
@@ -165,10 +162,9 @@ def _is_pushed(one: Declaration) -> bool:
 
 def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Sets whose copies are compiled to other code than programs that have these values alone."""
-    toolchain = question.toolchain
+    compiler = question.compiler
     try:
-        device = compile_unit(toolchain, question.unit).results()
-        host = _assembly(toolchain, question.unit)
+        device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in prefixes)
@@ -177,10 +173,10 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
     def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
-            texts = compile_unit(toolchain, plain).results()
+            texts = compiler.ptx(plain)
             for copied, alone in zip(device, texts, strict=True):
                 _compare_device(question, prefix, copied, alone)
-            _compare_host(question, prefix, host, _assembly(toolchain, plain))
+            _compare_host(question, prefix, host, compiler.assembly(plain))
         except CutuneError as error:
             return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotProven as problem:
@@ -191,14 +187,6 @@ def unequal_code(question: Question, prefixes: Sequence[str]) -> Iterator[tuple[
         for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
             if reason:
                 yield prefix, reason
-
-
-def _assembly(toolchain: Toolchain, unit: TranslationUnit) -> str:
-    """The unoptimized assembly of the host code of a program."""
-    nvcc = toolchain.nvcc
-    return with_written(
-        toolchain, unit, lambda path, flags: host_assembly(nvcc, path, flags, lambda text: text)
-    )
 
 
 def _compare_device(question: Question, prefix: str, copied: str, alone: str) -> None:

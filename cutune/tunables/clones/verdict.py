@@ -9,8 +9,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import TunableConstant
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.copied import Copies
-from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.allowed import check
 from cutune.tunables.clones.depending import Dependent, OneValue, dependent
 from cutune.tunables.clones.places import copies_of
@@ -37,14 +37,14 @@ class Verdict:
     note: Diagnostic | None = None
 
 
-def verdicts(toolchain: Toolchain, program: Program) -> dict[str, Verdict]:
+def verdicts(compiler: UnitCompiler, program: Program) -> dict[str, Verdict]:
     """The verdict on each macro and constant of a program."""
-    return {one.name: _verdict(toolchain, program, one) for one in program.constants}
+    return {one.name: _verdict(compiler, program, one) for one in program.constants}
 
 
-def _verdict(toolchain: Toolchain, program: Program, constant: TunableConstant) -> Verdict:
+def _verdict(compiler: UnitCompiler, program: Program, constant: TunableConstant) -> Verdict:
     try:
-        found, _ = found_copies(toolchain, program, [constant], {}, None)
+        found, _ = found_copies(compiler, program, [constant], {}, None)
     except OneValue as problem:
         return Verdict("", (), note_of(constant, problem))
     except CutuneError as error:
@@ -63,7 +63,7 @@ def note_of(constant: TunableConstant, problem: OneValue) -> Diagnostic:
 
 
 def found_copies(
-    toolchain: Toolchain,
+    compiler: UnitCompiler,
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
@@ -82,10 +82,10 @@ def found_copies(
         raise OneValue("its pragma names no size", "write data(n) behind tune(…)")
     if any(one.source.path != program.source.path for one in constants):
         raise OneValue("it stands in a header", "define it in the source itself")
-    if _RELOCATABLE & {*toolchain.flags}:
+    if _RELOCATABLE & {*compiler.toolchain.flags}:
         raise OneValue("device code is linked with that of others", "compile it without -rdc=true")
     known: list[Mapping[str, str]] | None = None if sets is None else [dict(one) for one in sets]
-    seen = versions(toolchain, program, constants, fixed, known)
+    seen = versions(compiler, program, constants, fixed, known)
     found = dependent(seen, [one.name for one in constants])
     check(found, sizes)
     return found, copies_of(program.source, found, constants, sizes, known or [])

@@ -1,4 +1,4 @@
-"""The program at several values of its parameters: its `Versions`, by a toolchain.
+"""The program at several values of its parameters: its `Versions`, by a compiler.
 
 Values stand in the source as the tuned program would have them; the preprocessor does the rest. A
 name in place of a value shows where that is used; what an `#if` asks for, only values show.
@@ -14,10 +14,9 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.directives import directives_of, macros
 from cutune.frontend.tunable import TunableConstant
 from cutune.passes import ReplaceTunables
-from cutune.rewrite.output import with_written
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.parameter import shown
-from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.declarations import Expanded, NotSplit, split
 from cutune.tunables.clones.depending import OneValue, Versions
 
@@ -39,7 +38,7 @@ def plain_unit(program: Program, values: Texts) -> TranslationUnit:
     return run_passes([ReplaceTunables(values=values)], unit)
 
 
-def expanded(toolchain: Toolchain, unit: TranslationUnit) -> Expanded:
+def expanded(compiler: UnitCompiler, unit: TranslationUnit) -> Expanded:
     """What the compiler gets of a program.
 
     Raises:
@@ -48,13 +47,13 @@ def expanded(toolchain: Toolchain, unit: TranslationUnit) -> Expanded:
     """
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
-        return split(with_written(toolchain, unit, toolchain.nvcc.preprocess), users)
+        return split(compiler.preprocessed(unit), users)
     except NotSplit as problem:
         raise OneValue(str(problem), "write whole declarations in each file") from None
 
 
 def versions(
-    toolchain: Toolchain,
+    compiler: UnitCompiler,
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
@@ -69,12 +68,12 @@ def versions(
         CutuneError: the program cannot be preprocessed as it is.
         OneValue: its declarations cannot be told apart.
     """
-    own = expanded(toolchain, plain_unit(program, fixed))
+    own = expanded(compiler, plain_unit(program, fixed))
     asked = [_stand_ins(constants), *(_shown(program, constants) if sets is None else sets)]
     others = []
     for values in asked:
         try:
-            others.append(expanded(toolchain, plain_unit(program, {**fixed, **values})))
+            others.append(expanded(compiler, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
             continue
     if not others:
