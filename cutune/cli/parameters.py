@@ -64,7 +64,7 @@ def fit_measured(program: Program, options: argparse.Namespace, limit: float) ->
 def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
-    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
+    from cutune.tunables.emit_fixed import HEADER, header_text, options_text, without_place
     from cutune.tunables.host import fixed_values, replacement
 
     if len(programs) > 1:
@@ -74,7 +74,7 @@ def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int
     if not values:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
-    for diagnostic in elsewhere(program, values, asked):
+    for diagnostic in without_place(program, values, asked):
         show(diagnostic)
     for name in replacement(program, workspace).routines:
         show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -28,13 +28,11 @@ from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit
 from cutune.space.asked import NO_PARAMETERS, Asked
-from cutune.tunables.by_size import others, sets_in_program
+from cutune.tunables.by_size import fixed_for_all_sizes, sets_in_program
 from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.emit_fixed import changed, elsewhere
+from cutune.tunables.emit_fixed import changed, without_place
 from cutune.tunables.host import block_choices, chosen_sets, fixed_values, replacement
 from cutune.tunables.method_names import NEIGHBOURS
 
@@ -212,47 +210,31 @@ def emit(
         fitted: the models; None: the saved ones.
         parameters: what the command line says of them.
     """
-    tunables = replacement(program, workspace)
-    sets = chosen_sets(program, workspace)
-    warn = analyzer.reporter.warn
-    found = sets_in_program(
-        analyzer.compiler, warn, program, sets, fixed_values(program, workspace)
-    )
-    values = others(fixed_values(program, workspace), found)
-    other = changed(program, values, parameters)
-    if found is not None:
-        tunables = replace(tunables, values={n: str(v) for n, v in values.items()})
-        own = {one.name: one.own_text for one in program.constants}
-        other = {found.names[0]: (own[found.names[0]], "several values"), **other}
-    for diagnostic in elsewhere(program, values, parameters):
+    tunables, chosen = replacement(program, workspace), fixed_values(program, workspace)
+    warn, sets = analyzer.reporter.warn, chosen_sets(program, workspace)
+    by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen)
+    fixed = fixed_for_all_sizes(chosen, by_size)
+    changes = changed(program, fixed, parameters)
+    if by_size is not None:
+        tunables = replace(tunables, values={name: str(value) for name, value in fixed.items()})
+        name, texts = by_size.names[0], {one.name: one.own_text for one in program.constants}
+        changes = {name: (texts[name], "several values"), **changes}
+    for diagnostic in without_place(program, fixed, parameters):
         warn(diagnostic)
-    if other:
+    if changes:
         # Other code was proven and modelled than this program is compiled to.
-        step = found.step if found is not None else None
-        return target.write(_without_models(analyzer, program, tunables, other, devices, step))
+        if program.tunable_launches:
+            name, (own, value) = next(iter(changes.items()))
+            warn(Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value))
+        step = by_size.step if by_size is not None else None
+        return target.write(replaced(analyzer, program, [], devices, DEFAULT, tunables, [], step))
     # If the parameters of a program were measured, its launches need not be.
-    measured = workspace.models.exists() or not (tunables.routines or values)
+    is_modelled = workspace.models.exists() or not (tunables.routines or fixed)
     deciders: list[Decider] = []
     if performance == NEIGHBOURS:
         # Kernels that were not swept keep their model, where there is one.
         deciders = block_deciders(program, block_choices(program, workspace, devices))
-        performance, measured = DEFAULT, workspace.models.exists()
-    models = models_of(program, workspace, fitted) if measured else []
+        performance, is_modelled = DEFAULT, workspace.models.exists()
+    models = models_of(program, workspace, fitted) if is_modelled else []
     unit = replaced(analyzer, program, models, devices, performance, tunables, deciders)
     return target.write(unit)
-
-
-def _without_models(
-    analyzer: Analyzer,
-    program: Program,
-    tunables: ReplaceTunables,
-    other: Mapping[str, tuple[str, str]],
-    devices: Sequence[DeviceProfile],
-    step: ChooseValues | None,
-) -> TranslationUnit:
-    """The program with other values, whose launches stay as they are."""
-    if program.tunable_launches:
-        name, (own, value) = next(iter(other.items()))
-        stays = Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value)
-        analyzer.reporter.warn(stays)
-    return replaced(analyzer, program, [], devices, DEFAULT, tunables, [], step)

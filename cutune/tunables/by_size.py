@@ -5,7 +5,7 @@ Takes a compiler, a program and its choices, gives what the pass `choose-values`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
@@ -128,8 +128,7 @@ def sets_in_program(
     return SetsInProgram(left, choice.names)
 
 
-def others(fixed: Settings, found: SetsInProgram | None) -> dict[str, int | str]:
-    """The values that still hold for all sizes."""
-    names: Sequence[str] = found.names if found is not None else ()
-    values: Mapping[str, int | str] = fixed
-    return {name: value for name, value in values.items() if name not in names}
+def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
+    """The chosen values without those of parameters that are chosen by size."""
+    names: Sequence[str] = by_size.names if by_size is not None else ()
+    return {name: value for name, value in chosen.items() if name not in names}

@@ -48,7 +48,7 @@ def compiler_flags(values: Settings, asked: Asked) -> tuple[str, ...]:
 
 
 def make_command(values: Settings, asked: Asked) -> str:
-    """What builds a project with the chosen values; empty where they stand elsewhere."""
+    """What builds a project with the chosen values; empty where they stand without_place."""
     chosen = {name: one for name, one in values.items() if name in holes([asked.make])}
     return asked.make_at(chosen) if chosen else ""
 
@@ -66,7 +66,7 @@ def changed(program: Program, values: Settings, asked: Asked) -> dict[str, tuple
     }
 
 
-def elsewhere(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
+def without_place(program: Program, values: Settings, asked: Asked) -> list[Diagnostic]:
     """Values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named
