@@ -299,7 +299,7 @@ def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.tuned import Shown
     from cutune.collect.run import plan_runs
     from cutune.nvcc.units import noted_launches
-    from cutune.stages.project import Project, tune_project
+    from cutune.stages.project import ProjectBuild, tune_project
     from cutune.stages.stages import nothing_modelled
 
     if options.files or options.output is not None:
@@ -310,7 +310,7 @@ def _tune_project(options: argparse.Namespace) -> int:
     vary = varied_values(options.vary)
     plan_runs(options.run, vary, Path())
     only, statuses = options.launches_only, statuses_of(options)
-    project = Project(options.make, options.run, vary, options.clean, only, statuses)
+    project = ProjectBuild(options.make, options.run, vary, options.clean, only, statuses)
     analyzer = analyzer_of(options)
     reporter, said = analyzer.reporter.remembering()
     analyzer = replace(analyzer, reporter=reporter)

@@ -48,7 +48,7 @@ _CMAKE_CACHE = "CMakeCache.txt"
 
 
 @dataclass(frozen=True)
-class Project:
+class ProjectBuild:
     """How a project is built and run, seen from the current folder.
 
     Attributes:
@@ -67,7 +67,7 @@ class Project:
 
 
 def tune_project(
-    project: Project,
+    project: ProjectBuild,
     analyzer: Analyzer,
     device_name: str,
     workspace: Workspace,
@@ -108,7 +108,7 @@ def tune_project(
 
 
 def _models(
-    project: Project,
+    project: ProjectBuild,
     analyzer: Analyzer,
     device: DeviceProfile,
     workspace: Workspace,
@@ -148,7 +148,7 @@ def _compiled(workspace: Workspace) -> list[str]:
     return [Path(line).name for line in dict.fromkeys(lines)]
 
 
-def _way_to_cutune(project: Project) -> str:
+def _way_to_cutune(project: ProjectBuild) -> str:
     """How a build that did without cutune comes to use it."""
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
@@ -161,7 +161,7 @@ def _way_to_cutune(project: Project) -> str:
 
 
 def _nothing_to_measure(
-    project: Project, seen: Sequence[SeenLaunch], sources: Sequence[str]
+    project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
     """Was anything compiled through cutune at all?"""
     if not seen and sources:
@@ -225,7 +225,7 @@ def _remove(outputs: Path) -> None:
 class _Build:
     """Runs the project's own build with an nvcc on PATH that is cutune."""
 
-    project: Project
+    project: ProjectBuild
     analyzer: Analyzer
     device_name: str
     workspace: Workspace
