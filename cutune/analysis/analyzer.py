@@ -63,7 +63,7 @@ class Analyzer:
 
     @property
     def compiler(self) -> UnitCompiler:
-        """What compiles its programs with edits."""
+        """The compiler of its programs with edits."""
         return UnitCompiler(self.toolchain)
 
     def with_flags(self, flags: Sequence[str]) -> Analyzer:

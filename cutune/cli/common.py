@@ -1,4 +1,4 @@
-"""What verbs share: parsed options in, the types of the stages out."""
+"""Options of several verbs. Takes parsed options, gives the values that stages take."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_VALUES = 1000
 
 
 def analyzer_of(options: argparse.Namespace) -> Analyzer:
-    """What reads sources as the options say."""
+    """The analyzer that the options describe."""
     from cutune.analysis.analyzer import Analyzer
 
     return Analyzer(toolchain_of(options), reporter_of(options), options.variants == "all")
@@ -78,7 +78,7 @@ def asked_of(options: argparse.Namespace) -> Asked:
 
 
 def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
-    """What is said of parameters.
+    """The parameters that the options name.
 
     Raises:
         CutuneError: see `read_option` and `read_t1`.

@@ -105,7 +105,7 @@ def shake_verb(options: argparse.Namespace) -> int:
 
 
 def _tried(trials: Sequence[SeededRun]) -> str:
-    """What all runs gave the same with."""
+    """The configurations with which all runs gave the same, in words."""
     forced = [trial for trial in trials if trial.variant is not None]
     seeds = {trial.seed for trial in trials if trial.seed is not None}
     if not seeds:

@@ -150,7 +150,7 @@ def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, o
 
 
 def _check_make(options: argparse.Namespace) -> None:
-    """What a project is told, it is told by its command."""
+    """With `--make`, options that do not reach the build are wrong."""
     if options.make is None:
         return
     if not options.make.strip():
@@ -189,7 +189,7 @@ def _installed() -> list[str]:
 
 
 def _search(options: argparse.Namespace, on: str) -> Search | None:
-    """What `--search`, `--technique` and `--start` say; None where all configurations are run.
+    """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
 
     Raises:
         CutuneError: CT801, CT815, CT816, CT817.

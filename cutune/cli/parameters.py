@@ -90,7 +90,7 @@ def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int
 
 
 def print_values(asked: Asked, program: Program, workspace: Workspace) -> None:
-    """What else belongs to the emitted program: options of nvcc."""
+    """Print the options of nvcc, and the command, that belong to the emitted program."""
     from cutune.tunables.emit_fixed import compiler_flags, make_command
     from cutune.tunables.host import fixed_values
 
@@ -136,7 +136,7 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
 def _build_tuned(
     options: argparse.Namespace, program: Program, target: Target, workspace: Workspace
 ) -> None:
-    """What was chosen is compiled by a project with all that it stands beside."""
+    """Build a copy of the project with the tuned source in it."""
     from cutune.search.made import tuned_copy
     from cutune.tunables.host import fixed_values
 

@@ -40,7 +40,7 @@ def run_verb(options: argparse.Namespace) -> int:
 
 
 def doctor_verb(options: argparse.Namespace) -> int:
-    """What the machine has and lacks."""
+    """Show what the machine has and lacks."""
     from cutune.cli.doctor import clear_cache, main_doctor
 
     if options.clear_cache:

@@ -252,7 +252,7 @@ def tune_verb(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    """What is asked for, with all that the answer may depend on."""
+    """The request that the options describe."""
     from cutune.unchanged.inputs import Request
 
     passing = ("words", "quiet", "again", "json")
@@ -266,7 +266,7 @@ def _request(options: argparse.Namespace) -> Request:
 def _nothing_shown(
     device: DeviceProfile, launches: Sequence[SeenLaunch], said: Sequence[Diagnostic]
 ) -> Shown:
-    """What is shown where nothing was tuned."""
+    """The words where nothing was tuned: an empty table, and each launch."""
     from cutune.cli.report.tuned import ChoiceTable, Shown
 
     return Shown(ChoiceTable(device.name, [], [], {}), _summary(launches, [], {}, said), [])

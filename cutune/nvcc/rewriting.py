@@ -120,7 +120,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _is_built(
     nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
 ) -> bool:
-    """Is it made here, of device code that is known, as nvcc would, which need not say anything?"""
+    """Build it here of device code that is known; False where nvcc has to do it, or to speak."""
     named = [item for item in command.items if item.name == "output-file"]
     (shadow, *others), code = shadows, next(iter(shadows)).code
     is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
@@ -201,7 +201,7 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The same for the emulated device: as if its flags stood in NVCC_APPEND_FLAGS.
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
 
     Raises:
         CutuneError: CT002.
@@ -303,7 +303,7 @@ def _toolchain(
 def _request(
     unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
 ) -> Request | None:
-    """What the rewritten source depends on; None where it is not kept.
+    """The request that a rewritten source answers; None where that is not kept.
 
     A build that instruments takes notes of its sources, and sources that share kernels are read
     together.
@@ -410,7 +410,7 @@ def _compile_original(
     failed: subprocess.CompletedProcess[bytes],
     is_strict: bool,
 ) -> int:
-    """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
+    """Compile the original. If nvcc accepts it, the rewriting was wrong, which is said."""
     done = subprocess.run([*launcher, *command.words], check=False)
     said = (failed.stderr or failed.stdout).decode(errors="replace")
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""Compiles programs with edits. Takes translation units, gives what nvcc makes of them."""
+"""Compiles programs with edits. Takes translation units, gives their text and their code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnitCompiler:
     toolchain: Toolchain
 
     def preprocessed(self, unit: TranslationUnit) -> str:
-        """What the host compiler gets, with line markers."""
+        """The text that the host compiler gets, with line markers."""
         return self.written(unit, self.toolchain.nvcc.preprocess)
 
     def compilation(self, unit: TranslationUnit) -> Compilation:
@@ -52,7 +52,7 @@ class UnitCompiler:
         )
 
     def written(self, unit: TranslationUnit, use: Callable[[str, list[str]], T]) -> T:
-        """What `use` makes of the path and the flags of the program where it was written to."""
+        """Write the program, and return the result of `use` for its path and flags."""
         flags = self.toolchain.compile_flags(unit.program.source.path)
         with temporary_folder() as name:
             path, flags = write_unit(unit, flags, Path(name), "copies")

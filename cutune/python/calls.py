@@ -216,7 +216,7 @@ def select(
     workspace: PathLike = FOLDER,
     **named: int,
 ) -> KernelChoice:
-    """What a kernel would be launched with at some sizes.
+    """Choose the configuration of a kernel at some sizes.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def evaluate(
 
 
 class TunedFolder:
-    """What is known of the programs of a folder: their models, choices and timings.
+    """The models, choices and timings of the programs of a folder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What calls from Python give. Takes facts, gives values that notebooks show as tables."""
+"""Results of calls from Python. Takes facts, gives values that notebooks show as tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """What a kernel would be launched with at some sizes.
+    """The configuration that a kernel would be launched with at some sizes.
 
     Attributes:
         kernel: its name.
@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def score(self) -> Score:
-        """That of the model that is judged."""
+        """The score of the model that is judged."""
         return self.evaluation.score(self.evaluation.judged)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What became of each launch. Takes launches, measured kernels and messages, gives outcomes."""
+"""Outcomes of tuning. Takes launches, measured kernels and messages, gives an outcome of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cutune.frontend.launch_sites import SiteKey
 
 
 class TuningOutcome(Enum):
-    """What tuning made of a launch, in the words of its summary."""
+    """The outcome of a launch, in the words of the summary."""
 
     #: It chooses its configuration.
     TUNED = "tuned"

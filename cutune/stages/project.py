@@ -149,7 +149,7 @@ def _compiled(workspace: Workspace) -> list[str]:
 
 
 def _way_to_cutune(project: ProjectBuild) -> str:
-    """How a build that did without cutune comes to use it."""
+    """Advice for a build that did not call cutune."""
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
             "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
@@ -163,7 +163,7 @@ def _way_to_cutune(project: ProjectBuild) -> str:
 def _nothing_to_measure(
     project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
-    """Was anything compiled through cutune at all?"""
+    """The error where no launch of the build may be tuned, or none was compiled."""
     if not seen and sources:
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         code, make = Code.NO_LAUNCH_COMPILED, project.make
@@ -198,7 +198,7 @@ class _Sources:
     known: dict[str, ReadSource] = field(default_factory=dict)
 
     def source(self, unit: CompiledSource) -> ReadSource:
-        """The unit without kernels of others."""
+        """Return the unit as it was read, without kernels of others."""
         if unit.key not in self.known:
             with working_in(unit):
                 analyzer = self.analyzer.with_flags(unit.flags)
@@ -206,7 +206,7 @@ class _Sources:
         return self.known[unit.key]
 
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
-        """What the compiler says of its kernels."""
+        """Registers and shared memory of the kernels of a unit."""
         with working_in(unit):
             toolchain = self.analyzer.toolchain.with_flags(unit.flags)
             about = toolchain, self.analyzer.code, program, self.device

@@ -1,6 +1,6 @@
-"""Decides whether the answer of `tune` may be kept, and keeps it. Takes what it has made.
+"""Keeps the answer of `tune` where that is allowed. Takes an answer, writes it to the cache.
 
-It may where everything that it depends on is known: no input has changed while it was made, no
+It is where everything that it depends on is known: no input has changed while it was made, no
 message came of the time that this machine had for it, and the program reads nothing but its command
 line and its variables.
 """
@@ -32,7 +32,7 @@ _LOADING = ("LD_PRELOAD", "LD_AUDIT")
 
 @dataclass(frozen=True)
 class Answer:
-    """What `tune` has made.
+    """The answer of `tune`, and where it came from.
 
     Attributes:
         run: the template of the program's command lines.
@@ -85,7 +85,7 @@ def unkeepable(answer: Answer) -> str:
 
 
 def _other_program(answer: Answer) -> str:
-    """What is run besides the program itself: a shell, a script, a launcher of processes."""
+    """The command line, where it starts another program: a shell, a script, a launcher."""
     words = shlex.split(answer.run)
     program = os.path.relpath(answer.instrumented.binary)
     first = words[0].format(program=program) if words else ""

@@ -1,4 +1,7 @@
-"""What the result of `tune` depends on before any program runs. Takes a request, gives digests."""
+"""Inputs of a result, as far as they are known before any program runs.
+
+Takes a request, gives digests of all that the answer depends on.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ _INCLUDED_BYTES = ".incbin"
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for, and all that the answer may depend on.
+    """A request, with all that its answer may depend on.
 
     Attributes:
         options: as they were parsed, without those that only change what is shown meanwhile.
@@ -77,7 +80,7 @@ class Request:
         return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
 
     def with_begun(self) -> Request:
-        """The same request, with nvcc at work on its only source, if that has kernels.
+        """Begin to compile the only source, if that has kernels.
 
         Those of headers are seen only in the preprocessed text.
         """
@@ -89,7 +92,7 @@ class Request:
 
     @property
     def unknown(self) -> str:
-        """An option of which it cannot be said what it depends on; empty if there is none."""
+        """The first option whose inputs cannot be known, as of the linker; empty without any."""
         return next((flag for flag in self.toolchain.flags if _LINKING.search(flag)), "")
 
 
@@ -115,7 +118,7 @@ UNKNOWN = (CutuneError, OSError, UnknownInput)
 
 
 def inputs_of(request: Request) -> Inputs:
-    """Read all of it.
+    """Digest all inputs of a request.
 
     Raises:
         CutuneError: where nvcc cannot read a source.

@@ -1,4 +1,4 @@
-"""Watches the inputs of a request while it is answered. Says which they are, if none changed."""
+"""Watches the inputs of a request while it is answered; gives them, if none changed meanwhile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Keeper:
 
     @staticmethod
     def watching(request: Request) -> Keeper:
-        """The same where options of the linker do not matter."""
+        """Look at all inputs, where options of the linker do not matter."""
         started = time.time_ns() - _CLOCK_NANOSECONDS
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)

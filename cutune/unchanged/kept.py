@@ -1,4 +1,4 @@
-"""Kept results of `tune`, given again as long as nothing has changed. Takes a request."""
+"""Kept results of `tune`. Takes a request, gives its result as long as nothing has changed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Kept:
         save_in(TUNED, request.name, asdict(self), MOST_TUNED)
 
     def holds(self, request: Request) -> bool:
-        """Would all of it be the same again?"""
+        """Have none of the inputs changed?"""
         places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
             places_are_free
@@ -103,7 +103,7 @@ class Kept:
 
 
 def kept_for(request: Request) -> Kept | None:
-    """What is kept for a request, if it still holds."""
+    """The kept result of a request; None where there is none, or an input has changed."""
     if request.unknown:
         return None
     try:

@@ -18,7 +18,7 @@ REWRITTEN, MOST_REWRITTEN = "rewritten", 256
 
 @dataclass(frozen=True)
 class KeptRewriting:
-    """What became of a source.
+    """A source as it was rewritten.
 
     Attributes:
         inputs: see `Inputs`.
@@ -55,7 +55,7 @@ class KeptRewriting:
 
 
 def rewriting_for(request: Request) -> KeptRewriting | None:
-    """What is kept for a request, if it still holds."""
+    """The kept rewriting of a request; None where there is none, or an input has changed."""
     try:
         found = found_in(REWRITTEN, request.name, KeptRewriting)
         still = found is not None and found.inputs == inputs_of(request).digests
