@@ -216,10 +216,12 @@ def start_of(text: str | None) -> dict[str, Value]:
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
     """The sizes to show choices for, each once."""
+    if not words:
+        return None
+    # What is loaded here would take longer than to give a kept result.
     from cutune.models.selection.question import parse_size
 
-    sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
-    return list(dict.fromkeys(sizes)) or None
+    return list(dict.fromkeys(parse_size(word, "--sizes 1024 2048") for word in words))
 
 
 def show_compile_line(

@@ -26,7 +26,7 @@ from cutune.cli.common import (
     varied_values,
     workspace_of,
 )
-from cutune.cli.options import parser
+from cutune.cli.options import PAPER, parser
 from cutune.cluster.executor_options import NAMES
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -88,8 +88,6 @@ def _check_alone(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
-    from cutune.fit.fit import PAPER
-
     return replace(
         plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
