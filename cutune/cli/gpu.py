@@ -8,8 +8,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.session import Session
-from cutune.cli.common import device_of, start_of, statuses_of, varied_values, workspace_of
+from cutune.analysis.analyzer import Analyzer
+from cutune.cli.common import (
+    asked_of,
+    device_of,
+    reporter_of,
+    start_of,
+    statuses_of,
+    toolchain_of,
+    varied_values,
+    workspace_of,
+)
 from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
@@ -20,6 +29,7 @@ from cutune.collect.agreement import Agreement
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
 from cutune.contest.compare import compare
+from cutune.core.diagnostics import Warn
 from cutune.core.workspace import Workspace
 from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
@@ -40,8 +50,8 @@ from cutune.space.asked import holes
 from cutune.tunables.method_names import TECHNIQUES
 
 
-def collect_verb(
-    session: Session,
+def sweep_and_show(
+    analyzer: Analyzer,
     programs: Sequence[Program],
     plan: RunPlan,
     device: DeviceProfile,
@@ -50,12 +60,12 @@ def collect_verb(
 ) -> None:
     """Sweep each program on the GPU of this machine, and show what was timed."""
     for program in programs:
-        swept = collect_on_gpu(session, program, plan, device, workspace, counters)
+        swept = collect_on_gpu(analyzer, program, plan, device, workspace, counters)
         print_sweep(swept, device)
 
 
-def evaluate_verb(
-    session: Session,
+def judge_and_show(
+    analyzer: Analyzer,
     plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
@@ -64,7 +74,7 @@ def evaluate_verb(
     """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
     models = read_models(workspace.models)
     if options.training:
-        _show_training(session, models, device, workspace)
+        _show_training(analyzer.reporter.warn, models, device, workspace)
         return
     if options.recorded is not None:
         if options.cache is not None or options.save is not None:
@@ -74,39 +84,37 @@ def evaluate_verb(
             known = profile_of(swept.device)
             device = DeviceProfile.named(known) if known else device
     else:
-        swept = _swept_now(session, plan, device, workspace, options)
+        swept = _swept_now(analyzer, plan, device, workspace, options)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
     print_evaluation(found, not options.scores)
     save(found, options.json, options.csv)
 
 
 def _swept_now(
-    session: Session,
+    analyzer: Analyzer,
     plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
     options: argparse.Namespace,
 ) -> RecordedSweep:
-    programs = session.load_all(options.files, require_nvcc=True)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     cache = options.cache or CACHE_STATES[0]
-    swept = sweep(session, programs, plan, device, workspace, cache)
+    swept = sweep(analyzer, programs, plan, device, workspace, cache)
     if options.save is not None:
         write_sweep(Path(options.save), swept)
     return swept
 
 
 def _show_training(
-    session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
+    warn: Warn, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
 ) -> None:
-    measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
+    measured = {k.entry: own for k, own in by_entry(*measurements(workspace, warn))}
     print_training(
         row for m in models for row in training_rows(m, measured[m.kernel.entry], device)
     )
 
 
-def collect_tunables(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace, on: str
-) -> None:
+def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, on: str) -> None:
     """Run the configurations of a program, and say what was found.
 
     Args:
@@ -124,9 +132,11 @@ def collect_tunables(
     search, statuses = _search(options, on), statuses_of(options)
     folder = workspace_of(options).folder
     workers = workers_of(options, on == GPU, folder, parser().error)
-    sweep = HostSweep(names, how, search, options.jobs, statuses, workers)
+    kept, parameters = None, asked_of(options)
+    sweep = HostSweep(names, how, search, options.jobs, statuses, workers, kept, parameters)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
-    found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
+    about = programs[0], options.run, vary, workspace, sweep, device
+    found = collect_host(toolchain_of(options), reporter_of(options), *about)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
@@ -140,7 +150,7 @@ def collect_tunables(
 
 
 def _check_make(options: argparse.Namespace) -> None:
-    """What a project is told, it is told by its command."""
+    """With `--make`, options that do not reach the build are wrong."""
     if options.make is None:
         return
     if not options.make.strip():
@@ -155,9 +165,7 @@ def _check_make(options: argparse.Namespace) -> None:
         )
 
 
-def compare_techniques(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> None:
+def compare_techniques(programs: Sequence[Program], options: argparse.Namespace) -> None:
     """How many configurations techniques need, by what was tried."""
     if len(programs) > 1 or options.search is not None or options.technique is not None:
         parser().error("collect: --compare takes one FILE, no --search and no --technique")
@@ -165,7 +173,8 @@ def compare_techniques(
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
     names = _names(options)
     path, device = workspace_of(options).trials, device_of(options)
-    for one in compare(session, programs[0], options.run, path, names, techniques, device):
+    about = programs[0], options.run, path, names, techniques, device
+    for one in compare(reporter_of(options), asked_of(options), *about):
         print_comparison(one)
 
 
@@ -180,7 +189,7 @@ def _installed() -> list[str]:
 
 
 def _search(options: argparse.Namespace, on: str) -> Search | None:
-    """What `--search`, `--technique` and `--start` say; None where all configurations are run.
+    """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
 
     Raises:
         CutuneError: CT801, CT815, CT816, CT817.

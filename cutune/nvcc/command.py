@@ -72,7 +72,7 @@ class Command(NamedTuple):
 
     @property
     def inputs(self) -> tuple[Item, ...]:
-        """What is not an option."""
+        """The files that it names."""
         return tuple(item for item in self.items if not item.name)
 
     @property

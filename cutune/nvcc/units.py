@@ -30,7 +30,6 @@ from cutune.nvcc.unit_key import UNITS, unit_key
 
 if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
-    from cutune.analysis.session import Session
     from cutune.frontend.program import Program
 
 SCHEMA = "cutune-unit-1"
@@ -80,10 +79,6 @@ class CompiledSource:
     def own_workspace(self, workspace: Workspace) -> Workspace:
         """Where its measurements and models are."""
         return Workspace(workspace.folder / UNITS / self.key)
-
-    def session(self, session: Session) -> Session:
-        """A session with its flags."""
-        return session.with_flags(self.flags)
 
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""

@@ -16,6 +16,7 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.collect.gpu.instrumented import gpu_target
+from cutune.core.progress import silent
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.search.builds import Builds
@@ -36,6 +37,14 @@ SORT_SIZES = {"h200": 1_760, "v100": 1_760, "gtx1080ti": 1_728}
 @cache
 def read(name: str) -> ReadSample:
     return ReadSample(SAMPLES[name], DEVICES)
+
+
+def builds_of(
+    sample: ReadSample, folder: Path, target: Sequence[str] | None, pool: ThreadPoolExecutor
+) -> Builds:
+    """Its programs."""
+    about = sample.program, sample.space("h200"), folder, target, pool
+    return Builds(sample.analyzer.toolchain, silent, sample.parameters, *about)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -99,9 +108,7 @@ class Programs:
     ) -> subprocess.CompletedProcess[str]:
         """How it ends."""
         space = read(name).space("h200")
-        builds = Builds(
-            read(name).session, read(name).program, space, self.folder / name, None, self.pool
-        )
+        builds = builds_of(read(name), self.folder / name, None, self.pool)
         built = self._builds.setdefault(name, builds).of({**space.own, **configuration})
         assert not built.failure
         variables = {"CUTUNE_DEVICES": str(DEVICES), **variables}
@@ -185,7 +192,7 @@ def test_what_ptxas_says_of_a_build_is_known(tmp_path: Path) -> None:
     sample = read("triad")
     space = sample.space("h200")
     with ThreadPoolExecutor(1) as pool:
-        builds = Builds(sample.session, sample.program, space, tmp_path, gpu_target("sm_90"), pool)
+        builds = builds_of(sample, tmp_path, gpu_target("sm_90"), pool)
         built = builds.of(space.own)
     assert not built.failure
     (counters,) = built.counters.values()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.frontend.program import Verdict
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
@@ -24,7 +25,7 @@ def verdict_of(folder: Path, text: str) -> tuple[Verdict, str | None]:
     """What becomes of the last launch."""
     source = folder / "app.cu"
     source.write_text(KERNELS + text)
-    site = Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True).launches[-1]
+    site = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(source), require_nvcc=True).launches[-1]
     return site.verdict, site.code.number if site.code is not None else None
 
 

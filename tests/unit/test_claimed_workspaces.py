@@ -12,8 +12,8 @@ from dataclasses import replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import Diagnostic
+from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace, append_lines
 from cutune.fit.models_file import read_models, write_models
 from cutune.stages.stages import fit_collected
@@ -92,5 +92,5 @@ def test_no_models_of_others_are_lost(tmp_path: Path) -> None:
 
 def test_models_that_were_saved_meanwhile_stay(tmp_path: Path) -> None:
     save(tmp_path, 1)
-    fit_collected(Session(), Workspace(tmp_path), [])
+    fit_collected(Reporter(), Workspace(tmp_path), [])
     assert [m.kernel.origin.path for m in read_models(tmp_path / "models.json")] == ["/1.cu"]

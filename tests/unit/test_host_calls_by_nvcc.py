@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.confirmed import confirmed
 from cutune.analysis.host_calls import (
     host_launches,
 )
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain.entry_names import is_among
@@ -152,9 +152,11 @@ int main() { Member{k}.run(nullptr, 1); deduced(bad, nullptr, 1); }
 def test_names_that_mean_another_kernel(tmp_path: Path) -> None:
     source = tmp_path / "names.cu"
     source.write_text(NAMES)
-    session = Session()
-    program = session.load(str(source), require_nvcc=True)
-    told = host_launches(session.nvcc, str(source), session.compile_flags(str(source)))
+    analyzer = Analyzer()
+    program = analyzer.load(str(source), require_nvcc=True)
+    told = host_launches(
+        analyzer.toolchain.nvcc, str(source), analyzer.toolchain.compile_flags(str(source))
+    )
     found = {site.function: site.code for site in confirmed(program, told).launches}
     assert found.pop("right") is None
     assert found.pop("renamed") is Code.OTHER_KERNEL

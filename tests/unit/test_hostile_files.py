@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -26,6 +26,7 @@ from cutune.emit.selection import emit_selection
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
 from tests.support.cutune_runs import QUICK_FLAGS
@@ -267,7 +268,7 @@ def test_no_file_gets_text_into_a_program_or_makes_it_undefined(tmp_path: Path) 
 
 @cache
 def program() -> Program:
-    return Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
+    return Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(RECORDED / "add.cu"))
 
 
 def emit_choices(document: ChoicesDocument) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.cli.main import main
 from cutune.core.reading import read_source
 from cutune.core.typed import typed
@@ -27,6 +27,7 @@ from cutune.fit.models_file import read_models
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry, fit_kernel
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS
@@ -58,7 +59,7 @@ def swept(n: int, m: int) -> SweptLaunch:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
+    return Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(RECORDED / "add.cu"))
 
 
 def fitted(

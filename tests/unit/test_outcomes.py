@@ -16,7 +16,7 @@ from cutune.core.source import Source
 from cutune.core.typed import typed
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
-from cutune.stages.outcomes import LaunchOutcome, Outcome, outcomes
+from cutune.stages.outcomes import LaunchOutcome, TuningOutcome, outcomes
 from tests.support.measured_kernel import KERNEL
 
 TEXT = """
@@ -50,28 +50,28 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     seen = list(seen_launches([program]))
     kernel = replace(KERNEL, sites=(seen[0].site,))
 
-    def of_copy(*arguments: object) -> tuple[Outcome, str]:
+    def of_copy(*arguments: object) -> tuple[TuningOutcome, str]:
         first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
-        assert (refused.outcome, refused.code) == (Outcome.REFUSED, "CT211")
+        assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
         return first.outcome, first.code
 
-    assert of_copy([kernel], {}, []) == (Outcome.TUNED, "")
-    assert of_copy([kernel], {kernel.entry: "why"}, []) == (Outcome.KEPT, "")
-    assert of_copy([], {}, []) == (Outcome.NOT_MODELLED, "")
+    assert of_copy([kernel], {}, []) == (TuningOutcome.TUNED, "")
+    assert of_copy([kernel], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, "")
+    assert of_copy([], {}, []) == (TuningOutcome.NOT_MODELLED, "")
     said = [
         Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
         for name in ("copy", "other")
     ]
-    assert of_copy([], {}, said) == (Outcome.NOT_MODELLED, "CT502")
+    assert of_copy([], {}, said) == (TuningOutcome.NOT_MODELLED, "CT502")
     # What was said of the launch itself counts more than what was said of its kernel.
     site = program.launches[0]
     at_launch = Diagnostic.at(Code.NEVER_LAUNCHED, site.source, site.span, kernel="copy")
-    assert of_copy([], {}, [at_launch, *said]) == (Outcome.NOT_MODELLED, "CT412")
+    assert of_copy([], {}, [at_launch, *said]) == (TuningOutcome.NOT_MODELLED, "CT412")
     # A warning of the analysis stands at the launch, too, and does not say why it has no model.
     warned = Diagnostic.at(
         Code.REDUNDANT_THREADS, site.source, site.span, kernel="copy", d="y", size="16"
     )
-    assert of_copy([], {}, [warned, *said]) == (Outcome.NOT_MODELLED, "CT502")
+    assert of_copy([], {}, [warned, *said]) == (TuningOutcome.NOT_MODELLED, "CT502")
 
 
 def test_the_summary_counts_and_names_them(
@@ -80,8 +80,8 @@ def test_the_summary_counts_and_names_them(
     tunable, refused = seen_launches([program])
     summary_of(
         [
-            LaunchOutcome(tunable, Outcome.TUNED),
-            LaunchOutcome(refused, Outcome.REFUSED, refused.reason, refused.code),
+            LaunchOutcome(tunable, TuningOutcome.TUNED),
+            LaunchOutcome(refused, TuningOutcome.REFUSED, refused.reason, refused.code),
         ]
     ).show()
     head, first, second, advice = capsys.readouterr().out.splitlines()
@@ -99,7 +99,9 @@ def test_files_of_the_current_folder_are_named_from_there(
     _, refused = seen_launches([program])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
     launches = [replace(refused, file=str(file)) for file in files]
-    summary = summary_of([LaunchOutcome(one, Outcome.REFUSED, "word " * 60) for one in launches])
+    summary = summary_of(
+        [LaunchOutcome(one, TuningOutcome.REFUSED, "word " * 60) for one in launches]
+    )
     assert [row[0] for row in summary.rows] == ["src/a b.cu:9", f"{files[1]}:9"]
     assert summary.advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
     # A long reason, which stands above in full, is cut behind a word.

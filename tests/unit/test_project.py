@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.seen import SeenLaunch
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
@@ -23,9 +23,10 @@ from cutune.nvcc.lending import connect, seen_units
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.units import noted_launches, registered
 from cutune.stages import project as stage
-from cutune.stages.project import Project, tune_project
+from cutune.stages.project import ProjectBuild, tune_project
+from cutune.toolchain.steps.toolchain import Toolchain
 
-PROJECT = Project(make="true", run="./app {n}", vary={"n": ["64"]})
+PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})
 #: Written down by a build: what it was told.
 TOLD = ("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CCACHE_DISABLE", OUTPUTS)
 TELL = f'for name in {" ".join(TOLD)}; do eval echo "$name=\\$$name"; done > told; command -v nvcc'
@@ -42,11 +43,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(project: Project, folder: Path) -> CutuneError:
+def refused(project: ProjectBuild, folder: Path) -> CutuneError:
     """What a project that compiles nothing through cutune ends with."""
-    session = Session(nvcc_option=str(folder / "toolkit" / "nvcc"))
+    analyzer = Analyzer(Toolchain(nvcc_option=str(folder / "toolkit" / "nvcc")))
     with pytest.raises(CutuneError) as caught:
-        tune_project(project, session, "h200,a100", Workspace(Path("workspace")), "paper")
+        tune_project(project, analyzer, "h200,a100", Workspace(Path("workspace")), "paper")
     return caught.value
 
 

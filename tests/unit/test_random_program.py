@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
@@ -83,7 +83,7 @@ def test_an_annotation_says_which_blocks(words: str, expected: list[tuple[int, .
 
 def test_each_launch_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = Target(tmp_path / "random.cu")
-    written = random_program(Session(), program(), 7, target)
+    written = random_program(Analyzer(), program(), 7, target)
     assert written == tmp_path / "random.cu"
     text = written.read_text()
     assert "cutune_select_random_1" in text and "7ull" in text
@@ -104,7 +104,7 @@ def test_each_launch_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_seed_has_64_bits(tmp_path: Path) -> None:
     texts = [
-        random_program(Session(), program(), seed, Target(tmp_path / "a.cu")).read_text()
+        random_program(Analyzer(), program(), seed, Target(tmp_path / "a.cu")).read_text()
         for seed in (5, (1 << 64) + 5, 6)
     ]
     assert texts[0] == texts[1] != texts[2]
@@ -113,17 +113,17 @@ def test_a_seed_has_64_bits(tmp_path: Path) -> None:
 def test_where_nothing_may_be_tuned_nothing_is_written(tmp_path: Path) -> None:
     waits = program("__syncthreads(); a[threadIdx.x] = n;")
     with pytest.raises(CutuneError) as caught:
-        random_program(Session(), waits, 1, Target(tmp_path / "a.cu"))
+        random_program(Analyzer(), waits, 1, Target(tmp_path / "a.cu"))
     assert caught.value.diagnostic.code is Code.NOTHING_TUNABLE
     assert "a.cu" in str(caught.value.diagnostic)
     with pytest.raises(CutuneError):
-        random_programs(Session(), [waits], 1, [Target(tmp_path / "a.cu")])
+        random_programs(Analyzer(), [waits], 1, [Target(tmp_path / "a.cu")])
 
 
 def test_sources_without_launches_stay_as_they_are(tmp_path: Path) -> None:
     plain = program("a[threadIdx.x] = n;", name="b.cu")
     targets = [Target(tmp_path / name) for name in ("first.cu", "second.cu")]
-    random_programs(Session(), [program(), plain], 3, targets)
+    random_programs(Analyzer(), [program(), plain], 3, targets)
     first, second = (target.path.read_text() for target in targets)
     assert "cutune_select_random_1" in first
     assert "cutune_" not in second.replace("cutune_tuned", "")

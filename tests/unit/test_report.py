@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis import session
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import silent
 from cutune.core.source import Source, Span
 from cutune.core.workspace import Workspace
 from cutune.fit.measurement.sweep import (
@@ -49,6 +49,8 @@ from cutune.page.facts.report import (
 )
 from cutune.page.facts.sources import excerpt
 from cutune.page.facts.summary import summary
+from cutune.toolchain.steps import toolchain
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.reported_program import (
     ADD,
     H200,
@@ -74,7 +76,7 @@ def facts(launches: tuple[SweptLaunch, ...] = (), sizes: tuple[int, ...] = ()) -
 
 def report(subjects: list[ReportSource], folder: Path, timings: Timings = NO_TIMINGS) -> PageFacts:
     made = datetime(2026, 1, 2, tzinfo=UTC)
-    return report_of(Session(), subjects, H200, Workspace(folder), timings, made=made)
+    return report_of(Toolchain(), silent, subjects, H200, Workspace(folder), timings, made=made)
 
 
 # ---- kernels
@@ -219,18 +221,18 @@ def by_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(option: str | None) -> None:
         raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
 
-    monkeypatch.setattr(session, "find_nvcc", none)
+    monkeypatch.setattr(toolchain, "find_nvcc", none)
 
 
 @pytest.mark.usefixtures("by_text")
 def test_without_files_all_that_was_tuned_is_read(tmp_path: Path) -> None:
     workspace = stored(tmp_path, "")
-    (subject,) = read_subjects(Session(), workspace, ())
+    (subject,) = read_subjects(Analyzer(), workspace, ())
     assert subject.program is not None
     assert [model.kernel.name for model in subject.models] == ["add"]
     # A source that is gone leaves its models, and says so.
     (tmp_path / "add.cu").unlink()
-    (subject,) = read_subjects(Session(), workspace, ())
+    (subject,) = read_subjects(Analyzer(), workspace, ())
     assert subject.program is None and len(subject.models) == 1
     made = report([subject], tmp_path)
     assert "CT001" in made.programs[0].notes[0]
@@ -245,19 +247,19 @@ def test_sources_are_read_as_the_last_command_compiled_them(tmp_path: Path) -> N
         workspace.note_command(["tune", "gone.cu", "add.cu"], ["gone.cu", "add.cu"])
         workspace.note_command(["tune", "add.cu", "tile.cu"], ["add.cu", "tile.cu"], ["-DN=4"])
     workspace.note_command(["fit"])
-    first, second = read_subjects(Session(), workspace, ())
+    first, second = read_subjects(Analyzer(), workspace, ())
     assert [Path(subject.path).name for subject in (first, second)] == ["add.cu", "tile.cu"]
     assert len(first.models) == 1 and second.program is not None
     assert not second.program.tunable_launches
     # One that is gone leaves the others.
     (tmp_path / "tile.cu").unlink()
-    first, second = read_subjects(Session(), workspace, ())
+    first, second = read_subjects(Analyzer(), workspace, ())
     assert first.program is not None and second.program is None
 
 
 @pytest.mark.usefixtures("by_text")
 def test_models_of_an_earlier_version_are_left_out(tmp_path: Path) -> None:
-    (subject,) = read_subjects(Session(), stored(tmp_path, "// changed\n"), ())
+    (subject,) = read_subjects(Analyzer(), stored(tmp_path, "// changed\n"), ())
     assert subject.models == ()
     assert "[CT513]" in subject.notes[0]
 

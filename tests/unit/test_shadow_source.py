@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.program_builds import instrument
 from cutune.core.reading import read_source
 from cutune.frontend.syntax.parse import parse
 from cutune.nvcc.shadow_source import ShadowSource
-from cutune.passes import InstrumentLaunches
 
 HEADER = """#pragma once
 __global__ static void fill(int n, float *a) {
@@ -34,7 +33,7 @@ def test_a_rewritten_header_is_found_before_the_users(
     source, header = read_source("src/a.cu"), read_source("include/fill.h")
     program = analyze(parse(source), None, (header,))
     assert program.launching_headers == (header,)
-    unit = Session().instrument(program, (InstrumentLaunches(),))
+    unit = instrument(program)
     shadow = ShadowSource.write(unit, tmp_path / "copies")
     # Copies of headers have a folder of their own.
     copies = tmp_path / "copies-tree"

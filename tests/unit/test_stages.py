@@ -1,4 +1,4 @@
-"""Stages on a session and a workspace: what they read, write, and refuse. Nothing is compiled."""
+"""Stages on programs and a workspace: what they read, write, and refuse. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.collect import Collected
 from cutune.collect.resources import with_lent
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace, append_lines
 from cutune.device.profile import DeviceProfile
@@ -53,8 +54,8 @@ def said() -> list[Diagnostic]:
 
 
 @pytest.fixture
-def session(said: list[Diagnostic]) -> Session:
-    return Session(warn=said.append)
+def analyzer(said: list[Diagnostic]) -> Analyzer:
+    return Analyzer(reporter=Reporter(said.append))
 
 
 def save(workspace: Workspace, kernel: MeasuredKernel, measurements: Iterable[Measurement]) -> None:
@@ -72,47 +73,47 @@ def program(folder: Path, text: str = TEXT + LAUNCH) -> Program:
 
 
 def test_every_kernel_of_the_workspace_is_fitted_and_saved(
-    session: Session, workspace: Workspace, said: list[Diagnostic]
+    analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     for name in ("copy", "columns"):
         save(workspace, *measured(name))
     wanted = [fitted(*measured(name)) for name in ("copy", "columns")]
-    assert fit(session, workspace) == wanted
+    assert fit(analyzer.reporter, workspace) == wanted
     assert read_models(workspace.models) == wanted
     assert said == []
 
 
 def test_a_kernel_that_cannot_be_fitted_does_not_stop_others(
-    session: Session, workspace: Workspace, said: list[Diagnostic]
+    analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     kernel, measurements = measured("copy")
     save(workspace, kernel, (m for m in measurements if m.purpose != COUNTS))
     save(workspace, *measured("columns"))
-    assert [model.kernel.name for model in fit(session, workspace)] == ["columns"]
+    assert [model.kernel.name for model in fit(analyzer.reporter, workspace)] == ["columns"]
     assert [one.code for one in said] == [Code.NO_MEASUREMENTS]
 
 
 def test_a_torn_line_is_told_once(
-    session: Session, workspace: Workspace, said: list[Diagnostic]
+    analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     save(workspace, *measured("copy"))
     with workspace.measurements.open("a") as file:
         file.write('{"schema": "cutune-meas')
-    assert len(fit(session, workspace)) == 1
+    assert len(fit(analyzer.reporter, workspace)) == 1
     assert [one.code for one in said] == [Code.TORN_LINE]
 
 
-def test_the_published_way_fits_more(session: Session, workspace: Workspace) -> None:
+def test_the_published_way_fits_more(analyzer: Analyzer, workspace: Workspace) -> None:
     save(workspace, *measured("columns", training=True))
-    assert fit(session, workspace)[0].published is None
-    assert fit(session, workspace, PAPER)[0].published is not None
+    assert fit(analyzer.reporter, workspace)[0].published is None
+    assert fit(analyzer.reporter, workspace, PAPER)[0].published is not None
 
 
 def test_without_measurements_there_is_nothing_to_fit(
-    session: Session, workspace: Workspace
+    analyzer: Analyzer, workspace: Workspace
 ) -> None:
     with pytest.raises(CutuneError) as caught:
-        fit(session, workspace)
+        fit(analyzer.reporter, workspace)
     assert caught.value.diagnostic.code is Code.MISSING_STAGE
 
 
@@ -129,7 +130,7 @@ def swept(model: FittedModel, is_as_predicted: bool) -> SweptLaunch:
 
 @pytest.mark.parametrize("is_as_predicted", [True, False])
 def test_timings_test_the_model(
-    is_as_predicted: bool, session: Session, workspace: Workspace, said: list[Diagnostic]
+    is_as_predicted: bool, analyzer: Analyzer, workspace: Workspace, said: list[Diagnostic]
 ) -> None:
     kernel, measurements = measured("copy")
     # Blocks of 1024 threads are far from the best, so that another one is chosen.
@@ -137,18 +138,18 @@ def test_timings_test_the_model(
     save(workspace, kernel, measurements)
     line = swept_line(swept(fitted(kernel, measurements), is_as_predicted))
     append_lines(workspace.measurements, [{**line, "device": H200.name}])
-    (model,) = fit(session, workspace, device=H200)
+    (model,) = fit(analyzer.reporter, workspace, device=H200)
     assert model.confirmed_on == (H200.name if is_as_predicted else None)
     assert [one.code for one in said] == ([] if is_as_predicted else [Code.UNSUITED_MODEL])
 
 
-def test_timings_of_another_device_say_nothing(session: Session, workspace: Workspace) -> None:
+def test_timings_of_another_device_say_nothing(analyzer: Analyzer, workspace: Workspace) -> None:
     kernel, measurements = measured("copy")
     kernel = replace(kernel, original=(1024, 1, 1))
     save(workspace, kernel, measurements)
     line = swept_line(swept(fitted(kernel, measurements), True))
     append_lines(workspace.measurements, [{**line, "device": "another"}])
-    (model,) = fit(session, workspace, device=H200)
+    (model,) = fit(analyzer.reporter, workspace, device=H200)
     assert model.confirmed_on is None
 
 
@@ -156,10 +157,10 @@ def test_timings_of_another_device_say_nothing(session: Session, workspace: Work
 
 
 def test_a_program_without_tunable_launches_is_refused(
-    session: Session, workspace: Workspace, tmp_path: Path
+    analyzer: Analyzer, workspace: Workspace, tmp_path: Path
 ) -> None:
     with pytest.raises(CutuneError) as caught:
-        collect(session, program(tmp_path, TEXT), RunPlan("./app", {}, "paper"), H200, workspace)
+        collect(analyzer, [program(tmp_path, TEXT)], RunPlan("./app", {}, "paper"), H200, workspace)
     assert caught.value.diagnostic.code is Code.NOTHING_TUNABLE
 
 
@@ -180,26 +181,26 @@ def test_what_the_compiler_says_of_a_borrowed_kernel_comes_from_its_source(tmp_p
 
 
 def test_models_of_other_kernels_stay_when_one_is_tuned(
-    session: Session, workspace: Workspace
+    analyzer: Analyzer, workspace: Workspace
 ) -> None:
     save(workspace, *measured("columns"))
-    fit(session, workspace)
+    fit(analyzer.reporter, workspace)
     kernel, measurements = measured("copy")
-    models = fit_collected(session, workspace, [Collected(kernel, measurements)])
+    models = fit_collected(analyzer.reporter, workspace, [Collected(kernel, measurements)])
     assert [model.kernel.name for model in models] == ["columns", "copy"]
     assert read_models(workspace.models) == models
     # Nothing was read back: the measurements of `copy` stand in no file.
-    assert [model.kernel.name for model in fit(session, workspace)] == ["columns"]
+    assert [model.kernel.name for model in fit(analyzer.reporter, workspace)] == ["columns"]
 
 
 def test_models_of_another_version_of_cutune_are_made_again(
-    session: Session, workspace: Workspace
+    analyzer: Analyzer, workspace: Workspace
 ) -> None:
     save(workspace, *measured("columns"))
     kernel, measurements = measured("copy")
     save(workspace, kernel, measurements)
     workspace.models.write_text('{"schema": "cutune-models-1", "models": []}')
-    models = fit_collected(session, workspace, [Collected(kernel, measurements)])
+    models = fit_collected(analyzer.reporter, workspace, [Collected(kernel, measurements)])
     assert [model.kernel.name for model in models] == ["columns", "copy"]
 
 
@@ -214,32 +215,32 @@ def model_of(found: Program) -> FittedModel:
 
 
 def test_the_tuned_program_is_written_where_it_is_wanted(
-    session: Session, workspace: Workspace, tmp_path: Path
+    analyzer: Analyzer, workspace: Workspace, tmp_path: Path
 ) -> None:
     found = program(tmp_path)
     write_models(workspace.models, [model_of(found)])
     target = Target(tmp_path / "app.tuned.cu")
-    assert emit(session, found, workspace, [H200], target) == target.path
+    assert emit(analyzer, found, workspace, [H200], target) == target.path
     text = target.path.read_text()
     assert "copy<<<(n + 255) / 256, 256>>>(n, a, b)" not in text
     assert "cutune_" in text and TEXT.strip() in text
 
 
 def test_models_of_another_version_are_refused(
-    session: Session, workspace: Workspace, tmp_path: Path
+    analyzer: Analyzer, workspace: Workspace, tmp_path: Path
 ) -> None:
     write_models(workspace.models, [model_of(program(tmp_path))])
     changed = program(tmp_path, TEXT + "\n" + LAUNCH)
     with pytest.raises(CutuneError) as caught:
-        emit(session, changed, workspace, [H200], Target(tmp_path / "app.tuned.cu"))
+        emit(analyzer, changed, workspace, [H200], Target(tmp_path / "app.tuned.cu"))
     assert caught.value.diagnostic.code is Code.STALE_MODELS
     assert not (tmp_path / "app.tuned.cu").exists()
 
 
 def test_without_models_nothing_is_written(
-    session: Session, workspace: Workspace, tmp_path: Path
+    analyzer: Analyzer, workspace: Workspace, tmp_path: Path
 ) -> None:
     with pytest.raises(CutuneError) as caught:
-        emit(session, program(tmp_path), workspace, [H200], Target(tmp_path / "app.tuned.cu"))
+        emit(analyzer, program(tmp_path), workspace, [H200], Target(tmp_path / "app.tuned.cu"))
     assert caught.value.diagnostic.code is Code.MISSING_STAGE
     assert not (tmp_path / "app.tuned.cu").exists()

@@ -10,19 +10,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cutune
+from cutune.analysis.program_builds import InstrumentedProgram
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
+from cutune.toolchain.steps import toolchain
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.unchanged import inputs, store
 from cutune.unchanged.answers import Answer, keep, unkeepable
-from cutune.unchanged.inputs import Question, inputs_of
+from cutune.unchanged.inputs import Request, inputs_of
 from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.kept import kept_for, libraries_of
 from cutune.unchanged.own_inputs import unknown_input
@@ -59,25 +63,31 @@ class Asked:
     """A program whose result was kept."""
 
     folder: Path
-    question: Question
+    request: Request
     answer: Answer
 
     @property
     def is_kept(self) -> bool:
-        return kept_for(self.question) is not None
+        return kept_for(self.request) is not None
 
-    def again(self, **changes: object) -> bool:
-        """Is the result of another question, which is this one with changes, kept?"""
-        return kept_for(replace(self.question, **changes)) is not None  # type: ignore[arg-type]
+    def again(self, **changes: Any) -> bool:
+        """Is the result of another request, which is this one with changes, kept?"""
+        names = {"flags", "architectures"} & changes.keys()
+        changed = with_toolchain(self.request, **{name: changes.pop(name) for name in names})
+        return kept_for(replace(changed, **changes)) is not None
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
     def keep(self) -> None:
         let_files_age()
-        keeper = Keeper.begin(self.question)
+        keeper = Keeper.begin(self.request)
         assert keeper is not None
         keep(keeper, self.answer)
+
+
+def with_toolchain(request: Request, **changes: Any) -> Request:
+    return replace(request, toolchain=replace(request.toolchain, **changes))
 
 
 def let_files_age() -> None:
@@ -117,20 +127,13 @@ def first_asked(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     instrumented = workspace.folder / "app.instrumented.cu"
     shutil.copy(folder / "app.cu", instrumented)
     quoted = ["-Xcompiler", f"-iquote,{folder}"]
-    question = Question(
-        {"run": "./{program} 64"},
-        ["app.cu"],
-        ["-arch=compute_80", "-Ifirst", "-I."],
-        find_nvcc(),
-        ["sm_80", "sm_90"],
-        [DeviceProfile.named("h200")],
-        workspace,
-    )
-    units = [(instrumented, [*question.flags, *quoted])]
-    answer = Answer(
-        "./{program} 64", units, folder / "app", ["fill"], [Path("app.tuned.cu")], [], {"a": 1}
-    )
-    found = Asked(folder, question, answer)
+    nvcc = Toolchain(None, ("-arch=compute_80", "-Ifirst", "-I."), ("sm_80", "sm_90"))
+    devices = [DeviceProfile.named("h200")]
+    request = Request({"run": "./{program} 64"}, ["app.cu"], nvcc, devices, workspace)
+    units = [(instrumented, [*nvcc.flags, *quoted])]
+    built = InstrumentedProgram(folder / "app", units, {})
+    answer = Answer("./{program} 64", built, ["fill"], [Path("app.tuned.cu")], [], {"a": 1})
+    found = Asked(folder, request, answer)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(store, "cache_folder", lambda: place / "cache")
@@ -152,7 +155,7 @@ def asked(first_asked: Asked, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def test_what_has_not_changed_is_given_again(asked: Asked) -> None:
-    kept = kept_for(asked.question)
+    kept = kept_for(asked.request)
     assert kept is not None
     assert kept.shown == {"a": 1}
     os.unlink("app.tuned.cu")
@@ -182,16 +185,16 @@ CHANGES: dict[str, Change] = {
     "variable of cutune": lambda _, patch: patch.setenv("CUTUNE_SEED", "7"),
     "any other variable": lambda _, patch: patch.setenv("OMP_NUM_THREADS", "1"),
     "variable of nvcc": lambda _, patch: patch.setenv("NVCC_APPEND_FLAGS", "-O1"),
-    "measured times": lambda asked, _: asked.question.workspace.choices.write_text("{}"),
-    "trials": lambda asked, _: asked.question.workspace.trials.write_text("{}"),
-    "models": lambda asked, _: asked.question.workspace.models.write_text("{}"),
-    "models that are gone": lambda asked, _: asked.question.workspace.models.unlink(),
-    "measurements that are gone": lambda asked, _: asked.question.workspace.measurements.unlink(),
+    "measured times": lambda asked, _: asked.request.workspace.choices.write_text("{}"),
+    "trials": lambda asked, _: asked.request.workspace.trials.write_text("{}"),
+    "models": lambda asked, _: asked.request.workspace.models.write_text("{}"),
+    "models that are gone": lambda asked, _: asked.request.workspace.models.unlink(),
+    "measurements that are gone": lambda asked, _: asked.request.workspace.measurements.unlink(),
     "measurements that were edited": lambda asked, _: (
-        asked.question.workspace.measurements.write_text('{"schema":"cutune-kernel-1"}\n')
+        asked.request.workspace.measurements.write_text('{"schema":"cutune-kernel-1"}\n')
     ),
     "the tuned program's place": lambda asked, _: replaced_by_folder(Path("app.tuned.cu")),
-    "the instrumented program": lambda asked, _: os.unlink(asked.answer.program),
+    "the instrumented program": lambda asked, _: os.unlink(asked.answer.instrumented.binary),
 }
 
 
@@ -215,12 +218,12 @@ QUESTIONS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("changes", QUESTIONS.values(), ids=QUESTIONS)
-def test_another_question_has_another_answer(asked: Asked, changes: dict[str, object]) -> None:
+def test_another_request_has_another_answer(asked: Asked, changes: dict[str, object]) -> None:
     assert not asked.again(**changes)
 
 
 def test_other_measurements_are_read_only_where_they_are_of_its_kernels(asked: Asked) -> None:
-    path = asked.question.workspace.measurements
+    path = asked.request.workspace.measurements
     with path.open("a") as file:
         file.write('{"schema":"cutune-kernel-1","kernel":"other"}\n')
     assert asked.is_kept
@@ -230,7 +233,7 @@ def test_other_measurements_are_read_only_where_they_are_of_its_kernels(asked: A
 
 
 def test_models_of_other_programs_are_nothing_to_it(asked: Asked) -> None:
-    models = asked.question.workspace.models
+    models = asked.request.workspace.models
     document = json.loads(models.read_text())
     other = {"kernel": "other", "facts": {"origin": {"path": "/elsewhere/other.cu"}}}
     models.write_text(json.dumps({**document, "models": [other, *document["models"]]}))
@@ -244,7 +247,7 @@ def test_another_nvcc(asked: Asked, tmp_path: Path) -> None:
     script = tmp_path / "nvcc"
     script.write_text(f'#!/bin/sh\nexec {find_nvcc().path} "$@"\n')
     script.chmod(0o755)
-    changed = replace(asked, question=replace(asked.question, nvcc=Nvcc(script)))
+    changed = replace(asked, request=with_toolchain(asked.request, nvcc_option=str(script)))
     assert not changed.is_kept
     changed.keep()
     assert changed.is_kept
@@ -286,7 +289,9 @@ def test_another_cutune(asked: Asked, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_another_library_of_the_emulated_device(
     asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = next(path for path in libraries_of(str(asked.answer.program)) if "cudart" in path)
+    library = next(
+        path for path in libraries_of(str(asked.answer.instrumented.binary)) if "cudart" in path
+    )
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     copy = tmp_path / Path(library).name
     shutil.copy(library, copy)
@@ -299,8 +304,10 @@ def test_another_library_of_the_emulated_device(
 
 def test_a_file_that_an_option_names(asked: Asked) -> None:
     asked.write("profile.txt", "a")
-    question = replace(asked.question, flags=[*asked.question.flags, "-DX=profile.txt"])
-    changed = replace(asked, question=question)
+    request = with_toolchain(
+        asked.request, flags=(*asked.request.toolchain.flags, "-DX=profile.txt")
+    )
+    changed = replace(asked, request=request)
     changed.keep()
     assert changed.is_kept
     asked.write("profile.txt", "b")
@@ -308,7 +315,7 @@ def test_a_file_that_an_option_names(asked: Asked) -> None:
 
 
 def test_options_of_the_linker_are_not_known(asked: Asked) -> None:
-    assert replace(asked.question, flags=["-Isome-Build", "-DA=-1"]).unknown == ""
+    assert with_toolchain(asked.request, flags=("-Isome-Build", "-DA=-1")).unknown == ""
     for flag in (
         "-lfoo",
         "-B.",
@@ -317,21 +324,21 @@ def test_options_of_the_linker_are_not_known(asked: Asked) -> None:
         "-Xlinker=-rpath=.",
         "-Xcompiler=-Wl,-rpath,.",
     ):
-        question = replace(asked.question, flags=[*asked.question.flags, flag])
-        assert question.unknown == flag
-        assert Keeper.begin(question) is None
+        request = with_toolchain(asked.request, flags=(*asked.request.toolchain.flags, flag))
+        assert request.unknown == flag
+        assert Keeper.begin(request) is None
 
 
-def test_a_file_that_changed_while_the_question_was_answered(asked: Asked) -> None:
-    question = replace(asked.question, options={"run": "./{program} 32"})
-    keeper = Keeper.begin(question)
+def test_a_file_that_changed_while_the_request_was_answered(asked: Asked) -> None:
+    request = replace(asked.request, options={"run": "./{program} 32"})
+    keeper = Keeper.begin(request)
     assert keeper is not None
     keeper.inputs.result()
     # What is read later may be either.
     asked.write("shape.h", "#define VALUE 2\n")
     asked.write("shape.h", "#define VALUE 1\n")
     keep(keeper, asked.answer)
-    assert kept_for(question) is None
+    assert kept_for(request) is None
 
 
 def test_what_was_cut_short_today_is_not_kept(asked: Asked) -> None:
@@ -449,23 +456,23 @@ def test_what_is_no_program_is_not_known(tmp_path: Path) -> None:
 
 
 def test_the_same_inputs_have_the_same_digests(asked: Asked) -> None:
-    assert inputs_of(asked.question) == inputs_of(asked.question)
+    assert inputs_of(asked.request) == inputs_of(asked.request)
 
 
 def test_where_nvcc_is_at_work_the_same_is_found(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = asked.question.with_begun()
-    assert question.begun is not None and question.name == asked.question.name
-    question.begun.wait()
+    request = asked.request.with_begun()
+    assert request.toolchain.begun is not None and request.name == asked.request.name
+    request.toolchain.begun.wait()
     with monkeypatch.context() as patch:
-        for name in ("host_pass", "device_pass"):  # What is begun is not done again.
-            patch.setattr(inputs, name, None)
-        found = inputs_of(question)
-    assert found == inputs_of(asked.question)
+        for module, name in ((toolchain, "host_pass"), (inputs, "device_pass")):
+            patch.setattr(module, name, None)  # What is begun is not done again.
+        found = inputs_of(request)
+    assert found == inputs_of(asked.request)
 
 
 def test_one_source_with_kernels_is_begun(asked: Asked) -> None:
     Path("plain.cu").write_text("int main() {}\n")
     for sources in (["app.cu", "plain.cu"], ["plain.cu"], ["nothing.cu"]):
-        assert replace(asked.question, sources=sources).with_begun().begun is None
+        assert replace(asked.request, sources=sources).with_begun().toolchain.begun is None

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.cli.report.programs import print_programs, to_json
 from cutune.core.codes import Code
 from cutune.frontend.program import Program
 from cutune.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.variants.check import checked
 from tests.support.cutune_runs import QUICK_FLAGS
 
@@ -91,21 +92,21 @@ int main()
 """
 
 
-def loaded(folder: Path, text: str, rewrites_headers: bool = False) -> tuple[Session, Program]:
+def loaded(folder: Path, text: str, rewrites_headers: bool = False) -> tuple[Analyzer, Program]:
     path = folder / "program.cu"
     path.write_text(text)
-    session = Session(flags=QUICK_FLAGS, rewrites_headers=rewrites_headers)
-    return session, session.load(str(path), require_nvcc=True)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), rewrites_headers=rewrites_headers)
+    return analyzer, analyzer.load(str(path), require_nvcc=True)
 
 
 @pytest.mark.nvcc
 def test_all_variants_of_a_program_are_proven_at_once(tmp_path: Path) -> None:
-    session, program = loaded(tmp_path, PROGRAM)
+    analyzer, program = loaded(tmp_path, PROGRAM)
     runs = []
 
     def compile_unit(unit: TranslationUnit) -> list[str]:
         runs.append(unit)
-        return session.compiled_unit(unit)
+        return analyzer.compiler.ptx(unit)
 
     after = checked(program, compile_unit)
     assert [kernel.variants for kernel in after.kernels] == [k.variants for k in program.kernels]
@@ -126,9 +127,9 @@ def test_all_variants_of_a_program_are_proven_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.nvcc
 def test_a_copy_that_is_not_proven_is_dropped_alone(tmp_path: Path) -> None:
-    session, program = loaded(tmp_path, TROUBLED)
+    analyzer, program = loaded(tmp_path, TROUBLED)
     assert [len(kernel.variants) for kernel in program.kernels] == [3, 3, 3]
-    after = {k.name: k for k in checked(program, session.compiled_unit).kernels}
+    after = {k.name: k for k in checked(program, analyzer.compiler.ptx).kernels}
     assert len(after["good"].variants) == 3 and not after["good"].variant_reasons
     for name, words in (("early", "does not compile"), ("told", "is not proven in x")):
         assert not after[name].variants
@@ -145,14 +146,14 @@ def test_a_kernel_of_a_header_has_a_variant_where_it_is_launched_there(tmp_path:
     reason = dict(program.kernels[0].variant_reasons)["restrict"]
     assert (program.kernels[0].variants, reason.code) == ((), Code.VARIANT_HEADER)
     # Where headers may be rewritten for that alone, it has one.
-    session, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}', rewrites_headers=True)
-    after = checked(program, session.compiled_unit)
+    analyzer, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}', rewrites_headers=True)
+    after = checked(program, analyzer.compiler.ptx)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
     assert [header.path for header in after.rewritten_headers] == [str(tmp_path / "gemm.cuh")]
     # A header with a launch is rewritten anyway.
     (tmp_path / "gemm.cuh").write_text(f"{kernel}{launch.replace('int main', 'void start')}")
-    session, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
-    after = checked(program, session.compiled_unit)
+    analyzer, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
+    after = checked(program, analyzer.compiler.ptx)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
 
 
@@ -199,9 +200,12 @@ def test_inspect_names_variants_and_reasons(tmp_path: Path) -> None:
 def test_bounds_add_nothing_to_a_copy_that_is_refused() -> None:
     # With `__restrict__` the compiler fuses other products than in the kernel.
     path = Path(__file__).parents[2] / "benchmarks" / "judges" / "15" / "strain_rates.cu"
-    session = Session(flags=QUICK_FLAGS)
-    program = session.load(str(path), require_nvcc=True)
-    (before,), (after,) = program.kernels, checked(program, session.compiled_unit).kernels
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.load(str(path), require_nvcc=True)
+    (before,), (after,) = (
+        program.kernels,
+        checked(program, analyzer.compiler.ptx).kernels,
+    )
     offered, left = ({one.name for one in kernel.variants} for kernel in (before, after))
     assert {"restrict", "bounds256x2", "restrict_bounds256x2"} <= offered
     assert "bounds256x2" in left and not any("restrict" in name for name in left)

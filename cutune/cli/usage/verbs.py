@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb: the module of `cutune.cli` that has a function of its name, what it is for."""
+    """A verb: the module of `cutune.cli` that has its function `NAME_verb`, what it is for."""
 
     name: str
     module: str
