@@ -234,7 +234,7 @@ def _checked_spaces(
     gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, sweep.parameters, template, vary, known)
-    path, on = program.source.path, sweep.how.on
+    path = program.source.path
     if not whole.space.parameters:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
     if not program.regions:
@@ -244,9 +244,14 @@ def _checked_spaces(
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
         _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
-    if sweep.workers == LocalWorkers() and on == GPU and shutil.which("nvidia-smi") is None:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+    if sweep.workers == LocalWorkers():
+        _require_gpu(sweep.how.on)
     return whole, space
+
+
+def _require_gpu(on: str) -> None:
+    if on == GPU and shutil.which("nvidia-smi") is None:
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
