@@ -107,7 +107,7 @@ def fit_verb(options: argparse.Namespace) -> int:
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    models = fit(reporter_of(options), workspace, options.fit, device_of(options))
+    models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
     if options.json:
         print(json.dumps(models_to_json(models), indent=1))
     else:
