@@ -19,7 +19,6 @@ from cutune.analysis.program_builds import build_options
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import CompilerKilled
-from cutune.core.progress import Progress
 from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
@@ -68,7 +67,6 @@ class Builds:
     """
 
     toolchain: Toolchain
-    progress: Progress
     parameters: Asked
     program: Program
     space: ProgramSpace
@@ -133,7 +131,7 @@ class Builds:
             left.unlink()
         own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
-            options = build_options(toolchain, flags, self.target, self.progress)
+            options = build_options(toolchain, flags, self.target)
             source = toolchain.nvcc.source_words(text, flags)
             words = [*flags, *options, *self._verbose, *source, "-o", str(own)]
             done = _compiled(toolchain.nvcc, words)

@@ -20,7 +20,6 @@ from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import CompilerKilled, Ended, ended_by, ending_in_order, run_to_end
-from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.workspace import write_text
@@ -133,7 +132,6 @@ class MadeBuilds(Builds):
 
 def made_builds(
     toolchain: Toolchain,
-    progress: Progress,
     parameters: Asked,
     program: Program,
     space: ProgramSpace,
@@ -157,7 +155,7 @@ def made_builds(
         _placed(project, source)
     folder = workspace.absolute()
     nvcc = stand_in(folder, toolchain.nvcc.path)
-    about = toolchain, progress, parameters, program, space, folder, target, pool
+    about = toolchain, parameters, program, space, folder, target, pool
     return MadeBuilds(*about, project=project, state=project.state, nvcc=nvcc)
 
 

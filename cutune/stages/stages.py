@@ -19,6 +19,7 @@ from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
+from cutune.emulator.link import runtime_library
 from cutune.fit.fit import EXACT, fit_model
 from cutune.fit.fitted_model import FittedModel, with_variants
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, by_entry
@@ -79,8 +80,8 @@ def _built(
         written = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
         flags = [toolchain.compile_flags(program.source.path) for program in programs]
         codes = list(map(code.built, written, flags))
-        about = written, workspace.folder, None, codes, reporter.progress
-        built = build_instrumented(toolchain, *about)
+        runtime_library(toolchain.nvcc, reporter.progress)
+        built = build_instrumented(toolchain, written, workspace.folder, None, codes)
     known = [
         (program, or_none(reporter.warn, program, future.result))
         for program, future in zip(programs, asked, strict=True)
