@@ -11,7 +11,7 @@ from pathlib import Path
 from cutune.core.progress import Progress, silent
 from cutune.core.reading import read_source
 from cutune.core.workspace import make_folder
-from cutune.emulator.link import own_build_flags
+from cutune.emulator.link import own_build_flags, runtime_library
 from cutune.frontend.program import Program
 from cutune.passes import InstrumentLaunches
 from cutune.rewrite.output import write_unit
@@ -49,7 +49,6 @@ def build_instrumented(
     folder: Path,
     target: Sequence[str] | None = None,
     codes: Sequence[BuiltCode | None] = (),
-    progress: Progress = silent,
 ) -> InstrumentedProgram:
     """Write sources with hooks into a folder; compile and link them.
 
@@ -70,7 +69,7 @@ def build_instrumented(
     def note(source: Path, text: str) -> None:
         read[source] = files_of(text)
 
-    build_units(toolchain, units, binary, folder, target, codes, progress, note)
+    build_units(toolchain, units, binary, folder, target, codes, note)
     return InstrumentedProgram(binary, units, read)
 
 
@@ -94,7 +93,6 @@ def build_units(
     folder: Path,
     target: Sequence[str] | None = None,
     codes: Sequence[BuiltCode | None] = (),
-    progress: Progress = silent,
     note: NoteText = lambda source, text: None,
 ) -> Path:
     """Compile sources and link them; object files go into a folder.
@@ -103,23 +101,23 @@ def build_units(
     """
     known = codes if target is None and codes else [None] * len(units)
     if len(units) == 1:
-        return build(toolchain, *units[0], binary, target, known[0], progress, note)
+        return build(toolchain, *units[0], binary, target, known[0], note)
 
     def compiled(number: int) -> Path:
         text, flags = units[number]
         place = folder / f"source-{number + 1}" / f"{text.stem}.o"
         make_folder(place.parent)
         code = known[number]
-        return build(toolchain, text, [*flags, "-c"], place, target, code, progress, note)
+        return build(toolchain, text, [*flags, "-c"], place, target, code, note)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compiled, range(len(units))))
-    options = target_options(toolchain, target, progress)
+    options = target_options(toolchain, target)
     words = [*toolchain.flags, *options, *map(str, objects), "-o", str(binary)]
     linked = toolchain.nvcc.run(words)
     if linked.returncode != 0 and any(known):
         # It is the linker that misses a kernel which is not in the code that was known.
-        return build_units(toolchain, units, binary, folder, target, (), progress, note)
+        return build_units(toolchain, units, binary, folder, target, (), note)
     toolchain.nvcc.checked(words, linked)
     return binary
 
@@ -131,14 +129,13 @@ def build(
     binary: Path,
     target: Sequence[str] | None = None,
     code: BuiltCode | None = None,
-    progress: Progress = silent,
     note: NoteText = lambda source, text: None,
 ) -> Path:
     """Compile a program for the emulated device, or for what the options `target` say.
 
     `code`: its device code, where that is known for the emulated device.
     """
-    options = [*flags, *build_options(toolchain, flags, target, progress)]
+    options = [*flags, *build_options(toolchain, flags, target)]
     nvcc = toolchain.nvcc
     if code is None or not built(nvcc, options, source, flags, binary, code, note):
         nvcc.check([*options, *nvcc.source_words(source, flags), "-o", str(binary)])
@@ -146,23 +143,21 @@ def build(
 
 
 def build_options(
-    toolchain: Toolchain,
-    flags: Sequence[str],
-    target: Sequence[str] | None = None,
-    progress: Progress = silent,
+    toolchain: Toolchain, flags: Sequence[str], target: Sequence[str] | None = None
 ) -> list[str]:
     """The options of `build` besides those of the program, `flags`."""
     # On the emulated device nothing of the host is timed, and compiling it takes longest.
     level = "-O1" if target is None else "-O2"
-    options = target_options(toolchain, target, progress)
+    options = target_options(toolchain, target)
     return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *options]
 
 
-def target_options(
-    toolchain: Toolchain, target: Sequence[str] | None, progress: Progress
-) -> Sequence[str]:
-    """The options `target`; where these are None, those for the emulated device."""
-    return own_build_flags(toolchain.nvcc, progress) if target is None else target
+def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
+    """The options `target`; where these are None, those for the emulated device.
+
+    That is compiled before, by `runtime_library`, where its progress is to be shown.
+    """
+    return own_build_flags(toolchain.nvcc) if target is None else target
 
 
 def build_emulated(
@@ -174,8 +169,9 @@ def build_emulated(
         CutuneError: CT001 when it does not exist, CT701.
     """
     read_source(path)
+    runtime_library(toolchain.nvcc, progress)
     flags = toolchain.compile_flags(path)
-    return build(toolchain, Path(path), flags, folder / Path(path).stem, progress=progress)
+    return build(toolchain, Path(path), flags, folder / Path(path).stem)
 
 
 def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:

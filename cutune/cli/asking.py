@@ -1,4 +1,4 @@
-"""`select`, `evaluate`, `report`, `device`: models, sweeps and profiles in, answers out."""
+"""`select`, `report`, `device`: models, programs and profiles in, answers and pages out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from pathlib import Path
 from cutune.cli.common import (
     analyzer_of,
     device_of,
-    plan_of,
     show,
     sizes_to_show,
     workspace_of,
 )
-from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
 
 
@@ -64,17 +62,6 @@ def _select_measured(
         print(f"{choice.kernel}: not measured at such sizes; the program's own block stays")
     else:
         print(f"{choice.kernel}: block {'x'.join(map(str, block))}, the best that was measured")
-    return 0
-
-
-def evaluate_verb(options: argparse.Namespace) -> int:
-    """Chosen blocks against an exhaustive sweep."""
-    from cutune.cli.gpu import judge_and_show
-
-    if not options.files and options.recorded is None and not options.training:
-        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-    plan, profile = plan_of(options), device_of(options)
-    judge_and_show(analyzer_of(options), plan, profile, workspace_of(options), options)
     return 0
 
 

@@ -59,41 +59,28 @@ def reporter_of(options: argparse.Namespace) -> Reporter:
 
 
 def asked_of(options: argparse.Namespace) -> ParameterOptions:
-    """The options of nvcc, and what is said of parameters.
+    """The options of nvcc, and the parameters that the options name.
 
     Raises:
         CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
     """
     from cutune.frontend.syntax.headers import expand_response_files
-
-    flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
-    if options.std is not None:
-        flags.append(f"-std={options.std}")
-    for header in options.forced:
-        flags += ["-include", header]
-    for path in options.options_file:
-        flags += ["--options-file", path]
-    flags += options.nvcc_flag
-    return _asked(options, tuple(expand_response_files(flags)))
-
-
-def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> ParameterOptions:
-    """The parameters that the options name.
-
-    Raises:
-        CutuneError: see `read_option` and `read_t1`.
-    """
     from cutune.space.asked import ParameterOptions
     from cutune.space.parameter import read_option
 
+    words = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
+    words += [f"-std={options.std}"] if options.std is not None else []
+    words += [word for header in options.forced for word in ("-include", header)]
+    words += [word for path in options.options_file for word in ("--options-file", path)]
+    flags = tuple(expand_response_files([*words, *options.nvcc_flag]))
     parameters = tuple(map(read_option, options.tune))
     make, clean = getattr(options, "make", None) or "", getattr(options, "clean", "")
     if options.space is None:
         return ParameterOptions(parameters, (), flags, make, clean)
     from cutune.space.t1 import read_t1
 
-    found = read_t1(options.space)
-    return ParameterOptions((*parameters, *found.parameters), found.conditions, flags, make, clean)
+    space = read_t1(options.space)
+    return ParameterOptions((*parameters, *space.parameters), space.conditions, flags, make, clean)
 
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:

@@ -10,9 +10,12 @@ from pathlib import Path
 
 from cutune.analysis.analyzer import Analyzer
 from cutune.cli.common import (
+    analyzer_of,
     asked_of,
     device_of,
+    plan_of,
     reporter_of,
+    show,
     start_of,
     statuses_of,
     toolchain_of,
@@ -29,15 +32,13 @@ from cutune.collect.agreement import Agreement
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
 from cutune.contest.compare import compare
-from cutune.core.diagnostics import Warn
 from cutune.core.workspace import Workspace
 from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
 from cutune.evaluation.training import training_rows
-from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import by_entry
-from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
+from cutune.fit.measurement.sweep import read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.search.collect import HostSweep, Search, collect_host
@@ -64,18 +65,19 @@ def sweep_and_show(
         print_sweep(swept, device)
 
 
-def judge_and_show(
-    analyzer: Analyzer,
-    plan: RunPlan,
-    device: DeviceProfile,
-    workspace: Workspace,
-    options: argparse.Namespace,
-) -> None:
+def evaluate_verb(options: argparse.Namespace) -> int:
     """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
+    if not options.files and options.recorded is None and not options.training:
+        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+    plan, device, analyzer = plan_of(options), device_of(options), analyzer_of(options)
+    workspace = workspace_of(options)
     models = read_models(workspace.models)
     if options.training:
-        _show_training(analyzer.reporter.warn, models, device, workspace)
-        return
+        counts = {k.entry: own for k, own in by_entry(*measurements(workspace, show))}
+        print_training(
+            row for m in models for row in training_rows(m, counts[m.kernel.entry], device)
+        )
+        return 0
     if options.recorded is not None:
         if options.cache is not None or options.save is not None:
             parser().error("evaluate: with --from nothing is swept; leave out --cache and --save")
@@ -84,34 +86,15 @@ def judge_and_show(
             known = profile_of(swept.device)
             device = DeviceProfile.named(known) if known else device
     else:
-        swept = _swept_now(analyzer, plan, device, workspace, options)
+        programs = analyzer.load_all(options.files, require_nvcc=True)
+        cache = options.cache or CACHE_STATES[0]
+        swept = sweep(analyzer, programs, plan, device, workspace, cache)
+        if options.save is not None:
+            write_sweep(Path(options.save), swept)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
     print_evaluation(found, not options.scores)
     save(found, options.json, options.csv)
-
-
-def _swept_now(
-    analyzer: Analyzer,
-    plan: RunPlan,
-    device: DeviceProfile,
-    workspace: Workspace,
-    options: argparse.Namespace,
-) -> RecordedSweep:
-    programs = analyzer.load_all(options.files, require_nvcc=True)
-    cache = options.cache or CACHE_STATES[0]
-    swept = sweep(analyzer, programs, plan, device, workspace, cache)
-    if options.save is not None:
-        write_sweep(Path(options.save), swept)
-    return swept
-
-
-def _show_training(
-    warn: Warn, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
-) -> None:
-    measured = {k.entry: own for k, own in by_entry(*measurements(workspace, warn))}
-    print_training(
-        row for m in models for row in training_rows(m, measured[m.kernel.entry], device)
-    )
+    return 0
 
 
 def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, on: str) -> None:

@@ -116,7 +116,7 @@ def fit_verb(options: argparse.Namespace) -> int:
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    models = fit(reporter_of(options), workspace, options.fit, device_of(options))
+    models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
     if options.json:
         print(json.dumps(models_to_json(models), indent=1))
     else:
@@ -175,17 +175,15 @@ def _show_compile_line(
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
     """Where the sources of a tuned program are written to."""
-    from cutune.rewrite.output import Target
+    from cutune.stages.tune import tuned_targets
 
     if len(programs) == 1 and output is not None and _may_be_binary(output):
         parser().error(
             f"{verb}: -o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
             "that of a compile command stands behind --, with the whole command"
         )
-    if len(programs) == 1 or output is None:
-        return [Target.of(program, output, "tuned") for program in programs]
-    targets = [Target.complete(program, Path(output), "tuned") for program in programs]
-    if len({target.path for target in targets}) < len(targets):
+    targets = tuned_targets(programs, output)
+    if output is not None and len({target.path for target in targets}) < len(targets):
         parser().error(f"{verb}: two files would be written to one place; leave -o out")
     return targets
 

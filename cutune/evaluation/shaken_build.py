@@ -15,6 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
 from cutune.emit.random_program import random_program
+from cutune.emulator.link import runtime_library
 from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
@@ -60,10 +61,12 @@ def build_both(
     ]
     unchanged = [_unit(analyzer.toolchain, program) for program in programs]
     known = [_code(analyzer.code, *unit) for unit in unchanged] if target is None else []
-    toolchain, progress = analyzer.toolchain, analyzer.reporter.progress
+    toolchain = analyzer.toolchain
+    if target is None:
+        runtime_library(toolchain.nvcc, analyzer.reporter.progress)
     with ThreadPoolExecutor(2) as pool:
         first, second = (
-            pool.submit(build_units, toolchain, units, place / name, place, target, codes, progress)
+            pool.submit(build_units, toolchain, units, place / name, place, target, codes)
             for units, place, codes in zip(
                 (unchanged, changed), places.values(), (known, ()), strict=True
             )

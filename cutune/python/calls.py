@@ -29,8 +29,7 @@ from cutune.page.facts.gathered import ReportSource, read_subjects, read_timings
 from cutune.page.facts.kernels import at_sizes
 from cutune.page.facts.sources import program_facts
 from cutune.python.results import Inspection, Judgement, KernelChoice, ReportPage, Tuned
-from cutune.rewrite.output import Target
-from cutune.stages.tune import Tuning, tune
+from cutune.stages.tune import Tuning, tune, tuned_targets
 from cutune.toolchain.steps.architectures import EMULATED
 from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.unchanged.inputs import Request
@@ -177,7 +176,7 @@ def tune_sources(
     toolchain = _toolchain(flags, nvcc, devices)
     request = Request({"caller": "python", **options}, sources, toolchain, devices, place)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
-    tuning = Tuning(plan, name, lambda programs: _targets(programs, name), is_anew=again)
+    tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
     tuned = tune(request, tuning, Reporter(_warn))
     if isinstance(tuned, Kept):
         for message in tuned.said:
@@ -194,12 +193,6 @@ def tune_sources(
 
 # Python's name of it, which `help` shows, too.
 tune_sources.__name__ = tune_sources.__qualname__ = "tune"
-
-
-def _targets(programs: Sequence[Program], output: str | None) -> list[Target]:
-    if output is None or len(programs) == 1:
-        return [Target.of(program, output, "tuned") for program in programs]
-    return [Target.complete(program, Path(output), "tuned") for program in programs]
 
 
 def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:

@@ -19,7 +19,6 @@ from cutune.analysis.program_builds import build_options
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import CompilerKilled
-from cutune.core.progress import Progress
 from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
@@ -68,7 +67,6 @@ class Builds:
     """
 
     toolchain: Toolchain
-    progress: Progress
     parameters: ParameterOptions
     program: Program
     space: ProgramSpace
@@ -135,7 +133,7 @@ class Builds:
         try:
             # For the emulated device ptxas has no code to count.
             verbose = [] if self.target is None else ["-Xptxas", "-v"]
-            options = build_options(toolchain, flags, self.target, self.progress)
+            options = build_options(toolchain, flags, self.target)
             source = toolchain.nvcc.source_words(text, flags)
             words = [*flags, *options, *verbose, *source, "-o", str(own)]
             done = _compiled(toolchain.nvcc, words)

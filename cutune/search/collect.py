@@ -26,7 +26,7 @@ from cutune.core.processes import ending_in_order
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.link import searched_libraries
+from cutune.emulator.link import runtime_library, searched_libraries
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
@@ -176,19 +176,11 @@ def prepared(
     environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
+    if target is None and not is_made:
+        runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
-    parameters = sweep.parameters
-    build = (
-        toolchain,
-        reporter.progress,
-        parameters,
-        program,
-        space,
-        workspace.folder,
-        target,
-        pool,
-    )
-    builds = make_builds(*build, template) if is_made else Builds(*build)
+    built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
+    builds = make_builds(*built, template) if is_made else Builds(*built)
     if is_made and target is None:
         environment |= searched_libraries(toolchain.nvcc)
     crew = Crew(sweep.workers, reporter.warn).start()

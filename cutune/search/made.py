@@ -27,7 +27,6 @@ from cutune.core.processes import (
     ending_in_order,
     run_to_end,
 )
-from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.workspace import write_text
@@ -131,7 +130,6 @@ class MakeBuilds(Builds):
 
 def make_builds(
     toolchain: Toolchain,
-    progress: Progress,
     parameters: ParameterOptions,
     program: Program,
     space: ProgramSpace,
@@ -155,7 +153,7 @@ def make_builds(
         _placed(project, source)
     folder = workspace.absolute()
     nvcc = stand_in(folder, toolchain.nvcc.path)
-    build = toolchain, progress, parameters, program, space, folder, target, pool
+    build = toolchain, parameters, program, space, folder, target, pool
     return MakeBuilds(*build, project=project, state=project.state, nvcc=nvcc)
 
 

@@ -2,7 +2,8 @@
 
 The project is built twice through `cutune nvcc`: instrumented for the emulated device, where it
 is run and its kernels are measured, and tuned. What the first build made is removed before the
-second, so that no build system takes it for up to date.
+second, so that no build system takes it for up to date. The variable by which a Makefile is given
+another nvcc is read from its text.
 """
 
 from __future__ import annotations

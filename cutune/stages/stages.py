@@ -19,6 +19,7 @@ from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
+from cutune.emulator.link import runtime_library
 from cutune.fit.fit import EXACT, fit_model
 from cutune.fit.fitted_model import FittedModel, with_variants
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, by_entry
@@ -74,20 +75,20 @@ def _built(
     """The sources of a program with what each kernel needs of a GPU, and the program with hooks."""
     toolchain, code, reporter = analyzer.toolchain, analyzer.code, analyzer.reporter
     with ThreadPoolExecutor(1) as pool:
-        asked = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]
+        futures = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]
         numbers = list(numbers_of(programs))
-        written = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+        numbered = [sites.written(one) for one, sites in zip(programs, numbers, strict=True)]
         flags = [toolchain.compile_flags(program.source.path) for program in programs]
-        codes = list(map(code.built, written, flags))
-        about = written, workspace.folder, None, codes, reporter.progress
-        built = build_instrumented(toolchain, *about)
-    known = [
+        codes = list(map(code.built, numbered, flags))
+        runtime_library(toolchain.nvcc, reporter.progress)
+        built = build_instrumented(toolchain, numbered, workspace.folder, None, codes)
+    needed = [
         (program, or_none(reporter.warn, program, future.result))
-        for program, future in zip(programs, asked, strict=True)
+        for program, future in zip(programs, futures, strict=True)
     ]
     parts = [
-        Part(program, its, with_lent(program, resources, known), workspace)
-        for (program, resources), its in zip(known, numbers, strict=True)
+        Part(program, sites, with_lent(program, resources, needed), workspace)
+        for (program, resources), sites in zip(needed, numbers, strict=True)
     ]
     return parts, built
 
@@ -120,13 +121,13 @@ def fit_collected(
     except CutuneError:  # of another version of cutune: they are made again
         return fit(reporter, workspace, method, device)
     kernels = [one.kernel for one in collected]
-    known = [measurement for one in collected for measurement in one.measurements]
-    models = _fitted(reporter, kernels, known, method)
-    fresh = {model.kernel.place for model in models}
+    measured = [measurement for one in collected for measurement in one.measurements]
+    models = _fitted(reporter, kernels, measured, method)
+    fitted = {model.kernel.place for model in models}
     # Another process may have saved models of its own since.
     with workspace.replacing_models():
-        others = [one for one in _read_saved(workspace) if one.kernel.place not in fresh]
-        return _saved(reporter, workspace, [*others, *models], device)
+        saved = [model for model in _read_saved(workspace) if model.kernel.place not in fitted]
+        return _saved(reporter, workspace, [*saved, *models], device)
 
 
 def _read_saved(workspace: Workspace) -> list[FittedModel]:

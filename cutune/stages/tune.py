@@ -94,6 +94,21 @@ class TunedProgram:
         keep(self._keeper, answer)
 
 
+def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
+    """Where the sources of a tuned program are written to.
+
+    `output`: the file or the folder that the user names; None: beside each source.
+
+    Raises:
+        CutuneError: see `Target.of`.
+    """
+    from cutune.rewrite.output import Target
+
+    if len(programs) == 1 or output is None:
+        return [Target.of(program, output, "tuned") for program in programs]
+    return [Target.complete(program, Path(output), "tuned") for program in programs]
+
+
 class NothingTuned(CutuneError):
     """No launch may be tuned, or none has a model. `launches`, `said`: see `TunedProgram`."""
 

@@ -2,7 +2,8 @@
 
 It is where everything that it depends on is known: no input has changed while it was made, no
 message came of the time that this machine had for it, and the program reads nothing but its command
-line and its variables.
+line and its variables, as far as the names tell that it imports: known to be safe are functions
+that compute, write, or tell the time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Inputs of a result, as far as they are known before any program runs.
 
-Takes a request, gives digests of all that the answer depends on.
+Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
+programs that compile.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.collect.gpu.instrumented import gpu_target
-from cutune.core.progress import silent
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.search.builds import Builds
@@ -44,7 +43,7 @@ def builds_of(
 ) -> Builds:
     """Its programs."""
     about = sample.program, sample.space("h200"), folder, target, pool
-    return Builds(sample.analyzer.toolchain, silent, sample.parameters, *about)
+    return Builds(sample.analyzer.toolchain, sample.parameters, *about)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -158,7 +158,7 @@ def test_an_entry_that_is_damaged_is_skipped(tmp_path: Path, changes: dict[str, 
 def test_parameters_without_effect_are_told() -> None:
     """A makes a difference; B makes none; C does where A is 2; D was never compared."""
     with ThreadPoolExecutor(1) as pool:
-        builds = Builds(None, None, None, None, None, Path(), None, pool)  # type: ignore[arg-type]
+        builds = Builds(None, None, None, None, Path(), None, pool)  # type: ignore[arg-type]
         codes = {(1, 1, 1): "x", (1, 2, 1): "x", (1, 1, 2): "x", (2, 1, 1): "y", (2, 1, 2): "z"}
         for (a, b, c), code in codes.items():
             values = (("A", a), ("B", b), ("C", c), ("D", 1))

@@ -1,4 +1,7 @@
-"""The last lines of `tune`: what became of each launch. Takes outcomes, gives words."""
+"""The last lines of `tune`: the outcome of each launch, in words.
+
+Takes launches, measured kernels and messages, gives outcomes; takes these, gives a `Summary`.
+"""
 
 from __future__ import annotations
 

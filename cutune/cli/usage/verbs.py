@@ -78,7 +78,7 @@ VERBS = (
         "cutune emit app.cu -o app.tuned.cu",
     ),
     Verb(
-        *("evaluate", "asking", _MODEL),
+        *("evaluate", "gpu", _MODEL),
         "compare the chosen blocks with an exhaustive sweep, and with other strategies",
         "cutune evaluate app.cu --from sweep.json",
     ),
