@@ -11,7 +11,7 @@ from cutune.rewrite.launch_edit import variants_at
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 
-PROGRAM = Path(__file__).parents[1] / "end_to_end" / "programs" / "aliasing.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "aliasing.cu"
 #: The variant, wherever it may run: then it says so.
 ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
