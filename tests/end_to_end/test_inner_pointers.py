@@ -21,7 +21,7 @@ from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
-PATH = Path(__file__).parent / "programs" / "inner_pointers.cu"
+PATH = Path(__file__).parents[1] / "corpus" / "programs" / "inner_pointers.cu"
 ANALYZER = Analyzer(Toolchain(flags=QUICK_FLAGS))
 #: A block that does not keep the program's warps, which have 32 threads, wherever it is allowed.
 ROUTINE = """

@@ -35,7 +35,7 @@ from tests.support.short_headers import STANDARD
 pytestmark = pytest.mark.nvcc
 
 HERE = Path(__file__).parent
-PROBED = HERE / "programs" / "probed.cu"
+PROBED = HERE.parent / "corpus" / "programs" / "probed.cu"
 GEMM = HERE.parents[1] / "samples" / "polybench" / "gemm.cu"
 GOLDEN = sorted(
     path

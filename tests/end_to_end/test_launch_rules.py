@@ -28,7 +28,7 @@ from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "corpus" / "programs"
 SEEDS = ("1", "2", "3", "4")
 
 

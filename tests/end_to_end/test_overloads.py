@@ -22,7 +22,7 @@ from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = Path(__file__).parent / "programs" / "overloads.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "overloads.cu"
 
 
 def launched(binary: Path) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, run
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = Path(__file__).parent / "programs" / "several_ids.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "several_ids.cu"
 #: The variant that the environment names, in blocks half as wide, wherever it may run.
 ROUTINE = """
 static cutune_configuration cutune_select_named(const cutune_request *asked, cutune_shortlist *) {

@@ -23,7 +23,7 @@ from cutune.tunables.clones.places import copies_of, tag
 from cutune.tunables.clones.proven import ProgramWithCopies, unequal_code, without_unproven
 from cutune.tunables.clones.verdict import by_size_verdicts, found_copies
 from cutune.tunables.clones.versions import versions
-from tests.end_to_end import hostile_values as hostile
+from tests.support import hostile_values as hostile
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
 from tests.support.short_headers import with_all_headers
 from tests.support.trial_files import write_trials

@@ -12,7 +12,7 @@ from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.steps.toolchain import Toolchain
 
-PROGRAM = Path(__file__).parents[1] / "end_to_end" / "programs" / "aliasing.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "aliasing.cu"
 #: The variant, wherever it may run: then it says so.
 ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
