@@ -140,4 +140,4 @@ class CutuneError(Exception):
         code: Code, source: Source | None = None, span: Span | None = None, **values: Any
     ) -> CutuneError:
         """The error of one message, as `Diagnostic.at` makes it; most concern the whole run."""
-        return CutuneError.at(code, source, span, **values)
+        return CutuneError(Diagnostic.at(code, source, span, **values))
