@@ -65,11 +65,7 @@ def outcome_of(
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> RunOutcome:
-    """Run a program to its end or to the time limit.
-
-    Raises:
-        CutuneError: CT441 when it cannot be started.
-    """
+    """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
     for path in place.files:
         # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)

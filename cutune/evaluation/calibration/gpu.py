@@ -79,11 +79,7 @@ class Gpu:
         return int(self._device.get_attribute(getattr(self._driver.device_attribute, name)))
 
     def load(self, source: str, architecture: str) -> LoadedKernels:
-        """Compile CUDA C++ and load it.
-
-        Raises:
-            CutuneError: CT016 when it does not compile.
-        """
+        """Compile CUDA C++ and load it. Raises CT016 when it does not compile."""
         from pycuda.compiler import SourceModule  # noqa: PLC0415
 
         try:
