@@ -64,11 +64,7 @@ class ExampleResult:
 
 
 def examples_in(folder: Path, tuners: Sequence[str], benchmarks: Sequence[str]) -> list[Example]:
-    """Return the examples with these names; no names: all.
-
-    Raises:
-        CutuneError: CT832 where there is none.
-    """
+    """Return the examples with these names; no names: all. Raises CT832 where there is none."""
     every = [
         Example(path.parent.parent.name, path.parent.name, path.parent)
         for path in sorted(folder.glob(f"*/*/{CONFIG}"))

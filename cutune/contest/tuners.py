@@ -142,11 +142,7 @@ TUNERS = (
 
 
 def tuners_named(names: Sequence[str]) -> list[Tuner]:
-    """Return tuners by their names, cutune always among them; no name: all.
-
-    Raises:
-        CutuneError: CT828.
-    """
+    """Return tuners by their names, cutune always among them; no name: all. Raises CT828."""
     known = {_plain(one.name): one for one in TUNERS}
     for name in names:
         if _plain(name) not in known:

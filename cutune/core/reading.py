@@ -28,11 +28,7 @@ _WITH_LOOSE = re.compile(
 
 
 def read_file(path: str | Path) -> Source:
-    """Read a file byte for byte.
-
-    Raises:
-        CutuneError: CT001 when the file cannot be read.
-    """
+    """Read a file byte for byte. Raises CT001 when the file cannot be read."""
     try:
         return Source(str(path), Path(path).read_bytes().decode("latin-1"))
     except OSError as error:

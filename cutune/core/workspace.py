@@ -59,11 +59,7 @@ class Workspace:
     commands = _File("commands.jsonl")
 
     def create(self) -> Workspace:
-        """Make the folder.
-
-        Raises:
-            CutuneError: CT002 when it cannot be made.
-        """
+        """Make the folder. Raises CT002 when it cannot be made."""
         make_folder(self.folder)
         return self
 
@@ -138,11 +134,7 @@ def _below(path: Path) -> list[Path]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those that it lies in.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Make a folder and those that it lies in. Raises CT002."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
 
@@ -157,21 +149,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def refuse_existing(path: Path, is_replacing: bool) -> None:
-    """Refuse to replace a file unless that was asked for.
-
-    Raises:
-        CutuneError: CT825.
-    """
+    """Refuse to replace a file unless that was asked for. Raises CT825."""
     if path.is_file() and not is_replacing:
         raise CutuneError.at(Code.ALREADY_THERE, path=path)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside the target, then rename, so that nobody ever sees half a file.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Write beside the target, then rename, so that nobody ever sees half a file. Raises CT002."""
     with writing(path):
         if path.exists() and not path.is_file():
             path.write_bytes(content)  # a pipe or device, such as /dev/stdout, is not replaced
@@ -279,11 +263,7 @@ def locked(path: Path, waits: Callable[[], object] = lambda: None) -> Iterator[N
 
 
 def append_text(path: Path, text: str) -> None:
-    """Append to a file by one write, so that several processes do not mix.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Append to a file by one write, so that several processes do not mix. Raises CT002."""
     with writing(path), path.open("ab", buffering=0) as file:
         file.write(text.encode("utf-8", errors="surrogateescape"))
 

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
 from cutune.core.workspace import locked
 from cutune.emulator.built_in import NATIVE, built_in_library
@@ -109,7 +109,7 @@ def _compiler() -> tuple[str, ...]:
     for candidate in (named, ["g++"], ["c++"]):
         if candidate and shutil.which(candidate[0]):
             return tuple(candidate)
-    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+    raise CutuneError.at(Code.MISSING_COMPILER)
 
 
 @cache
@@ -205,6 +205,4 @@ def _run(name: str, command: list[str]) -> None:
 
 def build_failed(name: str, compiler: str, reason: str) -> CutuneError:
     """The error for a library that cannot be built."""
-    return CutuneError(
-        Diagnostic.at(Code.BUILD_FAILED, None, name=name, compiler=compiler, reason=reason)
-    )
+    return CutuneError.at(Code.BUILD_FAILED, name=name, compiler=compiler, reason=reason)

@@ -294,16 +294,16 @@ def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
         flags = append_flags(compiler)
-        raise CutuneError(Diagnostic.at(Code.STATIC_CUDART, None, path=program, flags=flags))
+        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=flags)
     offered = [path.name for path in alias_folder(compiler).iterdir()]
     for name in wanted:
         if name not in offered:
             code, listed = Code.OTHER_CUDART, " ".join(offered)
-            raise CutuneError(Diagnostic.at(code, None, path=program, found=name, offered=listed))
+            raise CutuneError.at(code, path=program, found=name, offered=listed)
 
 
 def _not_run(path: object, reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NOT_RUN, None, path=path, reason=reason))
+    return CutuneError.at(Code.NOT_RUN, path=path, reason=reason)
 
 
 def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:

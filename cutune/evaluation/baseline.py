@@ -139,7 +139,7 @@ class Baseline:
     def _checked(self) -> Baseline:
         if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
             command = self.run.shown
-            raise CutuneError(Diagnostic.at(Code.NOTHING_COMPARED, None, command=command))
+            raise CutuneError.at(Code.NOTHING_COMPARED, command=command)
         return self
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cutune.collect.run import Run
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
@@ -65,11 +65,7 @@ def outcome_of(
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> RunOutcome:
-    """Run a program to its end or to the time limit.
-
-    Raises:
-        CutuneError: CT441 when it cannot be started.
-    """
+    """Run a program to its end or to the time limit. Raises CT441 when it cannot be started."""
     for path in place.files:
         # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
@@ -80,7 +76,7 @@ def outcome_of(
         ended = run_to_end(run.command, environment, limit_seconds)
         if ended.not_started:
             path, reason = run.command[0], ended.not_started
-            raise CutuneError(Diagnostic.at(Code.NOT_RUN, None, path=path, reason=reason))
+            raise CutuneError.at(Code.NOT_RUN, path=path, reason=reason)
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
     contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}

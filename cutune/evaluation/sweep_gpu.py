@@ -18,7 +18,7 @@ from cutune.collect.gpu.instrumented import (
 from cutune.collect.resources import static_counters
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace, append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, Models, evaluate_sweep
@@ -92,7 +92,7 @@ def _built(
 ) -> tuple[GpuBuild, Path]:
     """The instrumented program for the GPU, and its binary."""
     if not program.tunable_launches:
-        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=program.source.path))
+        raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
     folder = workspace.create().folder / "gpu"
     analyzer.reporter.progress("compiling", 0, 1)
     toolchain, target = analyzer.toolchain, gpu_target(device.architecture)
@@ -145,7 +145,7 @@ def evaluate(
     evaluation = evaluate_sweep(launches, by_name(models), device, train, judged)
     if not evaluation.cases:
         names = ", ".join(sorted({launch.program for launch in swept.launches})) or "nothing"
-        raise CutuneError(Diagnostic.at(Code.NOTHING_TO_JUDGE, None, known=names))
+        raise CutuneError.at(Code.NOTHING_TO_JUDGE, known=names)
     return evaluation
 
 

@@ -44,11 +44,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, meaning: Meaning | None = None) -> Results:
-    """Read the results of a file.
-
-    Raises:
-        CutuneError: CT821.
-    """
+    """Read the results of a file. Raises CT821."""
     return _Table(source, meaning or Meaning()).results()
 
 

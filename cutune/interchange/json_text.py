@@ -59,25 +59,14 @@ class JsonText:
 
     @cached_property
     def text(self) -> str:
-        """The text in characters.
-
-        Raises:
-            CutuneError: CT821 where it is no UTF-8.
-        """
+        """The text in characters. Raises CT821 where it is no UTF-8."""
         try:
             return self.bytes.decode("utf-8")
         except UnicodeDecodeError as error:
             raise self._at_byte("it is no UTF-8", error.start) from None
 
     def read(self, ending: str = "") -> Any:
-        """Return its data.
-
-        Args:
-            ending: what is missing at its end.
-
-        Raises:
-            CutuneError: CT821.
-        """
+        """Return its data. `ending`: what is missing at its end. Raises CT821."""
         try:
             return parsed(self.text + ending)
         except json.JSONDecodeError as error:
@@ -86,11 +75,7 @@ class JsonText:
             raise self.wrong(f"no JSON: {str(error)[:80]}", 0) from None
 
     def typed(self, kind: type[T], data: object, *path: str | int) -> T:
-        """Return the value of a type that a part of the data stands for.
-
-        Raises:
-            CutuneError: CT821.
-        """
+        """Return the value of a type that a part of the data stands for. Raises CT821."""
         try:
             return typed(kind, data)
         except ValueError as error:

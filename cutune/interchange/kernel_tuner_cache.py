@@ -69,11 +69,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Results:
-    """Read the results of a file, closed or not.
-
-    Raises:
-        CutuneError: CT821.
-    """
+    """Read the results of a file, closed or not. Raises CT821."""
     text, ending = _closed(source)
     data = text.read(ending)
     head, cache = text.typed(_Head, data), member(data, "cache")

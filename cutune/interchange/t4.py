@@ -93,11 +93,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Results:
-    """Read the results of a file.
-
-    Raises:
-        CutuneError: CT821.
-    """
+    """Read the results of a file. Raises CT821."""
     text = JsonText.whole(source, KIND)
     data = text.read()
     entries = member(data, "results")

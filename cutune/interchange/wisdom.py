@@ -50,11 +50,7 @@ def _counts(line: str) -> bool:
 
 
 def read(source: Source) -> Results:
-    """Read the results of a file.
-
-    Raises:
-        CutuneError: CT821.
-    """
+    """Read the results of a file. Raises CT821."""
     lines = [one for one in JsonText.lines(source, KIND) if _counts(one.text)]
     if not lines:
         raise JsonText.whole(source, KIND).wrong("it has no head", 0)

@@ -101,11 +101,7 @@ def _readable(page: str) -> str:
 
 
 def required(module: str) -> Any:
-    """A module of the extra `report`.
-
-    Raises:
-        CutuneError: CT017 where it cannot be imported.
-    """
+    """A module of the extra `report`. Raises CT017 where it cannot be imported."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
 from cutune.frontend.syntax.headers import redirected
@@ -47,7 +47,7 @@ class Target:
         if headers and not is_folder:
             raise needs_folder(headers[0], path.with_suffix(""))
         if path.is_file() and path.samefile(source):
-            raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=source))
+            raise CutuneError.at(Code.OUTPUT_IS_INPUT, path=source)
         return Target(path, is_folder)
 
     @staticmethod
@@ -91,9 +91,7 @@ class Target:
 
 def needs_folder(header: Source, folder: Path) -> CutuneError:
     """The error for a program with rewritten headers, which needs more than one file."""
-    return CutuneError(
-        Diagnostic.at(Code.NEEDS_FOLDER, None, header=header.path, folder=f"{folder}/")
-    )
+    return CutuneError.at(Code.NEEDS_FOLDER, header=header.path, folder=f"{folder}/")
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class ShadowTree:
         copies = {self.place(file): file for file in (*headers, source)}
         for target, file in copies.items():
             if target.exists() and any(target.samefile(one.path) for one in copies.values()):
-                raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=file.path))
+                raise CutuneError.at(Code.OUTPUT_IS_INPUT, path=file.path)
         for target, file in copies.items():
             make_folder(target.parent)
             write_text(target, file.text)

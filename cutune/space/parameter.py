@@ -109,11 +109,7 @@ def read_option(word: str) -> Parameter:
 
 
 def narrowed(parameter: Parameter, by: Parameter) -> Parameter:
-    """The parameter with some of its values.
-
-    Raises:
-        CutuneError: CT800 for a value that it does not have.
-    """
+    """The parameter with some of its values. Raises CT800 for a value that it does not have."""
     for value in by.values:
         if value not in parameter.values:
             reason = f"{shown(value)} is none of those of its pragma"

@@ -86,11 +86,7 @@ class Nvcc:
 
     @cached_property
     def version(self) -> str:
-        """For instance `13.0.88`.
-
-        Raises:
-            CutuneError: CT702 when it does not run or is not nvcc.
-        """
+        """For instance `13.0.88`. Raises CT702 when it does not run or is not nvcc."""
         try:
             output = self._execute(["--version"]).stdout
         except OSError as error:
@@ -171,11 +167,7 @@ class Nvcc:
     def check(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run it and insist on success.
-
-        Raises:
-            CutuneError: CT701 with nvcc's own messages.
-        """
+        """Run it and insist on success. Raises CT701 with nvcc's own messages."""
         return self.checked(arguments, self.run(arguments, cwd))
 
     def checked(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.device.thread_block import Block
 
 #: The GPU spins this long while the timed launches are queued.
@@ -43,13 +43,13 @@ def open_gpu(index: int = 0) -> Iterator[Gpu]:
     try:
         from pycuda import driver  # noqa: PLC0415
     except (ImportError, OSError) as error:
-        raise CutuneError(Diagnostic.at(Code.NO_PYCUDA, None, reason=error)) from error
+        raise CutuneError.at(Code.NO_PYCUDA, reason=error) from error
     try:
         driver.init()
         device = driver.Device(index)
         context = device.make_context()
     except driver.Error as error:
-        raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=error)) from error
+        raise CutuneError.at(Code.NO_GPU, reason=error) from error
     try:
         yield Gpu(driver, device)
     finally:
@@ -79,17 +79,13 @@ class Gpu:
         return int(self._device.get_attribute(getattr(self._driver.device_attribute, name)))
 
     def load(self, source: str, architecture: str) -> LoadedKernels:
-        """Compile CUDA C++ and load it.
-
-        Raises:
-            CutuneError: CT016 when it does not compile.
-        """
+        """Compile CUDA C++ and load it. Raises CT016 when it does not compile."""
         from pycuda.compiler import SourceModule  # noqa: PLC0415
 
         try:
             module = SourceModule(source, no_extern_c=True, arch=architecture)
         except self._driver.Error as error:
-            raise CutuneError(Diagnostic.at(Code.GPU_FAILED, None, reason=error)) from error
+            raise CutuneError.at(Code.GPU_FAILED, reason=error) from error
         return LoadedKernels(self._driver, module)
 
     def allocate(self, bytes_each: int, count: int) -> list[Any]:

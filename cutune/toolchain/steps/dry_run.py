@@ -115,11 +115,7 @@ def with_source(command: Iterable[str], stand_in: str, path: str) -> list[str]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run a step and return its output.
-
-    Raises:
-        CutuneError: CT703 when it fails.
-    """
+    """Run a step and return its output. Raises CT703 when it fails."""
     done = run_any(command, environment)
     if done.returncode != 0:
         reason = first_line(done.stderr or done.stdout)
@@ -130,11 +126,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
 def run_any(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a step, whatever its status.
-
-    Raises:
-        CutuneError: CT703 when it cannot be run.
-    """
+    """Run a step, whatever its status. Raises CT703 when it cannot be run."""
     try:
         return run_command(command, environment)
     except OSError as error:
