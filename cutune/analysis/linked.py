@@ -38,7 +38,7 @@ class ReadSource:
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. `rewrites_headers`: see `Session`.
+    compiles the source with edits. `rewrites_headers`: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
