@@ -37,7 +37,8 @@ from cutune.emulator.ptx.types import Instruction
 def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Emit the records of one instruction that does not end a basic block."""
     encoder.begin(instruction)
-    lowering = _LOWERINGS.get(instruction.opcode, _lower_regular)
+    is_hint = instruction.opcode in HINTS
+    lowering = _lower_nothing if is_hint else _LOWERINGS.get(instruction.opcode, _lower_regular)
     if not instruction.guard:
         lowering(encoder)
         return
@@ -254,7 +255,6 @@ _LOWERINGS: dict[str, Lowering] = {
     "cvt": lower_conversion,
     "trap": _lower_trap,
     **dict.fromkeys(("membar", "fence"), _lower_fence),
-    **dict.fromkeys(HINTS, _lower_nothing),
     **MEMORY_LOWERINGS,
     **WARP_LOWERINGS,
     **TEXTURE_LOWERINGS,
