@@ -41,7 +41,7 @@ golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
 	$(BIN)/python -m pytest tests/test_golden.py --update-golden
 
 reference: $(VENV)/.installed ## copy messages into docs/diagnostics.md, docs/guide/refused.md
-	$(BIN)/python -m pytest tests/unit/test_diagnostics_page.py --update-golden
+	$(BIN)/python -m pytest tests/unit/project/test_diagnostics_page.py --update-golden
 
 bench: $(VENV)/.installed ## measure time (tests never do)
 	$(BIN)/python -m benchmarks

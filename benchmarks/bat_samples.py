@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from cutune.passes import InstrumentTunables
+from cutune.rewrite.output import write_unit
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
@@ -47,7 +49,9 @@ def plan_of(
     read = ReadSample(sample, gpus)
     space = read.space(device)
     step = InstrumentTunables(with_regions=True)
-    read.session.write_rewritten(read.program, folder, "tunables", (step,))
+    unit = run_passes((step,), TranslationUnit(read.program))
+    flags = read.analyzer.toolchain.compile_flags(read.program.source.path)
+    write_unit(unit, flags, folder, "tunables")
     return {
         "check": [_checked(space, one) for one in _drawn(space, sample, count, generator)],
         "exhaustive": _table(space, sample) if sample.name in TABLE_WORDS else {},

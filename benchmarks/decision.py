@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.run import RunPlan
 from cutune.core.reading import read_source
 from cutune.core.workspace import Workspace
@@ -60,21 +60,21 @@ int main() {
 
 def main() -> None:
     """Tune gemm, compile what is emitted for its launch with the host compiler, call it."""
-    session = Session()
+    analyzer = Analyzer()
     device = DeviceProfile.named("h200")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace = Workspace(folder)
-        program = session.load(str(SAMPLE), require_nvcc=True)
+        program = analyzer.load(str(SAMPLE), require_nvcc=True)
         plan = RunPlan("./{program} {n}", {"n": ["64", "96"]}, "paper")
-        collect(session, program, plan, device, workspace)
-        fit(session, workspace)
+        collect(analyzer, [program], plan, device, workspace)
+        fit(analyzer.reporter, workspace)
         target = Target(folder / "gemm.tuned.cu")
-        tuned = read_source(emit(session, program, workspace, [device], target))
+        tuned = read_source(emit(analyzer, program, workspace, [device], target))
         prelude = tuned.text.partition("#line 1 ")[0]
         source, binary = folder / "decision.cu", folder / "decision"
         source.write_text(prelude + DRIVER)
-        flags = ["-O2", *own_build_flags(session.nvcc)]
-        session.nvcc.check([*flags, str(source), "-o", str(binary)])
+        flags = ["-O2", *own_build_flags(analyzer.toolchain.nvcc)]
+        analyzer.toolchain.nvcc.check([*flags, str(source), "-o", str(binary)])
         environment = {**os.environ, **device_environment(device, folder)}
         subprocess.run([str(binary)], env=environment, check=True)

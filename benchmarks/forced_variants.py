@@ -37,7 +37,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.compile_lines import compiled_files
 from benchmarks.public_programs import reduced
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.agreement import Agreement
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
@@ -47,6 +47,7 @@ from cutune.evaluation.outcome import RunPlace, outcome_of
 from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.variants.registry import checked_names
 from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
@@ -131,15 +132,15 @@ def judged(subject: Subject, place: RunPlace, folder: Path) -> Found:
     if not subject.sources:
         return Found(subject.name, "no sources")
     flags = (*subject.flags, *(GPU_FLAGS if place.device is None else ()))
-    session = Session(flags=flags)
-    loaded = session.load_all(subject.sources, require_nvcc=True)
+    analyzer = Analyzer(Toolchain(flags=flags))
+    loaded = analyzer.load_all(subject.sources, require_nvcc=True)
     launches = sum(len(program.tunable_launches) for program in loaded)
     if not launches:
         return Found(subject.name, "nothing tunable")
-    programs = [session.with_checked_variants(program) for program in loaded]
+    programs = [analyzer.with_checked_variants(program) for program in loaded]
     names = checked_names(programs)
     target = () if place.device is None else None
-    built = build_both(session, programs, folder, target)
+    built = build_both(analyzer, programs, folder, target)
     found = Found(subject.name, "same", tuple(names), launches)
     trials = trials_of(subject.seeds, names)
     for command in subject.commands:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -94,20 +94,22 @@ def compare(original: Path, tuned: Path) -> None:
 
 def main() -> None:
     """Tune it on the emulated device, then time both."""
-    session, device = Session(), DeviceProfile.named("h200")
+    analyzer, device = Analyzer(), DeviceProfile.named("h200")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, workspace = folder / "nothing.cu", Workspace(folder / "workspace")
         source.write_text(PROGRAM)
-        program = session.load(str(source), require_nvcc=True)
+        program = analyzer.load(str(source), require_nvcc=True)
         plan = RunPlan("./{program} {n}", {"n": ["256", "512"]}, "paper")
-        collect(session, program, plan, device, workspace)
-        fit(session, workspace)
-        tuned = emit(session, program, workspace, [device], Target(folder / "nothing.tuned.cu"))
+        collect(analyzer, [program], plan, device, workspace)
+        fit(analyzer.reporter, workspace)
+        tuned = emit(analyzer, program, workspace, [device], Target(folder / "nothing.tuned.cu"))
         for flags in (["-O2"], []):
             binaries = [folder / f"original{len(flags)}", folder / f"tuned{len(flags)}"]
             for text, binary in zip((source, tuned), binaries, strict=True):
-                session.nvcc.check([*flags, "-arch=native", str(text), "-o", str(binary)])
+                analyzer.toolchain.nvcc.check(
+                    [*flags, "-arch=native", str(text), "-o", str(binary)]
+                )
             print(f"  host code compiled with {' '.join(flags) or 'no option'}:")
             compare(*binaries)
 

@@ -27,16 +27,17 @@ from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import instrument
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
 from cutune.frontend.program import Program
-from cutune.frontend.syntax.headers import redirected
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
-from cutune.rewrite.output import ShadowTree, Target
-from cutune.rewrite.pipeline import Pass
+from cutune.rewrite.output import write_unit
+from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 SEED = 20261121
@@ -140,7 +141,7 @@ def _without_compiler(path: Path, tally: Tally) -> bool | None:
     try:
         source = read_source(str(path))
         program = analyze(parse(source))
-        unit = Session().instrument(program)
+        unit = instrument(program)
         tally.counts["launches judged"] += len(program.launches)
         tally.counts["launches tunable by their text"] += len(program.tunable_launches)
         if not program.tunable_launches:
@@ -161,9 +162,9 @@ def _without_compiler(path: Path, tally: Tally) -> bool | None:
 
 def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Tally) -> None:
     flags = [*_flags(path, folders), *more]
-    session = Session(flags=tuple(flags))
+    analyzer = Analyzer(Toolchain(flags=tuple(flags)))
     try:
-        program = session.load(str(path), require_nvcc=True)
+        program = analyzer.load(str(path), require_nvcc=True)
     except CutuneError as error:
         tally.counts[f"not preprocessed: {error.diagnostic.code.number}"] += 1
         return
@@ -172,7 +173,7 @@ def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Ta
     tally.counts["launches seen"] += len(program.launches)
     if not program.tunable_launches:
         return
-    if _failure(session, path, session.compile_flags(str(path))):
+    if _failure(analyzer, path, analyzer.toolchain.compile_flags(str(path))):
         tally.counts["does not compile as it is"] += 1
         return
     tally.counts["compiles as it is"] += 1
@@ -181,26 +182,24 @@ def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Ta
         ("instrumented", InstrumentLaunches()),
         ("tuned", ReplaceLaunches(selection=SELECTION, routines=own)),
     ):
-        message = _rewritten_failure(session, program, step, word)
+        message = _rewritten_failure(analyzer, program, step, word)
         if message:
             tally.remark(f"{word} does not compile", path, message)
         else:
             tally.counts[f"{word} compiles"] += 1
 
 
-def _rewritten_failure(session: Session, program: Program, step: Pass, word: str) -> str:
-    flags = session.compile_flags(program.source.path)
+def _rewritten_failure(analyzer: Analyzer, program: Program, step: Pass, word: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        target = Target.within(program, Path(folder), word)
-        if target.is_folder:
-            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        written = target.write(session.instrument(program, (step,)))
-        return _failure(session, written, [*flags, f"-I{INCLUDE_DIRECTORY}"])
+        unit = run_passes((step,), TranslationUnit(program))
+        own_flags = analyzer.toolchain.compile_flags(program.source.path)
+        written, flags = write_unit(unit, own_flags, Path(folder), word)
+        return _failure(analyzer, written, [*flags, f"-I{INCLUDE_DIRECTORY}"])
 
 
-def _failure(session: Session, path: Path, flags: Sequence[str]) -> str:
+def _failure(analyzer: Analyzer, path: Path, flags: Sequence[str]) -> str:
     """The first error of nvcc, or nothing when the file compiles."""
-    command = [str(session.nvcc.path), *flags, *COMPILE, str(path), "-o", "/dev/null"]
+    command = [str(analyzer.toolchain.nvcc.path), *flags, *COMPILE, str(path), "-o", "/dev/null"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

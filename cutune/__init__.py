@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cutune.core.diagnostics import CutuneError
-    from cutune.python.calls import Workspace, evaluate, inspect, select, tune
+    from cutune.python.calls import TunedFolder as Workspace
+    from cutune.python.calls import evaluate, inspect, select
+    from cutune.python.calls import tune_sources as tune
 
 __version__ = "0.1.0"
 __all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
+#: The names that have another one where they are defined.
+_DEFINED_AS = {"Workspace": "TunedFolder", "tune": "tune_sources"}
 
 
 if not TYPE_CHECKING:  # a wrong name is an error of types, too
@@ -25,7 +29,7 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
         from importlib import import_module  # noqa: PLC0415
 
         place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.python.calls"
-        return getattr(import_module(place), name)
+        return getattr(import_module(place), _DEFINED_AS.get(name, name))
 
     def __dir__() -> list[str]:
         return sorted(__all__)

@@ -17,13 +17,14 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build
 from cutune.cli.common import show
 from cutune.cli.report.console import standard_output
 from cutune.cli.report.programs import print_programs
 from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import CutuneError
-from cutune.core.progress import progress_for
+from cutune.core.progress import Reporter, progress_for
 from cutune.core.workspace import Workspace, replace_file
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import configuration_text
@@ -52,24 +53,24 @@ REPORT = Path("report.html")
 def main() -> int:
     """Run the demonstration; 0 when both programs pass."""
     device = DeviceProfile.named("h200")
-    session = Session(warn=show, progress=progress_for(quiet=False))
+    analyzer = Analyzer(reporter=Reporter(show, progress=progress_for(quiet=False)))
     with tempfile.TemporaryDirectory(prefix="cutune-demo-") as folder:
         workspace = Workspace(Path(folder))
-        program = session.load(str(SAMPLE), require_nvcc=True)
+        program = analyzer.load(str(SAMPLE), require_nvcc=True)
         print_programs([program])
-        collect(session, program, PLAN, device, workspace)
-        models = fit(session, workspace)
+        collect(analyzer, [program], PLAN, device, workspace)
+        models = fit(analyzer.reporter, workspace)
         target = Target(Path(folder) / "demo.tuned.cu")
-        tuned = emit(session, program, workspace, [device], target)
+        tuned = emit(analyzer, program, workspace, [device], target)
         timings = recorded(workspace, device)
         print()
         print_gains(models, device, timings)
         print()
         passed = [
-            check(session, name, source, Path(folder), device)
+            check(analyzer, name, source, Path(folder), device)
             for name, source in (("original", SAMPLE), ("tuned", tuned))
         ]
-        write_report(session, workspace, program, models, device, timings)
+        write_report(analyzer, workspace, program, models, device, timings)
     print(f"\nopen {REPORT}")
     return 0 if all(passed) else 1
 
@@ -134,7 +135,7 @@ def ratio(launch: SweptLaunch, chosen: SweptConfiguration) -> float:
 
 
 def write_report(
-    session: Session,
+    analyzer: Analyzer,
     workspace: Workspace,
     program: Program,
     models: Sequence[FittedModel],
@@ -144,15 +145,23 @@ def write_report(
     """One page about all of it, beside the caller."""
     subject = ReportSource(program.source.path, program, tuple(models))
     note = f"timings are of {', '.join(dict.fromkeys(origins()))}, recorded on {RECORDED_ON}"
-    found = report_of(session, [subject], device, workspace, timings, SHOWN_SIZES, [note])
+    found = report_of(
+        *(analyzer.toolchain, analyzer.reporter.progress, [subject], device, workspace),
+        *(timings, SHOWN_SIZES, [note]),
+    )
     replace_file(REPORT, to_html(found).encode())
 
 
-def check(session: Session, name: str, source: Path, folder: Path, device: DeviceProfile) -> bool:
+def check(analyzer: Analyzer, name: str, source: Path, folder: Path, device: DeviceProfile) -> bool:
     """Compile one of the programs, run it on the emulated device and show its verdict."""
-    binary = session.build(source, session.compile_flags(str(SAMPLE)), folder / f"demo.{name}")
+    binary = build(
+        analyzer.toolchain,
+        source,
+        analyzer.toolchain.compile_flags(str(SAMPLE)),
+        folder / f"demo.{name}",
+    )
     environment = {
-        **program_environment(binary, session.nvcc),
+        **program_environment(binary, analyzer.toolchain.nvcc),
         **device_environment(device, folder),
         "CUTUNE": "verbose",
     }

@@ -1,4 +1,4 @@
-"""`select`, `evaluate`, `report`, `device`: models, sweeps and profiles in, answers out."""
+"""`select`, `report`, `device`: models, programs and profiles in, answers and pages out."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cutune.cli.common import (
+    analyzer_of,
     device_of,
-    plan_of,
-    session_of,
+    show,
     sizes_to_show,
     workspace_of,
 )
-from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
 
 
-def select(options: argparse.Namespace) -> int:
+def select_verb(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
     from cutune.cli.report.choices import choice_to_json, print_choice
     from cutune.models.selection.question import parse_size, parse_sizes
@@ -66,18 +65,7 @@ def _select_measured(
     return 0
 
 
-def evaluate(options: argparse.Namespace) -> int:
-    """Chosen blocks against an exhaustive sweep."""
-    from cutune.cli.gpu import evaluate_verb
-
-    if not options.files and options.recorded is None and not options.training:
-        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-    plan, profile = plan_of(options), device_of(options)
-    evaluate_verb(session_of(options), plan, profile, workspace_of(options), options)
-    return 0
-
-
-def report(options: argparse.Namespace) -> int:
+def report_verb(options: argparse.Namespace) -> int:
     """One page about everything that is known."""
     from cutune.core.workspace import replace_file
     from cutune.page.facts.gathered import read_subjects, read_timings, report_of
@@ -87,11 +75,12 @@ def report(options: argparse.Namespace) -> int:
     required("jinja2")
     if options.figures is not None:
         required("matplotlib")
-    session, workspace, profile = session_of(options), workspace_of(options), device_of(options)
+    analyzer, workspace, profile = analyzer_of(options), workspace_of(options), device_of(options)
     sizes = sizes_to_show(options.sizes)
     timings, notes = read_timings(workspace, options.recorded, profile)
-    subjects = read_subjects(session, workspace, options.files)
-    found = report_of(session, subjects, profile, workspace, timings, sizes, notes)
+    subjects = read_subjects(analyzer, workspace, options.files)
+    about = subjects, profile, workspace, timings, sizes, notes
+    found = report_of(analyzer.toolchain, analyzer.reporter.progress, *about)
     replace_file(Path(options.output), to_html(found).encode())
     print(found.summary)
     print(f"report: {options.output}")
@@ -99,7 +88,7 @@ def report(options: argparse.Namespace) -> int:
         from cutune.page.facts.gathered import training
         from cutune.page.figures import write_figures
 
-        rows = training(session, workspace, subjects, profile)
+        rows = training(show, workspace, subjects, profile)
         written = write_figures(Path(options.figures), found, rows)
         print(f"figures: {', '.join(map(str, written)) or 'nothing to draw'}")
         if found.evaluation is None:
@@ -107,7 +96,7 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def device(options: argparse.Namespace) -> int:
+def device_verb(options: argparse.Namespace) -> int:
     """Show profiles, or calibrate one."""
     from cutune.cli.report.devices import print_profile, print_profiles
     from cutune.device.profile import DeviceProfile, shipped_profiles

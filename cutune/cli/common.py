@@ -1,4 +1,4 @@
-"""What verbs share: parsed options in, the types of the stages out."""
+"""Options of several verbs. Takes parsed options, gives the values that stages take."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
-    from cutune.analysis.session import Session
+    from cutune.analysis.analyzer import Analyzer
     from cutune.collect.run import RunPlan
+    from cutune.core.progress import Reporter
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
     from cutune.space.asked import ParameterOptions
     from cutune.space.condition import Value
+    from cutune.toolchain.steps.architectures import Begun
+    from cutune.toolchain.steps.toolchain import Toolchain
 
 
 #: A range of whole numbers, and what looks like one.
@@ -33,59 +36,51 @@ _IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
 MOST_VALUES = 1000
 
 
-def session_of(options: argparse.Namespace) -> Session:
-    """The compiler and its flags."""
-    from cutune.analysis.session import Session
-    from cutune.core.progress import progress_for
+def analyzer_of(options: argparse.Namespace) -> Analyzer:
+    """The analyzer that the options describe."""
+    from cutune.analysis.analyzer import Analyzer
 
-    asked = asked_of(options)
-    return Session(
-        options.nvcc,
-        asked.flags_at({}),
-        show,
-        progress_for(options.quiet),
-        architectures_of(options),
-        options.variants == "all",
-        asked=asked,
-    )
+    return Analyzer(toolchain_of(options), reporter_of(options), options.variants == "all")
+
+
+def toolchain_of(options: argparse.Namespace, begun: Begun | None = None) -> Toolchain:
+    """The compiler and its flags; `begun`: a source that it has begun to compile."""
+    from cutune.toolchain.steps.toolchain import Toolchain
+
+    flags = asked_of(options).flags_at({})
+    return Toolchain(options.nvcc, flags, architectures_of(options), begun)
+
+
+def reporter_of(options: argparse.Namespace) -> Reporter:
+    """Where messages and progress go."""
+    from cutune.core.progress import Reporter, progress_for
+
+    return Reporter(show, progress_for(options.quiet))
 
 
 def asked_of(options: argparse.Namespace) -> ParameterOptions:
-    """The options of nvcc, and what is said of parameters.
+    """The options of nvcc, and the parameters that the options name.
 
     Raises:
         CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
     """
     from cutune.frontend.syntax.headers import expand_response_files
-
-    flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
-    if options.std is not None:
-        flags.append(f"-std={options.std}")
-    for header in options.forced:
-        flags += ["-include", header]
-    for path in options.options_file:
-        flags += ["--options-file", path]
-    flags += options.nvcc_flag
-    return _asked(options, tuple(expand_response_files(flags)))
-
-
-def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> ParameterOptions:
-    """What is said of parameters.
-
-    Raises:
-        CutuneError: see `read_option` and `read_t1`.
-    """
     from cutune.space.asked import ParameterOptions
     from cutune.space.parameter import read_option
 
+    words = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
+    words += [f"-std={options.std}"] if options.std is not None else []
+    words += [word for header in options.forced for word in ("-include", header)]
+    words += [word for path in options.options_file for word in ("--options-file", path)]
+    flags = tuple(expand_response_files([*words, *options.nvcc_flag]))
     parameters = tuple(map(read_option, options.tune))
     make, clean = getattr(options, "make", None) or "", getattr(options, "clean", "")
     if options.space is None:
         return ParameterOptions(parameters, (), flags, make, clean)
     from cutune.space.t1 import read_t1
 
-    found = read_t1(options.space)
-    return ParameterOptions((*parameters, *found.parameters), found.conditions, flags, make, clean)
+    space = read_t1(options.space)
+    return ParameterOptions((*parameters, *space.parameters), space.conditions, flags, make, clean)
 
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
@@ -208,22 +203,25 @@ def start_of(text: str | None) -> dict[str, Value]:
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
     """The sizes to show choices for, each once."""
+    if not words:
+        return None
+    # What is loaded here would take longer than to give a kept result.
     from cutune.models.selection.question import parse_size
 
-    sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
-    return list(dict.fromkeys(sizes)) or None
+    return list(dict.fromkeys(parse_size(word, "--sizes 1024 2048") for word in words))
 
 
 def show_compile_line(
-    session: Session, program: Program, target: Target, further: Sequence[str] = ()
+    toolchain: Toolchain, program: Program, target: Target, further: Sequence[str] = ()
 ) -> None:
     """Say how what was written is compiled."""
+    from cutune.rewrite.output import flags_at
     from cutune.toolchain.nvcc import Nvcc
 
     written, own = target.source_of(program), Path(program.source.path)
-    flags = session.flags_at(program, target)
+    flags = flags_at(toolchain.compile_flags(program.source.path), program, target)
     if not target.is_folder and written.parent.absolute() == own.parent.absolute():
-        flags = list(session.flags)
+        flags = list(toolchain.flags)
     words = ["nvcc", *flags, *further, *Nvcc.source_words(written, flags)]
     words += ["-o", str(written.with_suffix(""))]
     print(f"compile it with: {shlex.join(words)}", file=sys.stderr)

@@ -7,16 +7,25 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import device_of, session_of, show, statuses_of, varied_values
+from cutune.cli.common import (
+    analyzer_of,
+    device_of,
+    reporter_of,
+    show,
+    statuses_of,
+    toolchain_of,
+    varied_values,
+)
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
 if TYPE_CHECKING:
+    from cutune.analysis.analyzer import Analyzer
     from cutune.collect.run import Run
     from cutune.evaluation.baseline import Conditions
     from cutune.evaluation.shake import SeededRun, Shaken
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 
 
-def verify(options: argparse.Namespace) -> int:
+def verify_verb(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
     from cutune.evaluation.verify import verify
 
@@ -53,7 +62,7 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if all(run["same"] for run in runs) else 1
 
 
-def shake(options: argparse.Namespace) -> int:
+def shake_verb(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
     from cutune.cli.report.programs import print_programs
     from cutune.evaluation.shake import trials_of
@@ -65,8 +74,8 @@ def shake(options: argparse.Namespace) -> int:
     named = named_trial() if options.seeds else None
     _conditions(options)
     _plan(options, Path("program"))
-    session = session_of(options)
-    programs = session.load_all(options.files, require_nvcc=True)
+    analyzer = analyzer_of(options)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)
     tunable = sum(len(program.tunable_launches) for program in programs)
     counts = {"launches": launches, "tunable": tunable}
@@ -77,11 +86,11 @@ def shake(options: argparse.Namespace) -> int:
         print(f"nothing may change: 0 of {launches} launches are tunable")
         print_programs(programs)
         return 0
-    programs = [session.with_checked_variants(program) for program in programs]
+    programs = [analyzer.with_checked_variants(program) for program in programs]
     seeds = range(1, options.seeds + 1)
     trials = [named] if named is not None else trials_of(seeds, checked_names(programs))
     with _folder(options.keep) as folder:
-        found = _shaken(options, programs, trials, Path(folder))
+        found = _shaken(options, analyzer, programs, trials, Path(folder))
     for one in found:
         for remark in one.remarks():
             show(remark)
@@ -96,7 +105,7 @@ def shake(options: argparse.Namespace) -> int:
 
 
 def _tried(trials: Sequence[SeededRun]) -> str:
-    """What all runs gave the same with."""
+    """The configurations with which all runs gave the same, in words."""
     forced = [trial for trial in trials if trial.variant is not None]
     seeds = {trial.seed for trial in trials if trial.seed is not None}
     if not seeds:
@@ -111,6 +120,7 @@ def _runs(found: Sequence[Shaken]) -> str:
 
 def _shaken(
     options: argparse.Namespace,
+    analyzer: Analyzer,
     programs: Sequence[Program],
     trials: Sequence[SeededRun],
     folder: Path,
@@ -119,16 +129,16 @@ def _shaken(
     from cutune.evaluation.shake import shake
     from cutune.evaluation.shaken_build import build_both
 
-    session = session_of(options)
-    session.progress("compiling", 0, 1)
+    progress = analyzer.reporter.progress
+    progress("compiling", 0, 1)
     target = () if options.on == "gpu" else None
-    built = build_both(session, programs, folder, target)
+    built = build_both(analyzer, programs, folder, target)
     original, shaken = (_plan(options, binary) for binary in built)
-    session.progress("compiling", 1, 1)
+    progress("compiling", 1, 1)
     found: list[Shaken] = []
     jobs = _jobs(options)
     conditions = _conditions(options, jobs)
-    for one in shake(original, shaken, trials, conditions, jobs, session.progress):
+    for one in shake(original, shaken, trials, conditions, jobs, progress):
         found.append(one)
         if one.trial is not None:
             break
@@ -227,12 +237,13 @@ def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
     """A program; a source is compiled for where it runs."""
     if not path.endswith(".cu"):
         return Path(path)
-    session = session_of(options)
+    from cutune.analysis.program_builds import build_emulated, build_plain
+
+    toolchain = toolchain_of(options)
     place.mkdir()
-    build: Callable[[str, Path], Path] = (
-        session.build_emulated if options.on == "emulated" else session.build_plain
-    )
-    return build(path, place)
+    if options.on == "emulated":
+        return build_emulated(toolchain, path, place, reporter_of(options).progress)
+    return build_plain(toolchain, path, place)
 
 
 def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:

@@ -1,5 +1,7 @@
-"""What this machine has and lacks, and the command that installs what is missing. Changes nothing
-unless it is asked to install the toolkit."""
+"""Looks at this machine; gives what it has and lacks, and the commands that install that.
+
+Nothing is changed unless the toolkit is to be installed.
+"""
 
 from __future__ import annotations
 
@@ -196,7 +198,7 @@ def _emulated_device(nvcc: Nvcc | None) -> Requirement:
 
 
 def _machine() -> Path:
-    """What of the emulated device needs no toolkit, compiled unless it is there."""
+    """Compile the part of the emulated device that needs no toolkit, unless it is there."""
     from cutune.emulator.build import machine_library
 
     return machine_library()

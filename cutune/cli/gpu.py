@@ -8,8 +8,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.session import Session
-from cutune.cli.common import device_of, start_of, statuses_of, varied_values, workspace_of
+from cutune.analysis.analyzer import Analyzer
+from cutune.cli.common import (
+    analyzer_of,
+    asked_of,
+    device_of,
+    plan_of,
+    reporter_of,
+    show,
+    start_of,
+    statuses_of,
+    toolchain_of,
+    varied_values,
+    workspace_of,
+)
 from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
@@ -25,9 +37,8 @@ from cutune.device.present import profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
 from cutune.evaluation.training import training_rows
-from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import by_entry
-from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
+from cutune.fit.measurement.sweep import read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.search.collect import HostSweep, Search, collect_host
@@ -40,8 +51,8 @@ from cutune.space.asked import holes
 from cutune.tunables.method_names import TECHNIQUES
 
 
-def collect_verb(
-    session: Session,
+def sweep_and_show(
+    analyzer: Analyzer,
     programs: Sequence[Program],
     plan: RunPlan,
     device: DeviceProfile,
@@ -50,22 +61,23 @@ def collect_verb(
 ) -> None:
     """Sweep each program on the GPU of this machine, and show what was timed."""
     for program in programs:
-        swept = collect_on_gpu(session, program, plan, device, workspace, counters)
+        swept = collect_on_gpu(analyzer, program, plan, device, workspace, counters)
         print_sweep(swept, device)
 
 
-def evaluate_verb(
-    session: Session,
-    plan: RunPlan,
-    device: DeviceProfile,
-    workspace: Workspace,
-    options: argparse.Namespace,
-) -> None:
+def evaluate_verb(options: argparse.Namespace) -> int:
     """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
+    if not options.files and options.recorded is None and not options.training:
+        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+    plan, device, analyzer = plan_of(options), device_of(options), analyzer_of(options)
+    workspace = workspace_of(options)
     models = read_models(workspace.models)
     if options.training:
-        _show_training(session, models, device, workspace)
-        return
+        counts = {k.entry: own for k, own in by_entry(*measurements(workspace, show))}
+        print_training(
+            row for m in models for row in training_rows(m, counts[m.kernel.entry], device)
+        )
+        return 0
     if options.recorded is not None:
         if options.cache is not None or options.save is not None:
             parser().error("evaluate: with --from nothing is swept; leave out --cache and --save")
@@ -74,39 +86,18 @@ def evaluate_verb(
             known = profile_of(swept.device)
             device = DeviceProfile.named(known) if known else device
     else:
-        swept = _swept_now(session, plan, device, workspace, options)
+        programs = analyzer.load_all(options.files, require_nvcc=True)
+        cache = options.cache or CACHE_STATES[0]
+        swept = sweep(analyzer, programs, plan, device, workspace, cache)
+        if options.save is not None:
+            write_sweep(Path(options.save), swept)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
     print_evaluation(found, not options.scores)
     save(found, options.json, options.csv)
+    return 0
 
 
-def _swept_now(
-    session: Session,
-    plan: RunPlan,
-    device: DeviceProfile,
-    workspace: Workspace,
-    options: argparse.Namespace,
-) -> RecordedSweep:
-    programs = session.load_all(options.files, require_nvcc=True)
-    cache = options.cache or CACHE_STATES[0]
-    swept = sweep(session, programs, plan, device, workspace, cache)
-    if options.save is not None:
-        write_sweep(Path(options.save), swept)
-    return swept
-
-
-def _show_training(
-    session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
-) -> None:
-    measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
-    print_training(
-        row for m in models for row in training_rows(m, measured[m.kernel.entry], device)
-    )
-
-
-def collect_tunables(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace, on: str
-) -> None:
+def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, on: str) -> None:
     """Run the configurations of a program, and say what was found.
 
     Args:
@@ -124,9 +115,11 @@ def collect_tunables(
     search, statuses = _search(options, on), statuses_of(options)
     folder = workspace_of(options).folder
     workers = workers_of(options, on == GPU, folder, parser().error)
-    sweep = HostSweep(names, how, search, options.jobs, statuses, workers)
+    kept, parameters = None, asked_of(options)
+    sweep = HostSweep(names, how, search, options.jobs, statuses, workers, kept, parameters)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
-    found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
+    about = programs[0], options.run, vary, workspace, sweep, device
+    found = collect_host(toolchain_of(options), reporter_of(options), *about)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
@@ -140,7 +133,7 @@ def collect_tunables(
 
 
 def _check_make(options: argparse.Namespace) -> None:
-    """What a project is told, it is told by its command."""
+    """With `--make`, options that do not reach the build are wrong."""
     if options.make is None:
         return
     if not options.make.strip():
@@ -155,9 +148,7 @@ def _check_make(options: argparse.Namespace) -> None:
         )
 
 
-def compare_techniques(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> None:
+def compare_techniques(programs: Sequence[Program], options: argparse.Namespace) -> None:
     """How many configurations techniques need, by what was tried."""
     if len(programs) > 1 or options.search is not None or options.technique is not None:
         parser().error("collect: --compare takes one FILE, no --search and no --technique")
@@ -165,7 +156,8 @@ def compare_techniques(
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
     names = _names(options)
     path, device = workspace_of(options).trials, device_of(options)
-    for one in compare(session, programs[0], options.run, path, names, techniques, device):
+    about = programs[0], options.run, path, names, techniques, device
+    for one in compare(reporter_of(options), asked_of(options), *about):
         print_comparison(one)
 
 
@@ -180,7 +172,7 @@ def _installed() -> list[str]:
 
 
 def _search(options: argparse.Namespace, on: str) -> Search | None:
-    """What `--search`, `--technique` and `--start` say; None where all configurations are run.
+    """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
 
     Raises:
         CutuneError: CT801, CT815, CT816, CT817.

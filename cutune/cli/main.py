@@ -59,5 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _verb(name: str) -> Callable[[argparse.Namespace], int]:
     module = next(verb.module for verb in VERBS if verb.name == name)
-    verb: Callable[[argparse.Namespace], int] = getattr(import_module(f"cutune.cli.{module}"), name)
+    verb: Callable[[argparse.Namespace], int] = getattr(
+        import_module(f"cutune.cli.{module}"), f"{name}_verb"
+    )
     return verb

@@ -21,8 +21,8 @@ from cutune.device.present import default_device
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
-#: The names of `models.registry`, and the states of `fit.measurement.sweep`, which take numpy to
-#: import.
+#: Names of `fit.fit`, `models.registry` and `fit.measurement.sweep`, which take numpy to import.
+EXACT, PAPER = "exact", "paper"
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 CACHE_STATES = ("restored", "repeated", "program")
 
@@ -337,8 +337,8 @@ def _add_report_options(report: argparse.ArgumentParser) -> None:
 def _fitting_options() -> Parser:
     return _one_option(
         "--fit",
-        choices=("exact", "paper"),
-        default="exact",
+        choices=(EXACT, PAPER),
+        default=EXACT,
         help="how counters become functions: exactly where that is possible (default), or as "
         "published, for --model mwp-cwp and latency",
     )

@@ -1,6 +1,6 @@
 """Parameters of a program, measured before: fitted, emitted, or all of it by `tune --tunables`.
 
-Takes a session, programs and options, prints what was chosen, writes the tuned program.
+Takes programs and options, prints what was chosen, writes the tuned program.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import (
+    analyzer_of,
+    asked_of,
     device_of,
     devices_of,
-    session_of,
     show,
     show_compile_line,
+    toolchain_of,
     workspace_of,
 )
 from cutune.cli.options import parser
@@ -24,27 +26,29 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
-    from cutune.analysis.session import Session
     from cutune.core.workspace import Workspace
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
+    from cutune.space.asked import ParameterOptions
 
 
-def fit_measured(
-    session: Session, program: Program, options: argparse.Namespace, limit: float
-) -> None:
+def fit_measured(program: Program, options: argparse.Namespace, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
+    from cutune.proof.unit_compiler import UnitCompiler
     from cutune.tunables.host import HostChoices, fit_host, write_choices
     from cutune.tunables.measured_blocks import fit_blocks
 
     workspace = workspace_of(options)
     has_host_times = workspace.trials.exists()
-    blocks = fit_blocks(session, program, workspace, limit, has_host_times)
-    has_parameters = program.tunables or program.constants or session.asked.parameters
+    asked = asked_of(options)
+    may_lack = has_host_times or bool(asked.parameters)
+    blocks = fit_blocks(show, program, workspace, limit, may_lack)
+    has_parameters = program.tunables or program.constants or asked.parameters
     is_host_wanted = has_host_times or (has_parameters and not blocks)
     choices = HostChoices(None, [])
     if is_host_wanted:
-        choices = fit_host(session, program, workspace, limit, device_of(options))
+        about = asked, program, workspace, limit, device_of(options)
+        choices = fit_host(UnitCompiler(toolchain_of(options)), show, *about)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         print_fixed(choices.fixed)
@@ -57,43 +61,43 @@ def fit_measured(
         print_model(choice.model)
 
 
-def emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
+def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
-    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
+    from cutune.tunables.emit_fixed import HEADER, header_text, options_text, without_place
     from cutune.tunables.host import fixed_values, replacement
 
     if len(programs) > 1:
         parser().error("emit: --as takes one FILE")
-    (program,), workspace = programs, workspace_of(options)
+    (program,), workspace, asked = programs, workspace_of(options), asked_of(options)
     values = fixed_values(program, workspace)
     if not values:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
-    for diagnostic in elsewhere(program, values, session.asked):
-        session.warn(diagnostic)
+    for diagnostic in without_place(program, values, asked):
+        show(diagnostic)
     for name in replacement(program, workspace).routines:
-        session.warn(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
+        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
     if options.form == HEADER:
         text, ending = header_text(program, values), ".tuned.h"
     else:
-        text, ending = options_text(program, values, session.asked), ".tuned.flags"
+        text, ending = options_text(program, values, asked), ".tuned.flags"
     output = Path(options.output or Path(program.source.path).with_suffix(ending))
     write_text(output, text)
     if options.form == HEADER:
-        print_values(session, program, workspace)
+        print_values(asked, program, workspace)
     return 0
 
 
-def print_values(session: Session, program: Program, workspace: Workspace) -> None:
-    """What else belongs to the emitted program: options of nvcc."""
+def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
+    """Print the options of nvcc, and the command, that belong to the emitted program."""
     from cutune.tunables.emit_fixed import compiler_flags, make_command
     from cutune.tunables.host import fixed_values
 
-    flags = compiler_flags(fixed_values(program, workspace), session.asked)
+    flags = compiler_flags(fixed_values(program, workspace), asked)
     if flags:
         print(f"compile with: {' '.join(flags)}")
-    make = make_command(fixed_values(program, workspace), session.asked)
+    make = make_command(fixed_values(program, workspace), asked)
     if make:
         print(f"build it with: {make}")
 
@@ -113,27 +117,32 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
         parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")
     if len(options.files) != 1:
         parser().error("tune: --tunables takes one FILE, also with --make: that with the pragmas")
-    session, workspace, devices = session_of(options), workspace_of(options), devices_of(options)
-    programs = session.load_all(options.files, require_nvcc=True)
+    analyzer, workspace, devices = analyzer_of(options), workspace_of(options), devices_of(options)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     target = target_of(programs[0])
-    collect_tunables(session, programs, options, GPU)
-    fit_measured(session, programs[0], options, LIMIT_PERCENT / 100)
-    print(f"tuned program: {emit(session, programs[0], workspace, devices, target)}")
-    print_values(session, programs[0], workspace)
+    collect_tunables(programs, options, GPU)
+    fit_measured(programs[0], options, LIMIT_PERCENT / 100)
+    asked = asked_of(options)
+    written = emit(analyzer, programs[0], workspace, devices, target, parameters=asked)
+    print(f"tuned program: {written}")
+    print_values(asked, programs[0], workspace)
     if options.make is None:
-        show_compile_line(session, programs[0], target)
+        show_compile_line(analyzer.toolchain, programs[0], target)
     else:
-        _build_tuned(session, programs[0], target, workspace)
+        _build_tuned(options, programs[0], target, workspace)
     return 0
 
 
-def _build_tuned(session: Session, program: Program, target: Target, workspace: Workspace) -> None:
-    """What was chosen is compiled by a project with all that it stands beside."""
+def _build_tuned(
+    options: argparse.Namespace, program: Program, target: Target, workspace: Workspace
+) -> None:
+    """Build a copy of the project with the tuned source in it."""
     from cutune.search.made import tuned_copy
     from cutune.tunables.host import fixed_values
 
     values = fixed_values(program, workspace)
-    built = tuned_copy(session, program, target, workspace.folder, values)
+    nvcc, asked = toolchain_of(options).nvcc, asked_of(options)
+    built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:
         show(Diagnostic.at(Code.TUNED_NOT_BUILT, None, copy=built.path, reason=built.failure))
     else:

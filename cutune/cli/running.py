@@ -6,12 +6,12 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from cutune.cli.common import session_of
+from cutune.cli.common import reporter_of, toolchain_of
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
 
-def run(options: argparse.Namespace) -> int:
+def run_verb(options: argparse.Namespace) -> int:
     """Run a program on the emulated device."""
     from cutune.emulator.run import main_run
 
@@ -31,13 +31,16 @@ def run(options: argparse.Namespace) -> int:
         arguments = arguments[1:]
     if not program.endswith(".cu"):
         return run_binary([program, *arguments])
+    from cutune.analysis.program_builds import build_emulated
+
     with temporary_folder() as folder:
-        binary = session_of(options).build_emulated(program, Path(folder))
+        progress = reporter_of(options).progress
+        binary = build_emulated(toolchain_of(options), program, Path(folder), progress)
         return run_binary([str(binary), *arguments])
 
 
-def doctor(options: argparse.Namespace) -> int:
-    """What the machine has and lacks."""
+def doctor_verb(options: argparse.Namespace) -> int:
+    """Show what the machine has and lacks."""
     from cutune.cli.doctor import clear_cache, main_doctor
 
     if options.clear_cache:
@@ -45,7 +48,7 @@ def doctor(options: argparse.Namespace) -> int:
     return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
 
 
-def help(options: argparse.Namespace) -> int:
+def help_verb(options: argparse.Namespace) -> int:
     """A page, the manual page, or what a shell completes by."""
     from cutune.cli.usage.completion import completion
     from cutune.cli.usage.manual import manual_page

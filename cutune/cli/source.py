@@ -10,23 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import device_of, session_of, show, show_compile_line
+from cutune.cli.common import analyzer_of, asked_of, device_of, show, show_compile_line
 from cutune.cli.usage.inputs import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
 from cutune.frontend.program import Program
 
 if TYPE_CHECKING:
+    from cutune.analysis.analyzer import Analyzer
     from cutune.analysis.linked import ReadSource
-    from cutune.analysis.session import Session
     from cutune.cli.usage.required import Lacking
+    from cutune.rewrite.pipeline import Pass, TranslationUnit
     from cutune.search.program_space import ProgramSpace
+    from cutune.space.asked import ParameterOptions
     from cutune.tunables.clones.verdict import BySizeVerdict
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
 
-def inspect(options: argparse.Namespace) -> int:
+def inspect_verb(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
@@ -34,20 +36,24 @@ def inspect(options: argparse.Namespace) -> int:
         from cutune.core.workspace import refuse_existing
 
         refuse_existing(Path(written), options.force)
-    session = replace(session_of(options), architectures=())
-    programs, failed = _programs_of(session, options)
+    analyzer = analyzer_of(options)
+    toolchain, parameters = replace(analyzer.toolchain, architectures=()), asked_of(options)
+    programs, failed = _programs_of(replace(analyzer, toolchain=toolchain), options)
     from cutune.cli.usage.required import NOT_AS_REQUIRED, lacking
 
     spaces: list[Spaces] = []
     for program in programs:
         try:
-            if program.tunables or program.constants or session.asked.parameters:
+            if program.tunables or program.constants or parameters.parameters:
+                from cutune.proof.unit_compiler import UnitCompiler
                 from cutune.tunables.clones.verdict import by_size_verdicts
 
-                found = _space_of(program, session, options)
+                found = _space_of(program, parameters, options)
                 # Conditions that leave nothing are found before anything is printed.
                 if found.space.size:
-                    spaces.append((program, found, by_size_verdicts(session, program)))
+                    spaces.append(
+                        (program, found, by_size_verdicts(UnitCompiler(toolchain), program))
+                    )
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
@@ -60,32 +66,33 @@ def inspect(options: argparse.Namespace) -> int:
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
 
 
-def _programs_of(session: Session, options: argparse.Namespace) -> tuple[list[Program], bool]:
+def _programs_of(analyzer: Analyzer, options: argparse.Namespace) -> tuple[list[Program], bool]:
     """The programs of all sources that can be analyzed; and were there others?"""
-    sessions: list[Session] = []
+    analyzers: list[Analyzer] = []
     read: list[ReadSource] = []
     programs, failed = list[Program](), False
-    inputs = inputs_of(options.files)
+    inputs, progress = inputs_of(options.files), analyzer.reporter.progress
     for number, one in enumerate(inputs):
-        session.progress(ANALYZING, number, len(inputs) + 1)
-        own = replace(session, flags=(*one.flags, *session.flags)) if one.flags else session
+        progress(ANALYZING, number, len(inputs) + 1)
+        flags = (*one.flags, *analyzer.toolchain.flags)
+        own = replace(analyzer, toolchain=replace(analyzer.toolchain, flags=flags))
         try:
             read.append(own.read(one.path))
-            sessions.append(own)
+            analyzers.append(own)
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
-    session.progress(ANALYZING, len(inputs), len(inputs) + 1)
+    progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
     from cutune.analysis.linked import linked
 
     found = linked(read)
-    session.progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
-    for own, program in zip(sessions, found, strict=True):
+    progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
+    for own, program in zip(analyzers, found, strict=True):
         try:
-            flags = own.compile_flags(program.source.path)
+            compile_flags = own.toolchain.compile_flags(program.source.path)
             for reported in own.reported([program]):
-                programs.append(own.known_code.with_unmodelled(reported, flags))
+                programs.append(own.code.with_unmodelled(reported, compile_flags))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
@@ -122,13 +129,15 @@ def _show_inspected(
             print_suggestions(programs)
 
 
-def _space_of(program: Program, session: Session, options: argparse.Namespace) -> ProgramSpace:
+def _space_of(
+    program: Program, parameters: ParameterOptions, options: argparse.Namespace
+) -> ProgramSpace:
     """The space of a program that has parameters, as large as it is at any size."""
     from cutune.search.program_space import device_values, program_space
 
     sizes = {name for constant in program.constants for name in constant.data}
     device = device_values(device_of(options))
-    return program_space(program, session.asked, options.run, sizes, device)
+    return program_space(program, parameters, options.run, sizes, device)
 
 
 def _spaces_json(spaces: Sequence[Spaces]) -> list[dict[str, object]]:
@@ -161,23 +170,29 @@ def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
     replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
 
 
-def instrument(options: argparse.Namespace) -> int:
+def instrument_verb(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
     from cutune.passes import passes_named
     from cutune.rewrite.output import Target, needs_folder
+    from cutune.rewrite.pipeline import rewrite
     from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
-    session = session_of(options)
+    analyzer = analyzer_of(options)
     passes = passes_named(options.passes)
-    program = session.load(options.file)
+    program = analyzer.load(options.file)
+
+    def after(step: Pass, unit: TranslationUnit) -> None:
+        if step.name == options.print_after:
+            print(unit.rewritten().text, file=sys.stderr)
+
     if options.output is not None:
         target = Target.of(program, options.output, "instrumented")
-        target.write(session.instrument(program, passes, options.print_after))
-        show_compile_line(session, program, target, [f"-I{INCLUDE_DIRECTORY}"])
+        target.write(rewrite(program, passes, analyzer.reporter, after))
+        show_compile_line(analyzer.toolchain, program, target, [f"-I{INCLUDE_DIRECTORY}"])
         return 0
     if headers := program.rewritten_headers:
         raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
-    unit = session.instrument(program, passes, options.print_after)
+    unit = rewrite(program, passes, analyzer.reporter, after)
     sys.stdout.buffer.write(unit.rewritten().encode())
     print(f"compile it with: -I{INCLUDE_DIRECTORY}", file=sys.stderr)
     return 0

@@ -8,79 +8,87 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import (
-    architectures_of,
+    analyzer_of,
     asked_of,
     device_of,
     devices_of,
     plan_of,
-    session_of,
+    reporter_of,
     show,
     show_compile_line,
     sizes_to_show,
     statuses_of,
+    toolchain_of,
     varied_values,
     workspace_of,
 )
-from cutune.cli.options import parser
-from cutune.cluster.executor_options import NAMES
+from cutune.cli.options import PAPER, parser
+from cutune.cluster.executor_options import WORKER_OPTION_NAMES
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
-    from cutune.analysis.session import Session
-    from cutune.cli.report.tuned import Summary
+    from cutune.cli.report.tuned import Shown, Summary
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
+    from cutune.device.profile import DeviceProfile
     from cutune.fit.fitted_model import FittedModel
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
-    from cutune.unchanged.inputs import Question
-    from cutune.unchanged.kept import Kept
+    from cutune.toolchain.steps.toolchain import Toolchain
+    from cutune.unchanged.inputs import Request
 
 
-def collect(options: argparse.Namespace) -> int:
+def collect_verb(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
     _check_alone(options)
     if options.tunables is None:
         plan_of(options)
-    session = session_of(options)
-    programs = session.load_all(options.files, require_nvcc=True)
+    analyzer = analyzer_of(options)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
     if options.tunables is not None:
         from cutune.cli.gpu import collect_tunables, compare_techniques
 
         if options.compare is not None:
-            compare_techniques(session, programs, options)
+            compare_techniques(programs, options)
         else:
-            collect_tunables(session, programs, options, options.on)
+            collect_tunables(programs, options, options.on)
         return 0
     if options.on == "gpu":
-        from cutune.cli.gpu import collect_verb
+        from cutune.cli.gpu import sweep_and_show
 
         plan, device = plan_of(options), device_of(options)
-        collect_verb(session, programs, plan, device, workspace_of(options), options.counters)
+        sweep_and_show(analyzer, programs, plan, device, workspace_of(options), options.counters)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
-    from cutune.stages.stages import collect as run
+    from cutune.stages.stages import collect
 
     device, workspace = device_of(options), workspace_of(options)
-    run(session, programs[0], _plan(options), device, workspace, programs[1:])
-    workspace.note_command(options.words, options.files, session.flags)
+    collect(analyzer, programs, _plan(options), device, workspace)
+    workspace.note_command(options.words, options.files, analyzer.toolchain.flags)
     return 0
 
 
 def _check_alone(options: argparse.Namespace) -> None:
     """Options that only `--tunables` reads are not left unread."""
-    names = ("search", "technique", "start", "timeout", "tolerance", "ignore", "compare", *NAMES)
+    names = (
+        "search",
+        "technique",
+        "start",
+        "timeout",
+        "tolerance",
+        "ignore",
+        "compare",
+        *WORKER_OPTION_NAMES,
+    )
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
     if options.tunables is None and given:
         parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
@@ -89,14 +97,12 @@ def _check_alone(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
-    from cutune.fit.fit import PAPER
-
     return replace(
         plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
 
 
-def fit(options: argparse.Namespace) -> int:
+def fit_verb(options: argparse.Namespace) -> int:
     """Fit models to measurements."""
     if options.json and (options.table or options.model is not None):
         parser().error("fit: --json is for models of kernels; write tables with -o FILE.json")
@@ -110,7 +116,7 @@ def fit(options: argparse.Namespace) -> int:
     from cutune.stages.stages import fit
 
     workspace = workspace_of(options)
-    models = fit(session_of(options), workspace, options.fit, device_of(options))
+    models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
     if options.json:
         print(json.dumps(models_to_json(models), indent=1))
     else:
@@ -126,80 +132,60 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
-    session = session_of(options)
-    fit_measured(session, session.load(options.file), options, checked_limit(options.limit))
+    program = analyzer_of(options).load(options.file)
+    fit_measured(program, options, checked_limit(options.limit))
     return 0
 
 
-def emit(options: argparse.Namespace) -> int:
+def emit_verb(options: argparse.Namespace) -> int:
     """Write the tuned program."""
     from cutune.cli.parameters import emit_values, print_values
     from cutune.stages.stages import emit
 
-    session = session_of(options)
+    analyzer, asked = analyzer_of(options), asked_of(options)
     # What is not proven on compiled code is not written.
-    programs = session.load_all(options.files, require_nvcc=True)
+    programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
-        return emit_values(session, programs, options)
+        return emit_values(programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
         from cutune.emit.random_program import random_programs
 
-        random_programs(session, programs, options.choose, targets)
-        _show_compile_line(session, programs, targets)
+        random_programs(analyzer, programs, options.choose, targets)
+        _show_compile_line(analyzer.toolchain, programs, targets)
         return 0
     workspace, devices = workspace_of(options), devices_of(options)
     for program, target in zip(programs, targets, strict=True):
-        emit(session, program, workspace, devices, target, options.model)
+        emit(analyzer, program, workspace, devices, target, options.model, None, asked)
     for program in programs:
-        print_values(session, program, workspace)
+        print_values(asked, program, workspace)
     if options.make is None:
-        _show_compile_line(session, programs, targets)
+        _show_compile_line(analyzer.toolchain, programs, targets)
     return 0
 
 
 def _show_compile_line(
-    session: Session, programs: Sequence[Program], targets: Sequence[Target]
+    toolchain: Toolchain, programs: Sequence[Program], targets: Sequence[Target]
 ) -> None:
     """Sources of one program have options each."""
     if len(programs) == 1:
-        show_compile_line(session, programs[0], targets[0])
+        show_compile_line(toolchain, programs[0], targets[0])
 
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
     """Where the sources of a tuned program are written to."""
-    from cutune.rewrite.output import Target
+    from cutune.stages.tune import tuned_targets
 
     if len(programs) == 1 and output is not None and _may_be_binary(output):
         parser().error(
             f"{verb}: -o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
             "that of a compile command stands behind --, with the whole command"
         )
-    if len(programs) == 1 or output is None:
-        return [Target.of(program, output, "tuned") for program in programs]
-    targets = [Target.complete(program, Path(output), "tuned") for program in programs]
-    if len({target.path for target in targets}) < len(targets):
+    targets = tuned_targets(programs, output)
+    if output is not None and len({target.path for target in targets}) < len(targets):
         parser().error(f"{verb}: two files would be written to one place; leave -o out")
     return targets
-
-
-def _check_place(options: argparse.Namespace, workspace: Workspace) -> None:
-    """A file is written at the end: where it cannot be, that is said before the work.
-
-    The folder of the workspace is made on the way.
-
-    Raises:
-        CutuneError: CT002.
-    """
-    from cutune.core.workspace import writing
-
-    if len(options.files) != 1 or options.output is None or not Path(options.output).suffix:
-        return
-    folder = Path(options.output).parent
-    if folder.resolve() != workspace.folder.resolve():
-        with writing(Path(options.output)):
-            os.stat(folder)
 
 
 def _may_be_binary(output: str) -> bool:
@@ -217,7 +203,7 @@ def _make_folder_of(targets: Sequence[Target]) -> None:
         make_folder(targets[0].path.parent)
 
 
-def tune(options: argparse.Namespace) -> int:
+def tune_verb(options: argparse.Namespace) -> int:
     """All stages in one."""
     _check_alone(options)
     if options.tunables is not None:
@@ -228,104 +214,67 @@ def tune(options: argparse.Namespace) -> int:
         return _tune_project(options)
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
-    from cutune.unchanged.keeper import Keeper
-    from cutune.unchanged.kept import kept_for
+    from cutune.cli.report.tuned import Shown
+    from cutune.core.typed import typed
+    from cutune.stages.tune import NothingTuned, Tuning, tune
+    from cutune.unchanged.kept import Kept
 
-    question = _question(options)
-    if question is not None and not options.again:
-        kept = kept_for(question)
-        if kept is not None:
-            return _shown_again(kept, question, options)
-    question = question.with_begun() if question is not None else None
-    keeper = Keeper.begin(question) if question is not None else None
-    begun = question.begun if question is not None else None
-    session, said = _remembering(replace(session_of(options), begun=begun))
-    device, workspace = device_of(options), workspace_of(options)
-    sizes = sizes_to_show(options.sizes)
-    plan, how = _plan(options), (options.fit, options.model)
-    _check_place(options, workspace)
-    # The later stages are loaded while nvcc is at work.
-    Thread(target=import_module, args=("cutune.stages.stages",)).start()
-    programs = session.load_all(options.files, require_nvcc=True)
-    from cutune.analysis.seen import seen_launches
-    from cutune.cli.report.choices import choice_table
-    from cutune.cli.report.tuned import ChoiceTable, Shown
-    from cutune.stages.stages import tune as run
-
-    seen = list(seen_launches(programs))
-    nothing = ChoiceTable(device.name, [], [], {})
-    if seen and not any(launch.is_tunable for launch in seen):
-        Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
-    targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
+    request, sizes = _request(options), sizes_to_show(options.sizes)
+    workspace, flags = request.workspace, request.toolchain.flags
+    tuning = Tuning(
+        _plan(options),
+        options.output,
+        lambda programs: _targets(programs, options.output, "tune"),
+        options.fit,
+        options.model,
+        options.variants == "all",
+        asked_of(options),
+        options.again,
+    )
+    device = request.devices[0]
     try:
-        models, written = run(session, programs, plan, devices, workspace, targets, *how)
-    except CutuneError as error:
-        if error.diagnostic.code is Code.NOTHING_MODELLED:
-            Shown(nothing, _summary(seen, [], {}, said), []).show(options.json)
+        tuned = tune(request, tuning, reporter_of(options))
+    except NothingTuned as error:
+        if error.launches:
+            _nothing_shown(device, error.launches, error.said).show(options.json)
         raise
-    workspace.note_command(options.words, options.files, session.flags)
-    choices = choice_table(models, device, sizes, options.model)
-    summary = _summary(seen, models, choices.kept, said)
-    shown = Shown(choices, summary, [str(path) for path in written])
-    shown.show(options.json)
-    if keeper is not None:
-        from cutune.unchanged.answers import Answer, keep
+    workspace.note_command(options.words, options.files, flags)
+    if isinstance(tuned, Kept):
+        for message in tuned.said:
+            print(message, file=sys.stderr)
+        if not options.quiet:
+            show(Diagnostic.at(Code.NOTHING_CHANGED, None))
+        typed(Shown, tuned.shown).show(options.json)
+        return 0
+    from cutune.cli.report.choices import choice_table
 
-        units, program = session.instrumented(programs, workspace.folder)
-        kernels = [launch.kernel for launch in seen]
-        files = [
-            file
-            for target, one in zip(targets, programs, strict=True)
-            for file in target.files_of(one)
-        ]
-        about = units, program, kernels, files, said, asdict(shown), session.known_code.read
-        keep(keeper, Answer(options.run, *about))
+    choices = choice_table(tuned.models, device, sizes, options.model)
+    summary = _summary(tuned.launches, tuned.models, choices.kept, tuned.said)
+    shown = Shown(choices, summary, [*map(str, tuned.sources)])
+    shown.show(options.json)
+    tuned.keep(asdict(shown))
     return 0
 
 
-def _question(options: argparse.Namespace) -> Question | None:
-    """What is asked for, with all that the answer may depend on; None where a stage will refuse."""
-    from cutune.toolchain.nvcc import find_nvcc
-    from cutune.unchanged.inputs import Question
+def _request(options: argparse.Namespace) -> Request:
+    """The request that the options describe."""
+    from cutune.unchanged.inputs import Request
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
-    try:
-        flags, nvcc = asked_of(options).flags_at({}), find_nvcc(options.nvcc)
-        devices, architectures = devices_of(options), architectures_of(options)
-    except CutuneError:
-        return None
-    workspace = workspace_of(options)
-    return Question(asked, options.files, flags, nvcc, architectures, devices, workspace, named)
+    toolchain, devices = toolchain_of(options), devices_of(options)
+    return Request(asked, options.files, toolchain, devices, workspace_of(options), named)
 
 
-def _shown_again(kept: Kept, question: Question, options: argparse.Namespace) -> int:
-    """What an earlier call has found."""
-    from cutune.cli.report.tuned import Shown
-    from cutune.core.typed import typed
+def _nothing_shown(
+    device: DeviceProfile, launches: Sequence[SeenLaunch], said: Sequence[Diagnostic]
+) -> Shown:
+    """The words where nothing was tuned: an empty table, and each launch."""
+    from cutune.cli.report.tuned import ChoiceTable, Shown
 
-    shown = typed(Shown, kept.shown)
-    for message in kept.said:
-        print(message, file=sys.stderr)
-    if not options.quiet:
-        show(Diagnostic.at(Code.NOTHING_CHANGED, None))
-    kept.write_tuned()
-    question.workspace.note_command(options.words, options.files, question.flags)
-    shown.show(options.json)
-    return 0
-
-
-def _remembering(session: Session) -> tuple[Session, list[Diagnostic]]:
-    """The same, and a list to which each of its messages is added."""
-    said: list[Diagnostic] = []
-
-    def warn(diagnostic: Diagnostic) -> None:
-        said.append(diagnostic)
-        session.warn(diagnostic)
-
-    return replace(session, warn=warn), said
+    return Shown(ChoiceTable(device.name, [], [], {}), _summary(launches, [], {}, said), [])
 
 
 def _summary(
@@ -338,11 +287,6 @@ def _summary(
     from cutune.stages.outcomes import outcomes
 
     return summary_of(list(outcomes(seen, [model.kernel for model in models], kept, said)))
-
-
-def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
-    named = "', '".join(paths)
-    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
 def _said_of_build(command: str, workspace: Workspace) -> str:
@@ -360,7 +304,8 @@ def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.tuned import Shown
     from cutune.collect.run import plan_runs
     from cutune.nvcc.units import noted_launches
-    from cutune.stages.project import Project, tune_project
+    from cutune.stages.project import ProjectBuild, tune_project
+    from cutune.stages.stages import nothing_modelled
 
     if options.files or options.output is not None:
         parser().error("tune: with --make, no sources and no -o")
@@ -370,15 +315,17 @@ def _tune_project(options: argparse.Namespace) -> int:
     vary = varied_values(options.vary)
     plan_runs(options.run, vary, Path())
     only, statuses = options.launches_only, statuses_of(options)
-    project = Project(options.make, options.run, vary, options.clean, only, statuses)
-    session, said = _remembering(session_of(options))
+    project = ProjectBuild(options.make, options.run, vary, options.clean, only, statuses)
+    analyzer = analyzer_of(options)
+    reporter, said = analyzer.reporter.remembering()
+    analyzer = replace(analyzer, reporter=reporter)
     device, workspace = device_of(options), workspace_of(options)
-    models = tune_project(project, session, options.device, workspace, options.candidates)
+    models = tune_project(project, analyzer, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
     launches, kept = noted_launches(workspace), choices.kept
     built = _said_of_build(options.make, workspace) if models else ""
     Shown(choices, _summary(launches, models, kept, said), [], built).show(options.json)
     if not models:
-        raise _nothing_modelled([options.make], "none of them could be measured and modelled")
+        raise nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

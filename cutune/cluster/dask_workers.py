@@ -77,21 +77,13 @@ class DaskWorker:
     _is_closed: bool = False
 
     @property
-    def name(self) -> str:
-        """See `Worker`."""
-        return self.address
-
-    @property
     def is_alive(self) -> bool:
-        """See `Worker`."""
         return not self._is_closed and self.address in self.workers.present()
 
     def run(self, task: Task) -> TaskOutcome:
-        """See `Worker`."""
         return TaskOutcome.from_json(self.call(performed, task.to_json()))
 
     def close(self) -> None:
-        """See `Worker`."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -115,13 +107,13 @@ class DaskWorker:
             )
             return self._result(future)
         except (ModuleNotFoundError, AttributeError) as error:
-            wrong = Diagnostic.at(Code.WORKER_WITHOUT, None, name=self.name, reason=error)
+            wrong = Diagnostic.at(Code.WORKER_WITHOUT, None, name=self.address, reason=error)
             raise CutuneError(wrong) from error
         except (WorkerLostError, StoppedError, OSError, RuntimeError, CancelledError) as error:
             # KilledWorker and CommClosedError are among these: whatever it is, there is no answer.
             if self._is_closed:
                 raise StoppedError from error
-            raise WorkerLostError(self.name) from error
+            raise WorkerLostError(self.address) from error
 
     def _result(self, future: Any) -> Any:
         ended = Event()
@@ -129,7 +121,7 @@ class DaskWorker:
         while not ended.wait(_LOOK_SECONDS):
             if self._is_closed or self.address not in self.workers.present():
                 future.cancel()
-                raise WorkerLostError(self.name)
+                raise WorkerLostError(self.address)
         return future.result()
 
 
@@ -153,7 +145,6 @@ class DaskWorkers:
     _is_closed: bool = False
 
     def start(self, place: int) -> DaskWorker:
-        """See `Workers`."""
         last = time.monotonic() + self.patience
         while True:
             if self._is_closed:
@@ -183,7 +174,6 @@ class DaskWorkers:
             self._taken.discard(address)
 
     def close(self) -> None:
-        """See `Workers`."""
         self._is_closed = True
         with suppress(Exception):
             self.client.close()

@@ -8,7 +8,7 @@ from cutune.core.options import add_list
 
 LOCAL, DASK, SLURM = "local", "dask", "slurm"
 #: The names of these options.
-NAMES = ("executor", "gpus", "scheduler", "workers", "sbatch")
+WORKER_OPTION_NAMES = ("executor", "gpus", "scheduler", "workers", "sbatch")
 
 
 def add_cluster_options(verb: argparse.ArgumentParser) -> None:

@@ -59,7 +59,6 @@ class LocalWorker:
         return not self._is_closed and self.process.poll() is None
 
     def run(self, task: Task) -> TaskOutcome:
-        """See `Worker`."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(task.to_json().encode() + b"\n")
@@ -69,7 +68,6 @@ class LocalWorker:
         return TaskOutcome.from_json(self._answer(task.seconds + ANSWER_SECONDS))
 
     def close(self) -> None:
-        """See `Worker`."""
         self._is_stopped = True
         self._end()
 
@@ -114,11 +112,9 @@ class LocalWorkers:
 
     @property
     def size(self) -> int:
-        """See `Workers`."""
         return max(1, len(self.gpus))
 
     def start(self, place: int) -> LocalWorker:
-        """See `Workers`."""
         if not self.gpus:
             return LocalWorker("this machine", {})
         return LocalWorker(f"GPU {self.gpus[place]}", one_gpu(self.gpus[place]))

@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """How a task ended, the lines of its regions, and the seconds that it took."""
+    """The end of a task, the lines of its regions, and the seconds that it took."""
 
     ended: ProgramResult
     log: str

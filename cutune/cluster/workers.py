@@ -24,10 +24,6 @@ class Worker(Protocol):
     """Runs one task at a time."""
 
     @property
-    def name(self) -> str:
-        """For people."""
-
-    @property
     def gpus(self) -> Sequence[str]:
         """The names of the GPUs that its programs may use."""
 
@@ -48,11 +44,11 @@ class Worker(Protocol):
 
 
 class Workers(Protocol):
-    """Where workers come from."""
+    """A source of workers, one per place."""
 
     @property
     def size(self) -> int:
-        """How many there are at once."""
+        """The number of places."""
 
     def start(self, place: int) -> Worker:
         """Start a worker at a place, from 0 on.

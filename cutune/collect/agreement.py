@@ -228,7 +228,7 @@ def _listed(lines: list[int]) -> str:
 
 def times(line: bytes) -> Iterator[int]:
     """The positions of those of its numbers that are times or rates."""
-    for index, found in enumerate(NUMBER_TOKEN.finditer(line)):
-        before = line[max(0, found.start() - _CONTEXT) : found.start()]
-        if _BEHIND.match(line, found.end()) or _BEFORE.search(before):
+    for index, match in enumerate(NUMBER_TOKEN.finditer(line)):
+        before = line[max(0, match.start() - _CONTEXT) : match.start()]
+        if _BEHIND.match(line, match.end()) or _BEFORE.search(before):
             yield index

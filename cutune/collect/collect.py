@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.analysis.session import Session
 from cutune.collect.effort import (
     INSTRUCTIONS_PER_SECOND,
     TRIAL_BUDGET,
@@ -18,8 +17,8 @@ from cutune.collect.effort import (
     experiments,
     with_fewer_trials,
 )
-from cutune.collect.executed_kernel import counted_on_data, fewer, unclear_growth
-from cutune.collect.own_races import own_races
+from cutune.collect.executed_kernel import counted_on_data, fewer_candidates, unclear_growth
+from cutune.collect.own_races import races_with_own_blocks
 from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.own_sizes import at_own_sizes
 from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
@@ -28,7 +27,8 @@ from cutune.collect.resources import Resources
 from cutune.collect.run import Run
 from cutune.collect.trial import LAUNCHES, NOTHING_IN_COMMON, OTHER_SHARED, CandidateTrial
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import Reporter, ignore
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block, shape
@@ -88,7 +88,7 @@ class Recording:
 
 
 def measure(
-    session: Session,
+    reporter: Reporter,
     parts: Sequence[Part],
     runs: Sequence[Run],
     device: DeviceProfile,
@@ -99,42 +99,42 @@ def measure(
 
     Returns the kernels of each part that were measured, with their measurements.
     """
-    recorded = record_launches(runs, device, session.progress, session.warn)
+    recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     launches = [of_run for _, of_run in recorded]
     recording = Recording([run for run, _ in recorded], launches, device)
     collected = []
     for part in parts:
         earlier = part.workspace.measurements.exists()
-        known = measurements(session, part.workspace)[1] if earlier else []
+        known = measurements(part.workspace, reporter.warn)[1] if earlier else []
         launched = subjects(
             part.program,
             launches,
             part.numbers,
             part.resources,
             candidate_set,
-            session.warn,
+            reporter.warn,
             may_execute=any(run.is_cut for run in recording.runs),
         )
-        tried = _tried(session, part, recording, launched) if launched else []
-        measured, left = _replay(session, part, recording, tried, known, training)
-        collected.append(measured + _count_on_data(session, part, recording, left, known))
+        tried = _tried(reporter, part, recording, launched) if launched else []
+        measured, left = _replay(reporter, part, recording, tried, known, training)
+        collected.append(measured + _count_on_data(reporter, part, recording, left, known))
     return collected
 
 
 def _replay(
-    session: Session,
+    reporter: Reporter,
     part: Part,
     recording: Recording,
-    found: Sequence[Subject],
+    launched: Sequence[Subject],
     known: Sequence[Measurement],
     training: bool,
 ) -> tuple[list[Collected], list[Subject]]:
     """Replay the kernels that can be; returns these, and those to be counted on data."""
     done, left = [], []
-    for subject in found:
+    for subject in launched:
         replayed: Collected | Subject | None = subject
         if not subject.kernel.on_data:
-            replayed = _replayed(session, part, recording, subject, known, training)
+            replayed = _replayed(reporter, part, recording, subject, known, training)
         if isinstance(replayed, Collected):
             done.append(replace(replayed, measurements=[*known, *replayed.measurements]))
         elif replayed is not None:
@@ -143,7 +143,7 @@ def _replay(
 
 
 def _replayed(
-    session: Session,
+    reporter: Reporter,
     part: Part,
     recording: Recording,
     subject: Subject,
@@ -153,16 +153,16 @@ def _replayed(
     """A kernel with its replays, or as it is to be counted on data; None where it is left out."""
     name, is_variant = subject.kernel.name, bool(subject.kernel.variant)
     try:
-        counted = _counted(subject, known, session)
+        counted = _counted(subject, known, reporter)
         if counted.problem and is_variant:
             return None
-        if at_its_sizes := _at_own_sizes(session, part, recording, subject, counted.problem):
+        if at_its_sizes := _at_own_sizes(reporter, part, recording, subject, counted.problem):
             return at_its_sizes
         if counted.problem and (subject.record.is_executed or counted.functions is None):
-            return _on_data(session, part, subject, counted.problem)
+            return _on_data(reporter, part, subject, counted.problem)
         kernel = counted.subject.kernel
         part.append(kernel, counted.new)
-        traced = list(collect_kernel(counted, known, session.progress, training))
+        traced = list(collect_kernel(counted, known, reporter.progress, training))
         append_lines(part.workspace.measurements, (m.to_json() for m in traced))
         return Collected(kernel, [*counted.new, *traced])
     except CutuneError as error:
@@ -175,15 +175,15 @@ def _replayed(
         sizes = f"#pragma cutune kernel {name} data(...)"
         why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
         if subject.record.is_executed:
-            return _on_data(session, part, subject, why)
-        at_its_sizes = _at_own_sizes(session, part, recording, subject, why)
+            return _on_data(reporter, part, subject, why)
+        at_its_sizes = _at_own_sizes(reporter, part, recording, subject, why)
         if at_its_sizes is None:
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+            reporter.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
         return at_its_sizes
 
 
 def _at_own_sizes(
-    session: Session, part: Part, recording: Recording, subject: Subject, problem: str
+    reporter: Reporter, part: Part, recording: Recording, subject: Subject, problem: str
 ) -> Collected | None:
     """A kernel whose launches nobody had time to execute, at their own sizes.
 
@@ -194,49 +194,49 @@ def _at_own_sizes(
     counted = at_own_sizes(subject, [r for launches in recording.launches for r in launches])
     if counted is None:
         return None
-    subject = _on_data(session, part, counted.subject, problem)
+    subject = _on_data(reporter, part, counted.subject, problem)
     run, launches = recording.runs[0], recording.launches[0]
     if remark := unclear_growth(subject, counted.launches, run, launches):
-        session.warn(remark)
+        reporter.warn(remark)
     part.append(subject.kernel, counted.measured)
     return Collected(subject.kernel, counted.measured)
 
 
-def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:
+def _counted(subject: Subject, known: Sequence[Measurement], reporter: Reporter) -> CountedKernel:
     """Count a kernel; one that fails with large values of what bounds small loops, with small ones.
 
     Raises:
         CutuneError: CT46x where it fails all the same.
     """
     try:
-        return counted_kernel(subject, known, session.progress)
+        return counted_kernel(subject, known, reporter.progress)
     except CutuneError:
         held = with_bounds_fixed(subject.kernel)
         if held is None:
             raise
-    return counted_kernel(replace(subject, kernel=held), known, session.progress)
+    return counted_kernel(replace(subject, kernel=held), known, reporter.progress)
 
 
-def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
+def _on_data(reporter: Reporter, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
     definition = part.program.kernel(kernel.name)
     assert definition is not None, "a kernel that is measured has a definition"
     where = definition.source, definition.span
-    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
+    reporter.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
     return replace(subject, kernel=replace(kernel, on_data=True))
 
 
 def _count_on_data(
-    session: Session,
+    reporter: Reporter,
     part: Part,
     recording: Recording,
-    found: Sequence[Subject],
+    left: Sequence[Subject],
     known: Sequence[Measurement],
 ) -> list[Collected]:
     """Count kernels while the program runs; returns those that were counted."""
     done = []
     runs, launches, device = recording.runs, recording.launches, recording.device
-    counted = counted_on_data(runs, launches, found, device, session.progress, session.warn)
+    counted = counted_on_data(runs, launches, left, device, reporter.progress, reporter.warn)
     try:
         for subject, measured in counted:
             part.append(subject.kernel, measured)
@@ -246,14 +246,14 @@ def _count_on_data(
             raise
         # A candidate breaks the program, which at the smallest size it did not.
         reason = error.diagnostic.message
-        for subject in found:
+        for subject in left:
             name = subject.kernel.name
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+            reporter.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done
 
 
 def _tried(
-    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
+    reporter: Reporter, part: Part, recording: Recording, launched: Sequence[Subject]
 ) -> list[Subject]:
     """Try the candidates; drop those whose results differ from the original's, with a warning.
 
@@ -261,15 +261,15 @@ def _tried(
     annotation asserts.
     """
     run, launches, device = recording.runs[0], recording.launches[0], recording.device
-    found = [with_fewer_trials(subject, run, launches) for subject in found]
-    tried, untried = affordable(found, run, launches)
+    launched = [with_fewer_trials(subject, run, launches) for subject in launched]
+    tried, untried = affordable(launched, run, launches)
     for subject in untried:
         if not (run.launches_only or run.is_cut or subject.kernel.variant):
-            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
+            reporter.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
     chosen = [subject.kernel for subject in tried]
     if not chosen:
-        return list(found)
-    session.progress("trying candidates", 0, 1)
+        return list(launched)
+    reporter.progress("trying candidates", 0, 1)
     # What an annotation asserts is used only if it was tried.
     is_asserted = any(kernel.asserted for kernel in chosen)
     seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
@@ -277,21 +277,21 @@ def _tried(
     sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     trials = _asserted_elsewhere(part, recording, tried, trials)
-    session.progress("trying candidates", 1, 1)
+    reporter.progress("trying candidates", 1, 1)
     for kernel in chosen:
         if not kernel.variant:
             for said in _remarks(kernel, trials[kernel.entry], run):
-                session.warn(said)
-    _tell_differing(session, run, device, chosen, trials)
+                reporter.warn(said)
+    _tell_differing(reporter, run, device, chosen, trials)
     rejected = {entry: trial.rejected for entry, trial in trials.items()}
-    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in found]
+    judged = [_without(subject, rejected.get(subject.kernel.entry, ())) for subject in launched]
     # A variant may go wrong where the kernel itself does, and nowhere else.
     wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
     return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
 
 def _tell_differing(
-    session: Session,
+    reporter: Reporter,
     run: Run,
     device: DeviceProfile,
     chosen: Sequence[MeasuredKernel],
@@ -299,7 +299,7 @@ def _tell_differing(
 ) -> None:
     """Warn of kernels whose results hang on the block, or whose program races as it is."""
     differing = [k for k in chosen if trials[k.entry].differing and not _is_told(k, chosen, trials)]
-    races = own_races(run, device) if differing else {}
+    races = races_with_own_blocks(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
         trial = trials[kernel.entry]
         shown = races[name].diagnostic() if name in races else None
@@ -314,7 +314,7 @@ def _tell_differing(
         )
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
-        session.warn(said)
+        reporter.warn(said)
 
 
 def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
@@ -331,7 +331,7 @@ def _asserted_elsewhere(
     as many as there is time for; one that fails shows nothing.
     """
     asserted = [subject for subject in tried if subject.kernel.asserted]
-    found, left = dict(trials), TRIAL_BUDGET if asserted else 0
+    joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
     others = [
         (effort(asserted, launches), run, launches)
         for run, launches in zip(recording.runs[1:], recording.launches[1:], strict=True)
@@ -347,8 +347,8 @@ def _asserted_elsewhere(
             shown = try_candidates(run, kernels, part.numbers, recording.device, sweep)
         except CutuneError:
             continue
-        found |= {entry: found[entry].joined(trial) for entry, trial in shown.items()}
-    return found
+        joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
+    return joined
 
 
 def _is_told(
@@ -394,11 +394,11 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
     if late:
         count = len(kernel.candidates())
-        yield fewer(kernel.name, count - len(late), count, "tried")
+        yield fewer_candidates(kernel.name, count - len(late), count, "tried")
 
 
 def measurements(
-    session: Session, workspace: Workspace
+    workspace: Workspace, warn: Warn
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
     """All kernels and measurements of a workspace.
 
@@ -407,10 +407,7 @@ def measurements(
     """
     path = workspace.measurements
     command = "cutune tune FILE (or its step cutune collect)"
-    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
-    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, silent)
+    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, warn)
+    # Torn lines have been reported then.
+    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, ignore)
     return list(kernels), list(measured)
-
-
-def silent(_: Diagnostic) -> None:
-    """The file was read before: its torn lines have been reported."""

@@ -27,37 +27,37 @@ FEWEST_CANDIDATES = 6
 
 
 def affordable(
-    found: Sequence[Subject], run: Run, launches: Sequence[LaunchRecord]
+    subjects: Sequence[Subject], run: Run, launches: Sequence[LaunchRecord]
 ) -> tuple[list[Subject], list[Subject]]:
     """The kernels that are tried, and those that are not.
 
     Those that an annotation asserts always are; of the others as many as there is time for, the
     cheapest first, and none where the run is not executed to its end.
     """
-    efforts = [0 if s.kernel.asserted else effort([s], launches) for s in found]
-    tried, spent = [subject.kernel.asserted for subject in found], 0
+    efforts = [0 if s.kernel.asserted else effort([s], launches) for s in subjects]
+    tried, spent = [subject.kernel.asserted for subject in subjects], 0
     if not (run.launches_only or run.is_cut):
-        for place in sorted(range(len(found)), key=efforts.__getitem__):
+        for place in sorted(range(len(subjects)), key=efforts.__getitem__):
             spent += efforts[place]
             tried[place] |= spent <= TRIAL_BUDGET
-    pairs = list(zip(found, tried, strict=True))
+    pairs = list(zip(subjects, tried, strict=True))
     return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
 
 
-def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
+def effort(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
     """Warp instructions of launches with each candidate, of as many as are tried.
 
     `unknown`: what counts for a kernel whose launches were not executed.
     """
     return sum(
         experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
-        for subject in found
+        for subject in subjects
     )
 
 
-def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
+def experiments(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
     """The number of launches that are going to be tried, `most` of each site and instance."""
-    own = {id(r): r for subject in found for r in launches if subject.is_launch(r)}
+    own = {id(r): r for subject in subjects for r in launches if subject.is_launch(r)}
     made = Counter((record.site, record.signature) for record in own.values())
     return sum(min(count, most) for count in made.values())
 

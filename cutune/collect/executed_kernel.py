@@ -86,7 +86,7 @@ class _Counting:
 def counted_on_data(
     runs: Sequence[Run],
     recorded: Sequence[Sequence[LaunchRecord]],
-    found: Sequence[Subject],
+    launched: Sequence[Subject],
     device: DeviceProfile,
     progress: Progress,
     warn: Warn,
@@ -102,9 +102,9 @@ def counted_on_data(
     """
     counting = _Counting(runs, recorded, device, progress)
     is_cut = any(run.is_cut for run in runs)
-    subjects = list(found)
+    subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
-        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in found]
+        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
     for planned in _planned(runs, recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
@@ -112,13 +112,13 @@ def counted_on_data(
     left = []
     for place, subject in enumerate(subjects):
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
-            subjects[place] = thinned(found[place], SAMPLED_CANDIDATES)
+            subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
     for sampled in _sampled(runs, recorded, left):
         counting.run(sampled)
     if counting.counted:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
-    for before, subject in zip(found, subjects, strict=True):
+    for before, subject in zip(launched, subjects, strict=True):
         if (measured := _judged(counting, before, subject, warn)) is not None:
             yield measured
 
@@ -143,7 +143,7 @@ def _judged(
     measured = _measured(subject, largest)
     if subject is not before or any(one.is_cut for of_run in of_runs for one in of_run):
         count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
-        warn(fewer(name, count - len(left_out), count, "counted"))
+        warn(fewer_candidates(name, count - len(left_out), count, "counted"))
     if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
         warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
     number = runs_with[0].number if runs_with else 0
@@ -153,7 +153,7 @@ def _judged(
     return measured
 
 
-def fewer(name: str, kept: int, count: int, done: str) -> Diagnostic:
+def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
     """The remark that so many candidates were tried, or counted, in the time that there is."""
     code = Code.FEWER_COUNTED
     return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
@@ -182,11 +182,11 @@ def unclear_growth(
 
 
 def _planned(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
 ) -> Iterator[CountedRun]:
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, one_of_each(subject, launches)) for subject in found]
+        costs = [(subject, one_of_each(subject, launches)) for subject in subjects]
         most_cost = CUT_BUDGET if run.is_cut else BUDGET
         chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
@@ -200,7 +200,7 @@ def _planned(
 
 
 def _sampled(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
 ) -> Iterator[CountedRun]:
     """Runs in which a part of each launch is counted: the smallest and the largest, if any.
 
@@ -208,7 +208,7 @@ def _sampled(
     made as the program asks for it.
     """
     made = [
-        (number, run, launches, tuple(s for s in found if any(map(s.is_launch, launches))))
+        (number, run, launches, tuple(s for s in subjects if any(map(s.is_launch, launches))))
         for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
         if run.is_cut or not run.launches_only
     ]

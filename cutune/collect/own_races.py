@@ -25,7 +25,7 @@ CHECK_SECONDS = 60
 _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DIVERGED_RACE})
 
 
-def own_races(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
+def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
     """Run the instrumented program as it is; the first race of each kernel that has one, by name.
 
     If the run fails, the races that were found until then count.

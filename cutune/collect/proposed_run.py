@@ -54,11 +54,11 @@ def _proposed(
         return ""
     given = {number for launch in launches for number in _numbers(launch.parameters)}
     for place, word in enumerate(run.words[1:], 1):
-        found = _NUMBER.fullmatch(word)
-        size = int(found[2]) if found is not None else 0
-        if found is not None and size >= LEAST_SIZE and size in given:
+        match = _NUMBER.fullmatch(word)
+        size = int(match[2]) if match is not None else 0
+        if match is not None and size >= LEAST_SIZE and size in given:
             words = [*run.words]
-            words[place] = f"{found[1] or ''}{_HOLE}"
+            words[place] = f"{match[1] or ''}{_HOLE}"
             values = ",".join(map(str, sizes(size)))
             return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
     return ""

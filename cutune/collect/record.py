@@ -1,4 +1,4 @@
-"""Runs of an instrumented program on the emulated device.
+"""Runs of an instrumented program on the emulated device. Takes runs, gives launches and trials.
 
 Launches are recorded, candidates tried, and races of the program with its own blocks found. Where
 the results of a block differ from the original's, either the block is wrong, or the original's own
@@ -18,8 +18,8 @@ from cutune.collect.run import (
     Run,
     check_end,
     check_kernels,
+    ended_run,
     nothing_launched,
-    ran,
     run_program,
 )
 from cutune.collect.trial import Attempt, CandidateTrial, TrialRun, with_larger
@@ -137,12 +137,12 @@ def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
     if run.launches_only:
         seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
-        return ran(run, {**variables, **logging, "CUTUNE_SKIP_KERNELS": "1"}, seconds)
+        return ended_run(run, {**variables, **logging, "CUTUNE_SKIP_KERNELS": "1"}, seconds)
     limits = {
         "CUTUNE_EXECUTE_LIMIT": str(EXECUTED_INSTRUCTIONS),
         "CUTUNE_EXECUTE_SECONDS": str(EXECUTED_SECONDS),
     }
-    return ran(run, {**variables, **limits, **logging}, PATIENCE_SECONDS)
+    return ended_run(run, {**variables, **limits, **logging}, PATIENCE_SECONDS)
 
 
 def try_candidates(

@@ -124,8 +124,7 @@ def plan_runs(
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
-    Args:
-        program: `Path()` where the template names another, as that of a project.
+    `program`: `Path()` where the template names another, as that of a project.
 
     Raises:
         CutuneError: CT410 when the template names something that is not varied, or leaves out
@@ -177,7 +176,9 @@ def needs_shell(template: str) -> bool:
     return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
 
 
-def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> ProgramResult:
+def ended_run(
+    run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
+) -> ProgramResult:
     """Run a program; give how it ended."""
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, variables, seconds)
@@ -194,7 +195,7 @@ def run_program(
     Raises:
         CutuneError: CT411 when the run fails.
     """
-    ended = ran(run, environment, seconds)
+    ended = ended_run(run, environment, seconds)
     if ended.not_started or not run.is_cut:
         check_end(run, ended, where, seconds)
 

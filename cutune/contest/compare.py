@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.contest.tables import RecordedTable
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.core.progress import Progress
+from cutune.core.progress import Progress, Reporter
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
@@ -19,6 +18,7 @@ from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import KnownTime, TechniqueScore, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
+from cutune.space.asked import ParameterOptions
 
 COMMAND = "cutune collect --tunables --on gpu"
 
@@ -42,7 +42,8 @@ class TunerComparison:
 
 
 def compare(
-    session: Session,
+    reporter: Reporter,
+    parameters: ParameterOptions,
     program: Program,
     template: str,
     path: Path,
@@ -61,9 +62,9 @@ def compare(
             `program_space` says.
     """
     origin = Origin.of(program.source, program.tunable_headers)
-    recorded = read_trials(path, origin, COMMAND, session.warn)
+    recorded = read_trials(path, origin, COMMAND, reporter.warn)
     sizes = list(dict.fromkeys(name for one in recorded for name in one.sizes))
-    whole = program_space(program, session.asked, template, sizes, device_values(device))
+    whole = program_space(program, parameters, template, sizes, device_values(device))
     space = whole.restricted(names) if names else whole
     tables = [_table(program, key, own, space) for key, own in _grouped(recorded).items()]
     complete = [one for one in tables if len(one.known) == one.space.size and _is_useful(one)]
@@ -73,7 +74,7 @@ def compare(
         size = space.space.size if most is None else most.space.size
         raise CutuneError.at(Code.NOT_ALL_TRIED, where=where, count=count, size=size)
     for table in complete:
-        yield compared(table, techniques, session.progress)
+        yield compared(table, techniques, reporter.progress)
 
 
 def compared(

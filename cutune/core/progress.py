@@ -1,13 +1,19 @@
-"""Progress on standard error: a bar while an activity lasts on a terminal, lines elsewhere."""
+"""Where messages and progress go: `Reporter`, and progress on standard error.
+
+Progress is a bar while an activity lasts on a terminal, and lines elsewhere.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -21,6 +27,41 @@ ANALYZING = "analyzing"
 
 def silent(activity: str, done: int, total: int) -> None:
     """Shows nothing."""
+
+
+def ignore(diagnostic: Diagnostic) -> None:
+    """Drops a message."""
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Where messages and progress go; by default nowhere."""
+
+    warn: Warn = ignore
+    progress: Progress = silent
+
+    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Show messages; the first error ends the verb.
+
+        Raises:
+            CutuneError: the first error among them, after the others were shown.
+        """
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
+        others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
+        for diagnostic in Diagnostic.with_notes_once(others):
+            self.warn(diagnostic)
+        if errors:
+            raise CutuneError(errors[0])
+
+    def remembering(self) -> tuple[Reporter, list[Diagnostic]]:
+        """A reporter that does the same, and the list of messages that it will have shown."""
+        shown: list[Diagnostic] = []
+
+        def warn(diagnostic: Diagnostic) -> None:
+            shown.append(diagnostic)
+            self.warn(diagnostic)
+
+        return replace(self, warn=warn), shown
 
 
 @contextmanager

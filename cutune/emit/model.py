@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from cutune.emit.emitter import INFIX, Emitter, c_name, c_text, c_variable, operation_text
 from cutune.emit.loops import cut_into_loops
-from cutune.emit.simpler import simpler
+from cutune.emit.simpler import simplify
 from cutune.emit.tables import ROWS, SMALL, Tables
 from cutune.fit.rational.nodes import (
     CANDIDATE,
@@ -58,7 +58,7 @@ def emit_model(
     It fills two arrays of `padded(candidate_count)` doubles. Definitions that no output needs are
     left out. `figures`: sizes that are one array of doubles, behind the others.
     """
-    return _ModelText(simpler(program, OUTPUTS), name, tables, figures).text()
+    return _ModelText(simplify(program, OUTPUTS), name, tables, figures).text()
 
 
 class _ModelText:

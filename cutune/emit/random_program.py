@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block, threads_of
@@ -22,7 +22,7 @@ from cutune.frontend.block_range import BlockRange
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.pipeline import TranslationUnit, rewrite
 from cutune.rewrite.prelude import c_string
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
@@ -35,7 +35,7 @@ _LARGEST_SEED = (1 << 64) - 1
 
 
 def random_programs(
-    session: Session, programs: Sequence[Program], seed: int, targets: Sequence[Target]
+    analyzer: Analyzer, programs: Sequence[Program], seed: int, targets: Sequence[Target]
 ) -> None:
     """Write all sources of a program, as `random_program` writes one.
 
@@ -45,16 +45,15 @@ def random_programs(
     is_any = any(program.tunable_launches for program in programs)
     for program, target in zip(programs, targets, strict=True):
         if program.tunable_launches or program.is_lent or not is_any:
-            random_program(session, program, seed, target)
+            random_program(analyzer, program, seed, target)
         else:
             target.write(TranslationUnit(program))
 
 
-def random_program(session: Session, program: Program, seed: int, target: Target) -> Path:
+def random_program(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
     """Write a program whose launches draw blocks and variants; the path of its source.
 
-    Args:
-        seed: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
+    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
 
     Raises:
         CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
@@ -63,7 +62,7 @@ def random_program(session: Session, program: Program, seed: int, target: Target
     if not sites and not program.is_lent:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
-    program = session.with_checked_variants(program)
+    program = analyzer.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
     text = [(INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
@@ -76,9 +75,7 @@ def random_program(session: Session, program: Program, seed: int, target: Target
         routines=tuple((site.id, f"cutune_select_{routines[site.kernel]}") for site in sites),
         remembers=False,
     )
-    unit = run_passes((step,), TranslationUnit(program))
-    session.report(unit.diagnostics)
-    return target.write(unit)
+    return target.write(rewrite(program, (step,), analyzer.reporter))
 
 
 def random_blocks(kernel: Kernel) -> tuple[Block, ...]:

@@ -37,7 +37,7 @@ _KEEPS_SIGN = {
 }
 
 
-def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
+def simplify(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
     """The program without operations that change nothing. `kept`: names that stay defined."""
     constants: dict[str, Constant] = {}
     positive = set(program.sizes) | {
@@ -50,7 +50,7 @@ def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
     }
     definitions: list[Definition] = []
     for definition in program.definitions:
-        value = _simpler(definition.value, constants, positive)
+        value = _simplified(definition.value, constants, positive)
         if isinstance(value, Constant) and definition.name not in kept:
             constants[definition.name] = value
             continue
@@ -60,14 +60,16 @@ def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
     return replace(program, definitions=tuple(definitions))
 
 
-def _simpler(node: Expression, constants: Mapping[str, Constant], positive: set[str]) -> Expression:
+def _simplified(
+    node: Expression, constants: Mapping[str, Constant], positive: set[str]
+) -> Expression:
     if isinstance(node, Reference):
         return constants.get(node.name, node)
     if isinstance(node, TableEntry):
-        return replace(node, place=_simpler(node.place, constants, positive))
+        return replace(node, place=_simplified(node.place, constants, positive))
     if not isinstance(node, Operation):
         return node
-    operands = tuple(_simpler(operand, constants, positive) for operand in node.operands)
+    operands = tuple(_simplified(operand, constants, positive) for operand in node.operands)
     return _operation(replace(node, operands=operands), positive)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
@@ -20,12 +20,12 @@ from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.pipeline import TranslationUnit, rewrite
 from cutune.variants.registry import with_only
 
 
 def replaced(
-    session: Session,
+    analyzer: Analyzer,
     program: Program,
     models: Sequence[FittedModel],
     devices: Sequence[DeviceProfile],
@@ -35,17 +35,15 @@ def replaced(
     values: ChooseValues | None = None,
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
-    if not session.with_variants:
+    if not analyzer.with_variants:
         models = [replace(model, variants=()) for model in models]
     selection = emit_selection(models, devices, performance, deciders)
     if any(selection.variants.values()):
-        program = with_only(session.with_checked_variants(program), selection.variants)
+        program = with_only(analyzer.with_checked_variants(program), selection.variants)
     routines = tuple((site.id, routine) for site, routine in selection.routines)
     launches = ReplaceLaunches(selection=selection.text, routines=routines)
     steps = (launches, tunables or ReplaceTunables(), values or ChooseValues())
-    unit = run_passes(steps, TranslationUnit(program))
-    session.report(unit.diagnostics)
-    return unit
+    return rewrite(program, steps, analyzer.reporter)
 
 
 def models_of(

@@ -212,7 +212,6 @@ def main_run(
     check: bool = False,
     shown: int = SHOWN,
     limit: int | None = None,
-    launch_log: Path | None = None,
 ) -> int:
     """`cutune run`: the program's own output, then a line per kernel on stderr (or JSON on stdout,
     the program's output then going to stderr). Returns the program's exit status; where that is 0,
@@ -236,7 +235,6 @@ def main_run(
             trace=trace,
             check=check,
             limit=limit,
-            launch_log=launch_log,
             stdout=stdout,
         )
     finally:

@@ -80,9 +80,9 @@ class SampledCounters(CommonCounters[float, np.float64]):
         )
 
 
-def strata(grid: Triple, wanted: int, seed: int = 0) -> tuple[Stratum, ...]:
+def strata(grid: Triple, wanted: int) -> tuple[Stratum, ...]:
     """Choose about `wanted` blocks of a grid, at least one of each stratum."""
-    random = Random(f"{seed} {grid}")
+    random = Random(f"0 {grid}")
     boxes = list(product(*map(_intervals, grid)))
     sizes = [prod(len(interval) for interval in box) for box in boxes]
     # Large strata get more blocks, but not in proportion: their blocks are much alike.
@@ -102,14 +102,12 @@ def run_sampled(
     *,
     ghosts: tuple[int, int],
     shared_bytes: int = 0,
-    budget: int = BUDGET,
-    trace_every: int | None = None,
 ) -> SampledCounters:
     """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
 
     The kernel's branches and addresses must not depend on data. A block in the middle runs first:
-    it determines how many blocks fit into `budget` warp instructions and, without `trace_every`,
-    how many windows of a long loop are traced.
+    it determines how many blocks fit into `BUDGET` warp instructions, and how many windows of a
+    long loop are traced.
 
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
@@ -126,11 +124,11 @@ def run_sampled(
     warps = -(-prod(block) // WARP)
     windows = int(probe.sites["executions"].max(initial=0)) / warps / 8
     wanted = min(max(WINDOWS[0], ROOTS * sqrt(windows)), WINDOWS[1])
-    every = max(1, int(windows / wanted)) if trace_every is None else trace_every
+    every = max(1, int(windows / wanted))
     # Before each window that is traced stands one that is looked at.
     share = min(1.0, 2 / every)
     cost = probe.warp_instructions - probe.leapt_instructions * (1 - share)
-    affordable = int(budget / max(1.0, cost))
+    affordable = int(BUDGET / max(1.0, cost))
     chosen = strata(grid, max(1, min(MOST_BLOCKS, affordable)))
     parts = [(run(blocks=s.blocks, trace=True, trace_every=every), s.weight) for s in chosen]
     return _combined(parts)

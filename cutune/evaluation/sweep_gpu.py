@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build_instrumented
 from cutune.collect.gpu.instrumented import (
     GpuBuild,
     counters_on_gpu,
@@ -14,6 +15,7 @@ from cutune.collect.gpu.instrumented import (
     gpu_target,
     sweep_on_gpu,
 )
+from cutune.collect.resources import static_counters
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -47,7 +49,7 @@ METHODS = {
 
 
 def collect_on_gpu(
-    session: Session,
+    analyzer: Analyzer,
     program: Program,
     plan: RunPlan,
     device: DeviceProfile,
@@ -59,15 +61,15 @@ def collect_on_gpu(
     Timings serve to test whether the model suits a kernel; the model itself is made from counts.
     With `counters`, hardware counters are read in a second run.
     """
-    build, binary = _built(session, program, device, workspace)
+    build, binary = _built(analyzer, program, device, workspace)
     runs = plan.runs(binary)
-    swept = list(sweep_on_gpu(build, runs, plan.candidate_set, session.progress))
+    swept = list(sweep_on_gpu(build, runs, plan.candidate_set, analyzer.reporter.progress))
     name, driver = gpu_name()
     origin = asdict(Origin.of(program.source, program.deciding_files))
     about = {"device": name, "driver": driver, "origin": origin}
     append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
     if counters:
-        counted = counters_on_gpu(build, runs, plan.candidate_set, session.progress)
+        counted = counters_on_gpu(build, runs, plan.candidate_set, analyzer.reporter.progress)
         append_lines(
             workspace.measurements,
             (
@@ -86,21 +88,23 @@ def collect_on_gpu(
 
 
 def _built(
-    session: Session, program: Program, device: DeviceProfile, workspace: Workspace
+    analyzer: Analyzer, program: Program, device: DeviceProfile, workspace: Workspace
 ) -> tuple[GpuBuild, Path]:
     """The instrumented program for the GPU, and its binary."""
     if not program.tunable_launches:
         raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
     folder = workspace.create().folder / "gpu"
-    session.progress("compiling", 0, 1)
-    binary = session.build_instrumented([program], folder, gpu_target(device.architecture))
-    counters = session.static_counters(program.source.path, device.architecture)
-    session.progress("compiling", 1, 1)
+    analyzer.reporter.progress("compiling", 0, 1)
+    toolchain, target = analyzer.toolchain, gpu_target(device.architecture)
+    binary = build_instrumented(toolchain, [program], folder, target).binary
+    path = program.source.path
+    counters = static_counters(toolchain, analyzer.code, path, device.architecture)
+    analyzer.reporter.progress("compiling", 1, 1)
     return GpuBuild(program, by_kernel(counters)), binary
 
 
 def sweep(
-    session: Session,
+    analyzer: Analyzer,
     programs: Sequence[Program],
     plan: RunPlan,
     device: DeviceProfile,
@@ -112,10 +116,10 @@ def sweep(
     `cache`: what lies in the caches when a launch begins, one of `CACHES`.
     """
     launches: list[SweptLaunch] = []
-    for program in map(session.with_checked_variants, programs):
-        build, binary = _built(session, program, device, workspace)
+    for program in map(analyzer.with_checked_variants, programs):
+        build, binary = _built(analyzer, program, device, workspace)
         runs = plan.runs(binary)
-        launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress, cache)
+        launches += sweep_on_gpu(build, runs, plan.candidate_set, analyzer.reporter.progress, cache)
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 

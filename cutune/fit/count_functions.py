@@ -253,7 +253,7 @@ def _arrays(
         Array(
             array,
             fitted(accessed_bytes(m, array) for m in measured),
-            *passes(kernel, measured, array),
+            *loads_and_stores(kernel, measured, array),
         )
         for array in touched
     )
@@ -265,7 +265,7 @@ def accessed_bytes(launch: Measurement, array: int) -> int:
     return max(s.high for s in sites) - min(s.low for s in sites) if sites else 0
 
 
-def passes(
+def loads_and_stores(
     kernel: MeasuredKernel, measured: Sequence[Measurement], array: int
 ) -> tuple[bool, bool]:
     """Is the array loaded from, and is it stored to?"""

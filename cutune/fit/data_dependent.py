@@ -174,12 +174,12 @@ def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCou
     chance, large blocks then approach their rate: a block that spans rows of a small grid does not
     span those of a large grid.
     """
-    found = [pair.site for pair in pairs]
+    sites = [pair.site for pair in pairs]
     for name in SHARED_BY_CHANCE:
         crowds = _crowds(pairs, name)
         settled = 0.0
         for place in sorted(range(len(pairs)), key=lambda place: pairs[place].threads):
-            site, crowd = found[place], crowds[place]
+            site, crowd = sites[place], crowds[place]
             rate = pairs[place].rates(name)[0]
             if not crowd:
                 settled = rate if site.traced else settled
@@ -190,8 +190,8 @@ def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCou
             limit = max(rate, min(rate / _alone(crowd), most.get(name, 1.0)))
             if is_nested and settled and name == "new_sectors":
                 limit = max(rate, settled)
-            found[place] = replace(site, **{name: round(limit * site.traced)})
-    return found
+            sites[place] = replace(site, **{name: round(limit * site.traced)})
+    return sites
 
 
 def _crowds(pairs: Sequence[Pair], name: str) -> list[float]:

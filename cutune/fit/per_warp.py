@@ -60,8 +60,8 @@ class Scale:
 
     def lines(self, sites: Sequence[int]) -> float:
         """Lines per execution of the stores among these that rewrite sectors."""
-        found = [self._measured.sites[index] for index in sites]
-        rewriting = [site for site in found if site.rewritten_sectors]
+        counters = [self._measured.sites[index] for index in sites]
+        rewriting = [site for site in counters if site.rewritten_sectors]
         traced = sum(site.traced for site in rewriting)
         return sum(site.lines for site in rewriting) / traced if traced else 0.0
 

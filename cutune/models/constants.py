@@ -142,8 +142,8 @@ OWN_BAND_CONTENDED = Fraction(2)
 #: launches, up to 131072 times as large; docs/evaluation.md has the figures.
 REACH_EXACT = 1 << 17
 #: Where some counts were fitted numerically; more where what was held out is further away from the
-#: samples. Read off tests/unit/test_held_out.py: functions of work that is no polynomial and that
-#: meet what was held out are at most a quarter off there.
+#: samples. Read off tests/unit/model/test_held_out.py: functions of work that is no polynomial and
+#: that meet what was held out are at most a quarter off there.
 REACH_NUMERICAL = 4
 #: Of kernels that are counted on data. Read off judges/03_h200.json and judges/05_h200.json, where
 #: what is chosen at up to 312 times the sizes of the runs is as good as nearer to them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
@@ -19,7 +19,7 @@ from cutune.fit.rational.nodes import (
 )
 from cutune.models.definitions import ALIGNMENT_CLASS, Lines
 
-#: The constant with the cost of one unit, by kind of feature.
+#: The constant with the cost of one unit, by kind of feature; of other kinds a unit costs 1.
 COST_OF = {
     "request": "cycles_per_request",
     "load": "load_cycles_per_wavefront",
@@ -53,45 +53,34 @@ class Features:
             return expression(0)
         return maximum(0, count.expression()) / Reference("working")
 
-    def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
-        """Sum over the columns of some kinds: value * trips * cost, plus `fixed`.
+    def total(
+        self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
+    ) -> Expression:
+        """Sum over columns with their indices: value * trips * cost, plus `fixed`.
 
         Terms that are the same for all blocks are defined once, as `NAME_fixed`.
         """
-        return self.total_of(name, fixed, self.filled(kinds))
-
-    def total_of(
-        self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
-    ) -> Expression:
-        """As `total`, over given columns with their indices."""
-        return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
-
-    def missed(self, array: int) -> Expression | None:
-        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
-        columns = self.filled(("missed",))
-        weighted = [(i, c, expression(1)) for i, c in columns if c.array == array]
-        return self._sum(f"missed_{array}", expression(0), weighted) if weighted else None
-
-    def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
-        """The columns of some kinds that are not all zero, with their indices."""
-        columns = enumerate(self.model.columns)
-        return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]
-
-    def _sum(
-        self,
-        name: str,
-        fixed: Expression,
-        weighted: Sequence[tuple[int, FeatureColumn, Expression]],
-    ) -> Expression:
         varying = expression(0)
-        for index, column, cost in weighted:
-            weight = cost * Reference(f"trips_{column.group}")
+        for index, column in columns:
+            cost = COST_OF.get(column.kind)
+            weight = expression(1) if cost is None else self.constant(cost)
+            weight = weight * Reference(f"trips_{column.group}")
             cell = self.cell(index, column)
             if not isinstance(cell, Constant):
                 varying = varying + self.lines.define(f"weight_{index}", weight) * cell
             else:
                 fixed = fixed + weight * cell
         return self.lines.define(f"{name}_fixed", fixed) + varying
+
+    def missed(self, array: int) -> Expression | None:
+        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
+        columns = [(i, c) for i, c in self.filled(("missed",)) if c.array == array]
+        return self.total(f"missed_{array}", expression(0), columns) if columns else None
+
+    def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
+        """The columns of some kinds that are not all zero, with their indices."""
+        columns = enumerate(self.model.columns)
+        return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]
 
     def cell(self, index: int, column: FeatureColumn) -> Expression:
         """A column's value for the class and candidate: a table, or a constant if all are equal."""

@@ -77,8 +77,9 @@ def define_demand(features: Features, residency: Residency) -> tuple[Expression,
     requests = () if features.keeps_grid else features.model.requests
     for index, count in enumerate(requests):
         load = load + features.constant("cycles_per_request") * count * Reference(f"trips_{index}")
-    load = features.total("load", load, ("request", "load", "shared"))
-    store = features.total("store", expression(0), ("store",)) + _rewritten(features, residency)
+    load = features.total("load", load, features.filled(("request", "load", "shared")))
+    store = features.total("store", expression(0), features.filled(("store",)))
+    store = store + _rewritten(features, residency)
     store = store + define_missed(features, residency.shared_bytes)
     load_cycles = lines.define("load_cycles", maximum(NEARLY_NONE, load))
     return load_cycles, lines.define("store_cycles", maximum(NEARLY_NONE, store))
@@ -98,7 +99,7 @@ def _rewritten(features: Features, residency: Residency) -> Expression:
         cells = zip(column.values, lines[column.group], cycle(crowds))
         values = [sectors * unmerged_share(touched, *crowd) for sectors, touched, crowd in cells]
         unmerged.append((index, replace(column, values=in_single_precision(values))))
-    return features.total_of("rewritten", expression(0), unmerged)
+    return features.total("rewritten", expression(0), unmerged)
 
 
 def unmerged_share(lines: float, warps: int, present: float) -> float:

@@ -1,6 +1,7 @@
 """One command line of nvcc, word for word. Takes the words, gives what they mean and where.
 
-Nothing is normalised: the words are nvcc's own, so that `Command.parse(words).words == words`.
+Nothing is normalised: the words are nvcc's own, so that `Command.parse(words).words == words`. Each
+of its sources has a key in a workspace. A command with nothing to do is run as it is.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Command(NamedTuple):
 
     @property
     def inputs(self) -> tuple[Item, ...]:
-        """What is not an option."""
+        """The files that it names."""
         return tuple(item for item in self.items if not item.name)
 
     @property

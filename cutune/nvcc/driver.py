@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from cutune.nvcc.command import Command, Item
 from cutune.nvcc.passing import run_instead
@@ -46,22 +47,16 @@ def main_nvcc(arguments: Sequence[str]) -> int:
     try:
         settings, words = read_settings(arguments)
     except Usage as error:
-        from cutune.core.codes import Code
-        from cutune.core.diagnostics import Diagnostic, known_names
+        from cutune.core.diagnostics import known_names
 
         listed = f"; known: {known_names(error.name, error.known)}" if error.known else ""
-        said = f"nvcc: {error}{listed}"
-        wrong = Diagnostic.at(Code.WRONG_USAGE, None, reason=said, help="cutune help nvcc")
-        print(wrong.render(), file=sys.stderr)
+        _say("WRONG_USAGE", reason=f"nvcc: {error}{listed}", help="cutune help nvcc")
         return 2
     launcher, words = split_launcher(words)
     if not launcher:
         path = real_nvcc(settings.nvcc)
         if path is None:
-            from cutune.core.codes import Code
-            from cutune.core.diagnostics import Diagnostic
-
-            print(Diagnostic.at(Code.MISSING_NVCC, None).render(), file=sys.stderr)
+            _say("MISSING_NVCC")
             return 1
         launcher = [path]
     # An nvcc that has run us has had its sources rewritten.
@@ -82,14 +77,18 @@ def main_nvcc(arguments: Sequence[str]) -> int:
 
 def _say_whether_untuned(command: Command, settings: Settings) -> None:
     """To a person alone: what configures or compares builds reads each line of a compiler."""
-    if not links_untuned(command, settings.workspace):
-        return
+    if links_untuned(command, settings.workspace):
+        name = command.outputs()[0]
+        run = name if name.startswith(("/", "./", "../")) else f"./{name}"
+        _say("LINKED_UNTUNED", name=name, run=run)
+
+
+def _say(code: str, **values: Any) -> None:
+    """Print a message by the name of its code."""
     from cutune.core.codes import Code
     from cutune.core.diagnostics import Diagnostic
 
-    name = command.outputs()[0]
-    run = name if name.startswith(("/", "./", "../")) else f"./{name}"
-    print(Diagnostic.at(Code.LINKED_UNTUNED, None, name=name, run=run).render(), file=sys.stderr)
+    print(Diagnostic.at(Code[code], None, **values).render(), file=sys.stderr)
 
 
 def links_untuned(command: Command, workspace: str | None) -> bool:

@@ -46,12 +46,12 @@ from cutune.toolchain.nvcc import (
 )
 
 if TYPE_CHECKING:
+    from cutune.analysis.analyzer import Analyzer
     from cutune.analysis.linked import ReadSource
-    from cutune.analysis.session import Session
     from cutune.frontend.program import Program
     from cutune.rewrite.pipeline import TranslationUnit
-    from cutune.toolchain.steps.architectures import Begun
-    from cutune.unchanged.inputs import Question
+    from cutune.toolchain.steps.toolchain import Toolchain
+    from cutune.unchanged.inputs import Request
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -120,7 +120,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _is_built(
     nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
 ) -> bool:
-    """Is it made here, of device code that is known, as nvcc would, which need not say anything?"""
+    """Build it here of device code that is known; False where nvcc has to do it, or to speak."""
     named = [item for item in command.items if item.name == "output-file"]
     (shadow, *others), code = shadows, next(iter(shadows)).code
     is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
@@ -201,7 +201,7 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The same for the emulated device: as if its flags stood in NVCC_APPEND_FLAGS.
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
 
     Raises:
         CutuneError: CT002.
@@ -235,20 +235,21 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
     """One rewritten source; None where the original is compiled."""
     unit = CompiledSource.of(command, source)
     workspace = _workspace(unit, settings)
-    question = _question(unit, workspace, settings, nvcc)
-    if question is None:
-        return _made(unit, workspace, settings, nvcc)
+    toolchain = _toolchain(unit, workspace, settings, nvcc)
+    request = _request(unit, workspace, settings, toolchain)
+    if request is None:
+        return _made(unit, workspace, settings, toolchain)
     from cutune.unchanged.keeper import Keeper
     from cutune.unchanged.rewritten import KeptRewriting, rewriting_for
 
-    if (kept := rewriting_for(question)) is not None:
+    if (kept := rewriting_for(request)) is not None:
         kept.write()
         return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
     # nvcc is at work while the rest of this program is loaded.
-    question = question.with_begun() if _is_modelled(unit, workspace) else question
-    keeper, begun = Keeper.watching(question), question.begun
+    request = request.with_begun() if _is_modelled(unit, workspace) else request
+    keeper, begun = Keeper.watching(request), request.toolchain.begun
     try:
-        shadow = _made(unit, workspace, settings, nvcc, begun)
+        shadow = _made(unit, workspace, settings, replace(toolchain, begun=begun))
     finally:
         # This process may become nvcc.
         keeper.wait()
@@ -265,22 +266,13 @@ def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
 
 
 def _made(
-    unit: CompiledSource,
-    workspace: Workspace,
-    settings: Settings,
-    nvcc: Nvcc,
-    begun: Begun | None = None,
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
 ) -> ShadowSource | None:
-    from cutune.analysis.session import Session
+    from cutune.analysis.analyzer import Analyzer
 
-    plain = Session(
-        str(nvcc.path),
-        _compatibility(unit, workspace, settings),
-        with_variants=settings.variants,
-        rewrites_headers=True,
-        begun=begun,
-    )
-    rewriter = _Rewriter(unit.session(plain), unit, workspace, settings, plain)
+    plain = Analyzer(toolchain, with_variants=settings.variants, rewrites_headers=True)
+    analyzer = plain.with_flags(unit.flags)
+    rewriter = _Rewriter(analyzer, unit, workspace, settings, plain)
     rewritten = rewriter.rewritten()
     if rewritten is None:
         return None
@@ -289,34 +281,36 @@ def _made(
     shadow = ShadowSource.write(rewritten, folder)
     if mode != INSTRUMENT or shadow.tree is not None:
         return shadow
-    session = rewriter.session
-    flags = session.compile_flags(unit.source)
-    return replace(shadow, code=session.known_code.built(rewritten.program, flags))
+    options = analyzer.toolchain.compile_flags(unit.source)
+    return replace(shadow, code=analyzer.code.built(rewritten.program, options))
 
 
-def _compatibility(
-    unit: CompiledSource, workspace: Workspace, settings: Settings
-) -> tuple[str, ...]:
-    """With these a program is compiled for the emulated device, and was if `tune --make` has.
-
-    What it was compiled to then is known.
-    """
-    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
-    return COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
-
-
-def _question(
+def _toolchain(
     unit: CompiledSource, workspace: Workspace, settings: Settings, nvcc: Nvcc
-) -> Question | None:
-    """What the rewritten source depends on; None where it is not kept.
+) -> Toolchain:
+    """The compiler, without flags of the unit's.
+
+    With the options that follow a program is compiled for the emulated device, and was if `tune
+    --make` has: what it was compiled to then is known.
+    """
+    from cutune.toolchain.steps.toolchain import Toolchain
+
+    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
+    flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
+    return Toolchain(str(nvcc.path), flags)
+
+
+def _request(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
+) -> Request | None:
+    """The request that a rewritten source answers; None where that is not kept.
 
     A build that instruments takes notes of its sources, and sources that share kernels are read
     together.
     """
     if INSTRUMENT in settings.modes or knows_others(unit, workspace):
         return None
-    from cutune.toolchain.steps.architectures import EMULATED as ARCHITECTURE
-    from cutune.unchanged.inputs import Question
+    from cutune.unchanged.inputs import Request
 
     try:
         devices = named_devices(settings.devices)
@@ -324,8 +318,8 @@ def _question(
         return None
     models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
     asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
-    flags = [*_compatibility(unit, workspace, settings), *unit.flags]
-    return Question(asked, [unit.source], flags, nvcc, [ARCHITECTURE], devices, workspace, models)
+    own = toolchain.with_flags(unit.flags)
+    return Request(asked, [unit.source], own, devices, workspace, models)
 
 
 def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
@@ -343,12 +337,12 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
 class _Rewriter:
     """Makes of one unit what the mode asks for; None where that is the original."""
 
-    session: Session
+    analyzer: Analyzer
     unit: CompiledSource
     workspace: Workspace
     settings: Settings
-    #: A session without flags of the unit's.
-    plain: Session
+    #: An analyzer without flags of the unit's.
+    plain: Analyzer
 
     def rewritten(self) -> TranslationUnit | None:
         try:
@@ -361,16 +355,17 @@ class _Rewriter:
             raise
 
     def _instrumented(self) -> TranslationUnit | None:
+        from cutune.analysis.program_builds import instrument
         from cutune.frontend.launch_sites import SiteNumbers
 
         program = self._program()
         note(self.unit, self.workspace, program)
         note_launches(self.unit, self.workspace, program)
         if not program.tunable_launches:
-            return self.session.instrument(program) if program.is_lent else None
-        program = self.session.with_checked_variants(program)
+            return instrument(program) if program.is_lent else None
+        program = self.analyzer.with_checked_variants(program)
         unit = register(self.unit, self.workspace, program)
-        return self.session.instrument(SiteNumbers(unit.first_site).written(program))
+        return instrument(SiteNumbers(unit.first_site).written(program))
 
     def _tuned(self) -> TranslationUnit | None:
         own = self.unit.own_workspace(self.workspace)
@@ -384,23 +379,25 @@ class _Rewriter:
         models = models_of(program, workspace) if is_modelled else []
         if not models and not program.is_lent:
             return None
-        unit = replaced(self.session, program, models, named_devices(self.settings.devices))
+        unit = replaced(self.analyzer, program, models, named_devices(self.settings.devices))
         return unit if unit.edits or program.is_lent else None
 
     def _program(self) -> Program:
         """The program, with the kernels that other units of the build lend it."""
         from cutune.analysis.linked import linked
 
-        own = self.session.read(self.unit.source, require_nvcc=True)
+        own = self.analyzer.read(self.unit.source, require_nvcc=True)
         program, *_ = linked([own, *self._lenders()])
         program = replace(program, is_lent=lends(self.unit, self.workspace))
-        return self.session.reported([program])[0]
+        return self.analyzer.reported([program])[0]
 
     def _lenders(self) -> Iterator[ReadSource]:
         for lender in lenders_of(self.unit, self.workspace):
             try:
                 with working_in(lender):
-                    read = lender.session(self.plain).read(lender.source, require_nvcc=True)
+                    read = self.plain.with_flags(lender.flags).read(
+                        lender.source, require_nvcc=True
+                    )
             except (CutuneError, OSError):
                 # What cannot be read lends nothing: launches of its kernels stay as they are.
                 continue
@@ -413,7 +410,7 @@ def _compile_original(
     failed: subprocess.CompletedProcess[bytes],
     is_strict: bool,
 ) -> int:
-    """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
+    """Compile the original. If nvcc accepts it, the rewriting was wrong, which is said."""
     done = subprocess.run([*launcher, *command.words], check=False)
     said = (failed.stderr or failed.stdout).decode(errors="replace")
     if done.returncode != 0:

@@ -23,7 +23,7 @@ VARIANTS = "CUTUNE_VARIANTS"
 
 
 class Settings(NamedTuple):
-    """What the `--cutune-` options and the environment say."""
+    """The values of the `--cutune-` options and of the environment."""
 
     modes: frozenset[str]
     workspace: str | None

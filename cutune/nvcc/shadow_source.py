@@ -2,7 +2,8 @@
 
 The copy lies in the workspace, at a path that is a function of what is compiled, so that ccache
 finds it again. `#line` gives messages, debugging information and `__FILE__` the user's names;
-the compiler is told where quoted includes are and which prefix of paths to forget.
+the compiler is told where quoted includes are and which prefix of paths to forget. Dependency files
+name the user's own files: of what nvcc wrote, rules with the originals are made.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ LENDS = "lends"
 
 
 def unit_key(command: Command, source: Item) -> str:
-    """The same for the same source with the same macros."""
+    """The key of a source: a hash of its path, macros and forced headers."""
     # Most calls have no workspace, and start quicker without.
     import hashlib  # noqa: PLC0415
 

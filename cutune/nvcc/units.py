@@ -10,10 +10,8 @@ WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cutune.core.typed import Meta, SiteNumber, Text
@@ -30,12 +28,11 @@ from cutune.nvcc.unit_key import UNITS, unit_key
 
 if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
-    from cutune.analysis.session import Session
     from cutune.frontend.program import Program
 
 SCHEMA = "cutune-unit-1"
 LAUNCHES_SCHEMA = "cutune-launches-1"
-_LAUNCHES = "launches.json"
+_UNIT, _LAUNCHES = "unit.json", "launches.json"
 _COMMAND = "cutune tune --make"
 #: Names a folder.
 _Key = Annotated[str, Meta(pattern=r"(?a)\A\w{1,64}\Z")]
@@ -81,10 +78,6 @@ class CompiledSource:
         """Where its measurements and models are."""
         return Workspace(workspace.folder / UNITS / self.key)
 
-    def session(self, session: Session) -> Session:
-        """A session with its flags."""
-        return session.with_flags(self.flags)
-
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
@@ -103,7 +96,8 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     Raises:
         CutuneError: CT002.
     """
-    make_folder(unit.own_workspace(workspace).folder)
+    folder = unit.own_workspace(workspace).folder
+    make_folder(folder)
     counter = workspace.folder / UNITS / "last-site"
     with locked(workspace.folder / UNITS / "lock"):
         first = int(counter.read_text()) if counter.exists() else 0
@@ -112,7 +106,7 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
     named = tuple(site.id for site in program.launches if site.by_arguments)
     numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
-    write_document(_document(numbered, workspace), SCHEMA, asdict(numbered))
+    write_document(folder / _UNIT, SCHEMA, asdict(numbered))
     return numbered
 
 
@@ -125,9 +119,10 @@ def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) 
     from cutune.analysis.seen import seen_launches
 
     if program.launches:
-        make_folder(unit.own_workspace(workspace).folder)
+        folder = unit.own_workspace(workspace).folder
+        make_folder(folder)
         launches = [one.to_json() for one in seen_launches([program])]
-        write_document(_launches(unit, workspace), LAUNCHES_SCHEMA, {"launches": launches})
+        write_document(folder / _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
@@ -142,12 +137,14 @@ def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
 
 def registered(workspace: Workspace) -> list[CompiledSource]:
     """The units of the last instrumented build, in the order of their launch sites."""
-    return sorted(_read(workspace), key=lambda unit: unit.first_site)
+    paths = (workspace.folder / UNITS).glob(f"*/{_UNIT}")
+    units = [read_typed(path, SCHEMA, CompiledSource, _COMMAND) for path in paths]
+    return sorted(units, key=lambda unit: unit.first_site)
 
 
 def forget(workspace: Workspace) -> None:
     """Forget the sources before a new build, which may compile fewer. Models stay."""
-    for name in ("unit.json", _LAUNCHES):
+    for name in (_UNIT, _LAUNCHES):
         for path in (workspace.folder / UNITS).glob(f"*/{name}"):
             path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
@@ -156,16 +153,3 @@ def forget(workspace: Workspace) -> None:
 def working_in(unit: CompiledSource) -> chdir[str]:
     """Work in the compiler's folder, so that relative paths mean the same."""
     return chdir(unit.folder)
-
-
-def _document(unit: CompiledSource, workspace: Workspace) -> Path:
-    return unit.own_workspace(workspace).folder / "unit.json"
-
-
-def _launches(unit: CompiledSource, workspace: Workspace) -> Path:
-    return unit.own_workspace(workspace).folder / _LAUNCHES
-
-
-def _read(workspace: Workspace) -> Iterator[CompiledSource]:
-    for path in (workspace.folder / UNITS).glob("*/unit.json"):
-        yield read_typed(path, SCHEMA, CompiledSource, _COMMAND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
@@ -18,8 +18,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
-from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.steps.architectures import EMULATED, code_for
+from cutune.toolchain.steps.architectures import EMULATED
 from cutune.toolchain.steps.built_code import BuiltCode
 from cutune.toolchain.steps.device_code import DeviceCode
 
@@ -95,17 +94,6 @@ class Compilation:
     def _code(self, architecture: str) -> DeviceCode | None:
         found = self.codes.get(architecture.removeprefix("sm_"))
         return found.result() if found is not None else None
-
-
-def compilation(
-    nvcc: Nvcc,
-    path: str,
-    flags: Sequence[str],
-    architectures: Sequence[str],
-    pool: ThreadPoolExecutor,
-) -> Compilation:
-    """Begin to compile a source."""
-    return Compilation({a: pool.submit(code_for, a, nvcc, path, flags) for a in architectures})
 
 
 def compiled_changes(

@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from cutune.frontend.program import Program
 from cutune.proof.compiled import Compilation
-from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.steps.built_code import BuiltCode
 
 Names = frozenset[tuple[str, str]]
@@ -26,8 +24,6 @@ class KnownCode:
 
     _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)
     _varied: dict[tuple[str, ...], tuple[Names, Compilation]] = field(default_factory=dict)
-    #: The files of which sources that were built with known code consist.
-    read: dict[Path, Sequence[str]] = field(default_factory=dict)
 
     def note(self, path: str, flags: Sequence[str], compilation: Compilation) -> None:
         """A source was compiled as it is."""
@@ -40,10 +36,6 @@ class KnownCode:
     def note_varied(self, program: Program, flags: Sequence[str], compilation: Compilation) -> None:
         """A program was compiled with all its variants."""
         self._varied[_key(program.source.path, flags)] = _variants(program), compilation
-
-    def note_read(self, source: Path, text: str) -> None:
-        """The preprocessor has written this for the host, and ran for no device."""
-        self.read[source] = files_of(text)
 
     def original(self, path: str, flags: Sequence[str]) -> Compilation | None:
         """Of a source as it is."""

@@ -10,26 +10,30 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.linked import linked
-from cutune.analysis.session import Session
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.device.present import default_device, named_devices, profile_of
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import evaluate as judge
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
+from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.nvcc.unit_models import models_in, named_model
 from cutune.page.facts.gathered import ReportSource, read_subjects, read_timings, report_of
 from cutune.page.facts.kernels import at_sizes
 from cutune.page.facts.sources import program_facts
-from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
-from cutune.rewrite.output import Target
-from cutune.stages import stages
+from cutune.python.results import Inspection, Judgement, KernelChoice, ReportPage, Tuned
+from cutune.stages.tune import Tuning, tune, tuned_targets
 from cutune.toolchain.steps.architectures import EMULATED
+from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.unchanged.inputs import Request
+from cutune.unchanged.kept import Kept
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"
@@ -40,11 +44,11 @@ def _warn(diagnostic: Diagnostic) -> None:
     warnings.warn(diagnostic.render(), stacklevel=2)
 
 
-def _session(
+def _toolchain(
     flags: Sequence[str], nvcc: str | None, devices: Sequence[DeviceProfile] = ()
-) -> Session:
+) -> Toolchain:
     architectures = (EMULATED, *(device.architecture for device in devices)) if devices else ()
-    return Session(nvcc, tuple(flags), _warn, architectures=architectures)
+    return Toolchain(nvcc, tuple(flags), architectures)
 
 
 def _devices(names: str | None) -> list[DeviceProfile]:
@@ -104,12 +108,12 @@ def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None
     [('add', 12, True)]
     """
     _check_files("inspect", files)
-    session = _session(flags, nvcc)
-    programs = session.reported(linked([session.read(os.fspath(path)) for path in files]))
+    analyzer = Analyzer(_toolchain(flags, nvcc), Reporter(_warn))
+    programs = analyzer.reported(linked([analyzer.read(os.fspath(path)) for path in files]))
     return Inspection(tuple(program_facts(program, ()) for program in programs))
 
 
-def tune(
+def tune_sources(
     *files: PathLike,
     run: str = "./{program}",
     vary: Mapping[str, Sequence[object]] | None = None,
@@ -119,6 +123,7 @@ def tune(
     flags: Sequence[str] = (),
     nvcc: str | None = None,
     launches_only: bool = False,
+    again: bool = False,
 ) -> Tuned:
     """Make a program that chooses its thread blocks; no GPU is needed.
 
@@ -140,6 +145,8 @@ def tune(
         As in `inspect`.
     launches_only : bool
         Do not execute kernels while the program runs: sizes may then be large.
+    again : bool
+        Measure all of it anew, although nothing has changed since an earlier call.
 
     Returns
     -------
@@ -161,24 +168,31 @@ def tune(
     True
     """
     _check_files("tune", files)
-    values = _varied(vary or {})
-    devices = _devices(device)
-    session = _session(flags, nvcc, devices)
-    programs = session.load_all([os.fspath(path) for path in files], require_nvcc=True)
+    values, sources = _varied(vary or {}), [os.fspath(path) for path in files]
+    devices, name = _devices(device), None if output is None else os.fspath(output)
     place = Files(Path(workspace)) if workspace is not None else _beside(files)
+    options = {"run": run, "vary": values, "output": name, "launches_only": launches_only}
+    options["is_folder"] = name is not None and os.path.isdir(name)
+    toolchain = _toolchain(flags, nvcc, devices)
+    request = Request({"caller": "python", **options}, sources, toolchain, devices, place)
     plan = RunPlan(run, values, "paper", launches_only=launches_only)
-    targets = _targets(programs, output)
-    models, written = stages.tune(session, programs, plan, devices, place, targets)
+    tuning = Tuning(plan, name, lambda programs: tuned_targets(programs, name), is_anew=again)
+    tuned = tune(request, tuning, Reporter(_warn))
+    if isinstance(tuned, Kept):
+        for message in tuned.said:
+            warnings.warn(message, stacklevel=2)
+        written = tuple(map(Path, tuned.shown["written"]))
+        programs = Analyzer(toolchain).load_all(sources, require_nvcc=True)
+        models = read_models(place.models)
+    else:
+        written, programs, models = tuple(tuned.sources), [*tuned.programs], [*tuned.models]
+        tuned.keep({"written": [str(path) for path in written]})
     subjects = [_subject(program, models) for program in programs]
-    facts = report_of(session, subjects, devices[0], place)
-    return Tuned(tuple(written), Report(facts))
+    return Tuned(written, ReportPage(report_of(toolchain, silent, subjects, devices[0], place)))
 
 
-def _targets(programs: Sequence[Program], output: PathLike | None) -> list[Target]:
-    if output is None or len(programs) == 1:
-        path = None if output is None else os.fspath(output)
-        return [Target.of(program, path, "tuned") for program in programs]
-    return [Target.complete(program, Path(output), "tuned") for program in programs]
+# Python's name of it, which `help` shows, too.
+tune_sources.__name__ = tune_sources.__qualname__ = "tune"
 
 
 def _subject(program: Program, models: Sequence[FittedModel]) -> ReportSource:
@@ -194,8 +208,8 @@ def select(
     device: str | None = None,
     workspace: PathLike = FOLDER,
     **named: int,
-) -> Choice:
-    """What a kernel would be launched with at some sizes.
+) -> KernelChoice:
+    """Choose the configuration of a kernel at some sizes.
 
     Parameters
     ----------
@@ -211,7 +225,7 @@ def select(
 
     Returns
     -------
-    Choice
+    KernelChoice
         In a notebook: predicted times over blocks and variants, and what each resource would take.
 
     Raises
@@ -230,7 +244,7 @@ def select(
     >>> cutune.select("add", n=4096, m=64).grid[0] * choice.block[0] >= 64
     True
     """
-    return Workspace(workspace).select(kernel, sizes, device=device, **named)
+    return TunedFolder(workspace).select(kernel, sizes, device=device, **named)
 
 
 def evaluate(
@@ -279,8 +293,8 @@ def evaluate(
     return Judgement(judge(swept, models, profile, paths, train))
 
 
-class Workspace:
-    """What is known of the programs of a folder: their models, choices and timings.
+class TunedFolder:
+    """The models, choices and timings of the programs of a folder.
 
     Parameters
     ----------
@@ -313,12 +327,12 @@ class Workspace:
         *,
         device: str | None = None,
         **named: int,
-    ) -> Choice:
+    ) -> KernelChoice:
         """See `cutune.select`."""
         every = sizes if isinstance(sizes, int) else None
         asked = {**(sizes if isinstance(sizes, Mapping) else {}), **named}
         model = named_model(models_in(self.files), kernel)
-        return Choice(kernel, at_sizes(model, _devices(device)[0], asked, every))
+        return KernelChoice(kernel, at_sizes(model, _devices(device)[0], asked, every))
 
     def report(
         self,
@@ -328,7 +342,7 @@ class Workspace:
         sizes: Sequence[int] | None = None,
         flags: Sequence[str] = (),
         nvcc: str | None = None,
-    ) -> Report:
+    ) -> ReportPage:
         """Everything that is known, as one page: what ``cutune report`` writes.
 
         Parameters
@@ -344,18 +358,20 @@ class Workspace:
 
         Returns
         -------
-        Report
-            In a notebook: what each kernel gains. `Report.save` writes the page.
+        ReportPage
+            In a notebook: what each kernel gains. `ReportPage.save` writes the page.
 
         Raises
         ------
         CutuneError
             CT009 where nothing was tuned and no file is named.
         """
-        session, profile = _session(flags, nvcc), _devices(device)[0]
+        toolchain, profile = _toolchain(flags, nvcc), _devices(device)[0]
+        analyzer = Analyzer(toolchain, Reporter(_warn))
         timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
-        subjects = read_subjects(session, self.files, [os.fspath(path) for path in files])
-        return Report(report_of(session, subjects, profile, self.files, timings, sizes, notes))
+        subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
+        about = subjects, profile, self.files, timings, sizes, notes
+        return ReportPage(report_of(toolchain, silent, *about))
 
     def __repr__(self) -> str:
         return f"<Workspace {self.files.folder}>"

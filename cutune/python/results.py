@@ -1,4 +1,4 @@
-"""What calls from Python give. Takes facts, gives values that notebooks show as tables."""
+"""Results of calls from Python. Takes facts, gives values that notebooks show as tables."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a kernel would be launched with at some sizes.
+class KernelChoice:
+    """The configuration that a kernel would be launched with at some sizes.
 
     Attributes:
         kernel: its name.
@@ -118,7 +118,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """Everything that is known, as one page.
 
     Attributes:
@@ -160,7 +160,7 @@ class Tuned:
     """
 
     sources: tuple[Path, ...]
-    report: Report
+    report: ReportPage
 
     def __repr__(self) -> str:
         return f"<{', '.join(map(str, self.sources))}: {self.report.summary}>"

@@ -17,6 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
+from cutune.frontend.syntax.headers import redirected
 
 if TYPE_CHECKING:
     from cutune.frontend.program import Program
@@ -134,3 +135,19 @@ class ShadowTree:
         copy = self.copy_of(file.path)
         assert copy is not None, "the root holds all files of the program"
         return Path(copy)
+
+
+def flags_at(flags: list[str], program: Program, target: Target) -> list[str]:
+    """The flags of a program's source, for its rewritten form where that is written to."""
+    if target.is_folder:
+        return redirected(flags, ShadowTree.of(program, target.path).copy_of)
+    return flags
+
+
+def write_unit(
+    unit: TranslationUnit, flags: list[str], folder: Path, word: str
+) -> tuple[Path, list[str]]:
+    """Write a rewritten program into a folder; its source, and the flags to compile that with."""
+    make_folder(folder)
+    target = Target.within(unit.program, folder, word)
+    return target.write(unit), flags_at(flags, unit.program, target)

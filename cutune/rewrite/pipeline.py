@@ -14,6 +14,7 @@ from typing import ClassVar
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.edits import Edit, EditConflict, apply_edits
+from cutune.core.progress import Reporter
 from cutune.core.source import Source
 from cutune.frontend.program import Program
 from cutune.rewrite.prelude import guarded, prelude_edit
@@ -105,6 +106,22 @@ def run_passes(
         unit = step.run(unit)
         if after is not None:
             after(step, unit)
+    return unit
+
+
+def rewrite(
+    program: Program,
+    passes: Iterable[Pass],
+    reporter: Reporter,
+    after: Callable[[Pass, TranslationUnit], None] | None = None,
+) -> TranslationUnit:
+    """Run passes over a program, and show their messages.
+
+    Raises:
+        CutuneError: the first error of a pass.
+    """
+    unit = run_passes(passes, TranslationUnit(program), after)
+    reporter.report(unit.diagnostics)
     return unit
 
 

@@ -99,7 +99,10 @@ def site_table(
     for site in sorted(sites, key=lambda site: site.id):
         kernel = program.kernel(site.kernel)
         if kernel is not None:
-            functions += [*_guard_functions(site, kernel), *_shared_function(site)]
+            functions += [
+                _guard_function(site, kernel, *guard) for guard in _guards(kernel).items()
+            ]
+            functions += _shared_function(site)
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
             functions += _variant_table(program, site)
             routine = (routines or {}).get(site.id, "nullptr")
@@ -116,28 +119,25 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
-        "cutune_exact.h": any(kernel.distinct_places or _has_guard(kernel) for kernel in kernels),
+        "cutune_exact.h": any(kernel.distinct_places or _guards(kernel) for kernel in kernels),
     }
     used = (header for header, is_needed in needed.items() if is_needed)
     return ("cutune_range.h", "cutune_allocation.h", *used)
 
 
-def _has_guard(kernel: Kernel) -> bool:
-    return any(dimension_rule(kernel, axis) is Rule.GUARD for axis in range(3))
+def _guards(kernel: Kernel) -> dict[str, str]:
+    """The guard bounds of the dimensions that may be re-blocked by them."""
+    return {
+        name: dimension.guard
+        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+    }
 
 
 def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
     """Does the name alone say which kernel is launched?"""
     namesakes = [other for other in program.kernels if other.name == kernel.name]
     return len(namesakes) == 1 and not kernel.template_parameters
-
-
-def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
-    return [
-        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, dimension.guard)
-        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
-    ]
 
 
 def _shared_function(site: LaunchSite) -> list[str]:
@@ -165,16 +165,15 @@ class _Arguments:
         names = {i: self._of(i).name for i in self.positions}
         return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
 
-    def declared(self, type_: str) -> str:
+    @property
+    def declared(self) -> str:
         """Declarations of them all."""
-        return "".join(
-            f"const {type_} {name} = argument_[{i}]; "
-            for i, name in zip(self.positions, self.names.values(), strict=True)
-        )
+        pairs = zip(self.positions, self.names.values(), strict=True)
+        return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
 
     @property
     def fit(self) -> str:
-        """Are they what the kernel sees?"""
+        """A condition: the kernel sees these very values."""
         named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 
@@ -198,7 +197,7 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
         reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
         conditions = " && ".join([arguments.fit, *reaching, *meeting])
         known = f"if ((~integers_ & {_bits(integers)}) != 0) return false; " if integers else ""
-        body = f"{known}{arguments.declared('cutune_exact')}return {conditions};"
+        body = f"{known}{arguments.declared}return {conditions};"
     named = ("argument_", "integers_", "extent_", "allocation_")
     unused = "".join(f"(void){name}; " for name in named if not re.search(rf"\b{name}\b", body))
     return [
@@ -257,20 +256,20 @@ def _bits(positions: Iterable[int]) -> str:
     return f"{sum(1 << position for position in positions)}ull"
 
 
-def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
+def _guard_function(site: LaunchSite, kernel: Kernel, dimension: str, guard: str) -> str:
     # Exact integers: see `DimensionProof.guard`. Where one is too large, 0 stands for "not known".
     arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
     unused = "" if arguments.positions else "(void)argument_; "
     value = renamed(one_line(guard), arguments.names)
     return (
-        f"static inline long long {name}(const long long *argument_) "
-        f"{{ {arguments.declared('cutune_exact')}{unused}"
+        f"static inline long long cutune_guard_{site.id}_{dimension}(const long long *argument_) "
+        f"{{ {arguments.declared}{unused}"
         f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
     )
 
 
 def _fits(type_text: str, name: str) -> str:
-    """Is the argument, an int perhaps, what the kernel sees? Below zero only if it is signed."""
+    """A condition: the kernel sees the argument's value, which is below zero only if signed."""
     type_ = integer_type(type_text.split())
     is_signed = type_ is not None and type_.signed
     fits = f"cutune_fits_int({name})"
@@ -278,11 +277,10 @@ def _fits(type_text: str, name: str) -> str:
 
 
 def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
-    rules = [dimension_rule(kernel, index) for index in range(3)]
-    guards = [
-        f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
-        for name, rule in zip(DIMENSIONS, rules, strict=True)
-    ]
+    rules = [dimension_rule(kernel, index).value for index in range(3)]
+    bounds = _guards(kernel)
+    guards = [f"cutune_guard_{site.id}_{d}" if d in bounds else "nullptr" for d in DIMENSIONS]
+    guarding = {i for guard in bounds.values() for i in guard_parameters(kernel, guard) or ()}
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = _boolean(kernel.needs_warps)
     single = _axes(d in kernel.single_thread for d in DIMENSIONS)
@@ -302,8 +300,8 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
-        f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
-        f"{_bits(_guarding(kernel, rules))}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{{{', '.join(rules)}}}, {{{', '.join(guards)}}}, "
+        f"{_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
         f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
         f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}}},"
@@ -313,16 +311,6 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
 def _axes(said: Iterable[bool]) -> str:
     """A bit for each dimension."""
     return f"{sum(1 << axis for axis, is_said in enumerate(said) if is_said)}u"
-
-
-def _guarding(kernel: Kernel, rules: Iterable[Rule]) -> set[int]:
-    """Positions of the parameters that guard bounds are made of."""
-    return {
-        position
-        for rule, dimension in zip(rules, kernel.dimensions, strict=True)
-        if rule is Rule.GUARD and dimension.guard is not None
-        for position in guard_parameters(kernel, dimension.guard) or ()
-    }
 
 
 def _boolean(value: bool) -> str:

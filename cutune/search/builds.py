@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from signal import SIGKILL
 from subprocess import CompletedProcess
 from threading import Lock
 
-from cutune.analysis.session import Session
+from cutune.analysis.program_builds import build_options
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import CompilerKilled
@@ -23,12 +23,17 @@ from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
 from cutune.frontend.program import Program
 from cutune.passes import InstrumentTunables
+from cutune.rewrite.output import write_unit
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.search.copies import BUILDS
 from cutune.search.program_space import COMPILED, ProgramSpace, Setting
+from cutune.space.asked import ParameterOptions, holes
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration
+from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
+from cutune.toolchain.steps.toolchain import Toolchain
 
 #: Of a compiler that is killed: the second time it is for want of memory.
 ATTEMPTS = 2
@@ -57,10 +62,12 @@ class Builds:
     """Programs by their values; each is compiled once.
 
     Attributes:
+        parameters: what the command line says of them.
         target: options of nvcc for the target; None: the emulated device.
     """
 
-    session: Session
+    toolchain: Toolchain
+    parameters: ParameterOptions
     program: Program
     space: ProgramSpace
     folder: Path
@@ -107,12 +114,17 @@ class Builds:
             return self._known[values]
 
     def _built(self, values: Mapping[str, Value]) -> Built:
-        flagged = self.session.at(self.space.values(values, Setting.FLAG))
-        session = flagged.with_flags(self.space.definitions(values))
+        toolchain = self.toolchain
+        if holes(self.parameters.flags):
+            filled = self.parameters.flags_at(self.space.values(values, Setting.FLAG))
+            toolchain = replace(toolchain, flags=filled)
+        toolchain = toolchain.with_flags(self.space.definitions(values))
         # Each build has its own folder: with headers, a source is written as a tree of files.
         folder = self.folder / BUILDS / folder_name(values)
         step = InstrumentTunables(with_regions=True)
-        text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
+        unit = run_passes((step,), TranslationUnit(self.program))
+        own_flags = toolchain.compile_flags(self.program.source.path)
+        text, flags = write_unit(unit, own_flags, folder, "tunables")
         binary = text.with_suffix("")
         # Where cutune is killed, its compiler goes on, and ends while the program is built again.
         for left in text.parent.glob(f"{binary.name}.of-*"):
@@ -121,9 +133,10 @@ class Builds:
         try:
             # For the emulated device ptxas has no code to count.
             verbose = [] if self.target is None else ["-Xptxas", "-v"]
-            options = [*flags, *session.build_options(flags, self.target), *verbose]
-            words = [*options, *session.nvcc.source_words(text, flags), "-o", str(own)]
-            done = _compiled(session, words)
+            options = build_options(toolchain, flags, self.target)
+            source = toolchain.nvcc.source_words(text, flags)
+            words = [*flags, *options, *verbose, *source, "-o", str(own)]
+            done = _compiled(toolchain.nvcc, words)
             with writing(binary):
                 os.replace(own, binary)
         except CompilerKilled as error:
@@ -137,11 +150,7 @@ class Builds:
 
 @dataclass(frozen=True)
 class Effects:
-    """How many programs were compiled, and how many of them differ.
-
-    Attributes:
-        idle: parameters that have never made a difference between two programs.
-    """
+    """Numbers of compiled and different programs, and parameters that never made a difference."""
 
     programs: int
     different: int
@@ -166,7 +175,7 @@ def first_line(message: str) -> str:
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
 
 
-def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
+def _compiled(nvcc: Nvcc, words: Sequence[str]) -> CompletedProcess[str]:
     """Compile, once more where the compiler was killed.
 
     Raises:
@@ -175,11 +184,11 @@ def _compiled(session: Session, words: Sequence[str]) -> CompletedProcess[str]:
     """
     for _ in range(ATTEMPTS - 1):
         try:
-            return session.nvcc.check(words)
+            return nvcc.check(words)
         except CompilerKilled as error:
             if error.signal != SIGKILL:
                 raise
-    return session.nvcc.check(words)
+    return nvcc.check(words)
 
 
 def folder_name(values: Mapping[str, Value], sign: str = "=") -> str:

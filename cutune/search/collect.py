@@ -1,6 +1,6 @@
 """Measures the parameters of a program: every configuration, or a search per size.
 
-Takes a session and a program, gives measurements, and keeps trials on a GPU in the workspace.
+Takes a toolchain and a program, gives measurements, and keeps trials on a GPU in the workspace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.cluster.crew import Crew
 from cutune.cluster.gpus import gpu_names
 from cutune.cluster.local import LocalWorkers
@@ -22,11 +21,12 @@ from cutune.cluster.workers import Workers
 from cutune.collect.gpu.instrumented import gpu_target
 from cutune.collect.run import WELL, Run, plan_runs
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.processes import ending_in_order
+from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.link import searched_libraries
+from cutune.emulator.link import runtime_library, searched_libraries
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
@@ -47,9 +47,11 @@ from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.parameter import listed, shown
 from cutune.space.space import Configuration, Space
+from cutune.toolchain.steps.toolchain import Toolchain
 
 #: A sweep of more runs is refused: it is probably a mistake.
 MOST_RUNS = 100_000
@@ -71,7 +73,7 @@ class Search:
 
 @dataclass(frozen=True)
 class HostSweep:
-    """Which configurations are run, and how.
+    """A choice of configurations, and the settings of their trials.
 
     Attributes:
         names: the parameters that are varied; none: all.
@@ -88,6 +90,7 @@ class HostSweep:
     statuses: frozenset[int] | None = WELL
     workers: Workers = field(default_factory=LocalWorkers)
     kept: Path | None = None
+    parameters: ParameterOptions = field(default_factory=ParameterOptions)
 
 
 Place = tuple[Run, Space]
@@ -117,7 +120,8 @@ class CollectedTrials:
 
 
 def collect_host(
-    session: Session,
+    toolchain: Toolchain,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -132,17 +136,19 @@ def collect_host(
     Raises:
         CutuneError: CT422 when no run ends well, and what `prepared` says.
     """
-    with prepared(session, program, template, vary, workspace, sweep, device) as ready:
+    about = program, template, vary, workspace, sweep, device
+    with prepared(toolchain, reporter, *about) as ready:
         ties = _run(ready.trials, ready.places, sweep.search)
-    trials = ready.trials
-    session.progress("running", len(trials.tried), len(trials.tried))
-    measured, others = report(trials)
-    return CollectedTrials(measured, trials.builds.effects(), ties, others)
+    count = len(ready.trials.tried)
+    reporter.progress("running", count, count)
+    measured, others = report(ready.trials, reporter.warn)
+    return CollectedTrials(measured, ready.trials.builds.effects(), ties, others)
 
 
 @contextmanager
 def prepared(
-    session: Session,
+    toolchain: Toolchain,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -157,9 +163,9 @@ def prepared(
             CT425 for an unknown name or too many runs, and what `program_space` says.
     """
     on = sweep.how.on
-    whole, space = _checked_spaces(session, program, template, vary, sweep, device)
+    whole, space = _checked_spaces(reporter, program, template, vary, sweep, device)
     holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
-    is_made = bool(session.asked.make)
+    is_made = bool(sweep.parameters.make)
     values = {**vary, **holes}
     binary = Path() if is_made else Path(program.source.path).with_suffix("")
     runs = plan_runs(template, values, binary, statuses=sweep.statuses)
@@ -170,20 +176,22 @@ def prepared(
     environment = device_environment(device, workspace.folder) if on == EMULATED else {**_READY}
     origin = Origin.of(program.source, program.tunable_headers)
     path = sweep.kept or (workspace.trials if on == GPU else None)
+    if target is None and not is_made:
+        runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
-    build = session, program, space, workspace.folder, target, pool
-    builds = make_builds(*build, template) if is_made else Builds(*build)
+    built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
+    builds = make_builds(*built, template) if is_made else Builds(*built)
     if is_made and target is None:
-        environment |= searched_libraries(session.nvcc)
-    crew = Crew(sweep.workers, session.warn).start()
+        environment |= searched_libraries(toolchain.nvcc)
+    crew = Crew(sweep.workers, reporter.warn).start()
     try:
-        claim = workspace.claimed([Path(program.source.path).stem], session.warn)
+        claim = workspace.claimed([Path(program.source.path).stem], reporter.warn)
         with ending_in_order(), claim:
             trials = TrialRuns(
-                session,
+                sweep.parameters.flags or toolchain.flags,
                 program,
                 builds,
-                Trials(path, origin, session.warn).load(),
+                Trials(path, origin, reporter.warn).load(),
                 sweep.how,
                 LaunchLimits(program, device.limits),
                 environment,
@@ -191,7 +199,7 @@ def prepared(
                 crew,
                 _gpus_of(crew, sweep.workers) if on == GPU else (),
             )
-            trials.progress = lambda: session.progress(
+            trials.progress = lambda: reporter.progress(
                 "running", min(len(trials.tried), total - 1), total
             )
             yield Prepared(trials, places)
@@ -202,7 +210,7 @@ def prepared(
 
 
 def _checked_spaces(
-    session: Session,
+    reporter: Reporter,
     program: Program,
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -217,8 +225,8 @@ def _checked_spaces(
     # Other workers name their GPUs themselves.
     gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
     known = device_values(device, len(gpus) or None)
-    whole = program_space(program, session.asked, template, vary, known)
-    path, on = program.source.path, sweep.how.on
+    whole = program_space(program, sweep.parameters, template, vary, known)
+    path = program.source.path
     if not whole.space.parameters:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
     if not program.regions:
@@ -227,10 +235,15 @@ def _checked_spaces(
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
-        _check_technique(session, sweep.search.technique, sweep.workers.size)
-    if sweep.workers == LocalWorkers() and on == GPU and shutil.which("nvidia-smi") is None:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+        _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
+    if sweep.workers == LocalWorkers():
+        _require_gpu(sweep.how.on)
     return whole, space
+
+
+def _require_gpu(on: str) -> None:
+    if on == GPU and shutil.which("nvidia-smi") is None:
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
@@ -264,12 +277,12 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
             raise _bad_sweep(f"--start: '{name}' has the values {known}, not {shown(value)}")
 
 
-def _check_technique(session: Session, technique: Technique, workers: int) -> None:
+def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
     """Warn where several workers are of no use: the technique asks for one time after the other."""
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
-        session.warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
+        warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
@@ -383,7 +396,7 @@ def _searched(
     return tries.best
 
 
-def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
+def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     """Return measurements, and how many were left out as unverified; warn of failed trials.
 
     Raises:
@@ -398,7 +411,7 @@ def report(trials: TrialRuns) -> tuple[list[HostMeasurement], int]:
     measured = [m for one in counted for m in one.ended.measured]
     if failed and not measured:
         raise _nothing_measured(_why(failed[0]))
-    _warn(trials, failed)
+    _warn(trials, failed, warn)
     on_gpu = trials.how.on == GPU
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
         raise _nothing_measured("no region was reached and timed")
@@ -413,9 +426,9 @@ def _key(one: Tried) -> tuple[object, ...]:
     return tuple(sorted((name, str(value)) for name, value in one.configuration.items()))
 
 
-def _warn(trials: TrialRuns, failed: Sequence[Tried]) -> None:
+def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
     def warn(code: Code, count: int, reason: str, how: str = "") -> None:
-        trials.session.warn(Diagnostic.at(code, None, count=count, reason=reason, how=how))
+        say(Diagnostic.at(code, None, count=count, reason=reason, how=how))
 
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]

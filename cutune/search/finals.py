@@ -133,7 +133,7 @@ class _Finals:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """Those that passed, the fastest first."""
+        """The configurations that passed, the fastest first."""
         ranked = sorted(self.passed, key=lambda pair: median(pair[1].times))
         return [one.configuration for one, _ in ranked]
 

@@ -17,7 +17,6 @@ from signal import SIGKILL
 from threading import Event
 from typing import Any
 
-from cutune.analysis.session import Session
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -36,16 +35,18 @@ from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, Region
 from cutune.passes import InstrumentTunables
 from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.rewrite.prelude import c_path
 from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
 from cutune.search.copies import BUILDS, STATE, ProjectFolder
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.search.regions import Settings
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.toolchain.locate import first_on_path, stand_in
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.steps.toolchain import Toolchain
 
 BUILD_SECONDS = 3600.0
 _HEADER = INCLUDE_DIRECTORY / "cutune_tunables.h"
@@ -77,7 +78,7 @@ class MakeBuilds(Builds):
     @property
     def circumstances(self) -> Sequence[str]:
         """The other sources of the project, and the command."""
-        return (f"{STATE}{self.state}", self.session.asked.make)
+        return (f"{STATE}{self.state}", self.parameters.make)
 
     def close(self) -> None:
         """Cancel the builds that have not begun, and end the others."""
@@ -90,7 +91,7 @@ class MakeBuilds(Builds):
         Raises:
             CutuneError: CT849, CT850.
         """
-        make, source = self.session.asked.make, self.program.source
+        make, source = self.parameters.make, self.program.source
         copy, started = built.folder or self.folder, run.command[0]
         if built.failure:
             values: Any = {"folder": self.project.root, "log": copy.parent / LOG}
@@ -109,8 +110,9 @@ class MakeBuilds(Builds):
         name = folder_name(values, "-")
         copy = self.folder.absolute() / BUILDS / name / self.project.root.name
         self.project.copy(copy, self._rewritten(values))
-        command = self.session.asked.make_at(self.space.values(values, Setting.MAKE))
-        failure = _build(self.session, self.nvcc, command, copy, self.target is None, self.is_over)
+        command = self.parameters.make_at(self.space.values(values, Setting.MAKE))
+        is_emulated, clean = self.target is None, self.parameters.clean
+        failure = _build(clean, self.nvcc, command, copy, is_emulated, self.is_over)
         return Built(copy, failure, "" if failure else _code_of(copy), folder=copy)
 
     def _rewritten(self, values: Mapping[str, Value]) -> dict[Path, Source]:
@@ -118,7 +120,7 @@ class MakeBuilds(Builds):
         constants = self.space.values(values, Setting.CONSTANT)
         texts = {name: shown(value) for name, value in constants.items()}
         step = InstrumentTunables(True, texts, str(_HEADER))
-        unit = self.session.instrument(self.program, (step,))
+        unit = run_passes((step,), TranslationUnit(self.program))
         files = {_placed(self.project, unit.program.source): unit.rewritten()}
         for source, header in zip(unit.program.headers, unit.rewritten_headers(), strict=True):
             if any(owned.path == source.path for owned in unit.edits):
@@ -127,7 +129,8 @@ class MakeBuilds(Builds):
 
 
 def make_builds(
-    session: Session,
+    toolchain: Toolchain,
+    parameters: ParameterOptions,
     program: Program,
     space: ProgramSpace,
     workspace: Path,
@@ -149,8 +152,8 @@ def make_builds(
     for source in (program.source, *program.tunable_headers):
         _placed(project, source)
     folder = workspace.absolute()
-    nvcc = stand_in(folder, session.nvcc.path)
-    build = session, program, space, folder, target, pool
+    nvcc = stand_in(folder, toolchain.nvcc.path)
+    build = toolchain, parameters, program, space, folder, target, pool
     return MakeBuilds(*build, project=project, state=project.state, nvcc=nvcc)
 
 
@@ -180,7 +183,12 @@ def _placed(project: ProjectFolder, source: Source) -> Path:
 
 
 def tuned_copy(
-    session: Session, program: Program, target: Target, workspace: Path, values: Settings
+    nvcc: Nvcc,
+    parameters: ParameterOptions,
+    program: Program,
+    target: Target,
+    workspace: Path,
+    values: Settings,
 ) -> Built:
     """Build a copy of the project with the emitted files and the chosen values.
 
@@ -193,14 +201,15 @@ def tuned_copy(
     written = dict(zip(places, target.files_of(program), strict=False))
     texts = {place: read_source(str(path)) for place, path in written.items() if place is not None}
     project.copy(copy, texts)
-    nvcc = stand_in(workspace.absolute(), session.nvcc.path)
+    found_first = stand_in(workspace.absolute(), nvcc.path)
+    command = parameters.make_at(dict(values))
     with ending_in_order():
-        failure = _build(session, nvcc, session.asked.make_at(dict(values)), copy, False)
+        failure = _build(parameters.clean, found_first, command, copy, False)
     return Built(copy, failure, folder=copy)
 
 
 def _build(
-    session: Session,
+    clean: str,
     nvcc: Path,
     command: str,
     copy: Path,
@@ -213,7 +222,7 @@ def _build(
         CompilerKilled: someone told it to end.
     """
     # Whether there is something to clean does not matter: the last status counts.
-    whole = f"{session.asked.clean}\n{command}" if session.asked.clean else command
+    whole = f"{clean}\n{command}" if clean else command
     mode = {"CUTUNE_MODE": "emulated", "CCACHE_DISABLE": "1"} if is_emulated else _PLAIN
     environment = {**os.environ, **first_on_path(nvcc), **mode, "PWD": str(copy)}
     for _ in range(ATTEMPTS):
@@ -229,7 +238,7 @@ def _build(
 
 
 def _reason(ended: ProgramResult) -> str:
-    """Why a build failed."""
+    """Return why a build failed."""
     if ended.timed_out:
         return f"no end within {BUILD_SECONDS:g} s"
     said = f"{ended.errors_text}\n{ended.output_text}".strip()

@@ -67,7 +67,7 @@ class ReferenceOutput:
 
     @property
     def region_seconds(self) -> float:
-        """How long the regions of the program take; 0 where it fails."""
+        """Seconds that the regions of the program take; 0 where it fails."""
         measured = () if isinstance(self.ran, FailedRun) else self.ran.measured
         return sum(one.milliseconds or 0.0 for one in measured) / 1000
 

@@ -26,7 +26,7 @@ from cutune.space.space import Configuration, Space
 
 
 class Setting(Enum):
-    """How a parameter gets a value."""
+    """The ways in which a parameter gets a value."""
 
     HOST = "host integer"
     CONSTANT = "constant"

@@ -51,12 +51,12 @@ class HostMeasurement:
     milliseconds: Quantity | None
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of a trial."""
+        """Return the entry of a trial."""
         return asdict(self)
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> HostMeasurement:
-        """As `to_json` has written it."""
+        """Read an entry of `to_json`."""
         return typed(HostMeasurement, entry)
 
 
@@ -100,7 +100,7 @@ class FailedSettings:
 
 @dataclass(frozen=True)
 class FailedRun:
-    """Why a run gave no times; `was_killed`: did someone else end it (signal 9)?"""
+    """A run that gave no times; `was_killed`: did someone else end it (signal 9)?"""
 
     reason: str
     timed_out: bool = False

@@ -16,7 +16,6 @@ from functools import partial
 from math import inf
 from threading import Lock
 
-from cutune.analysis.session import Session
 from cutune.cluster.crew import Crew
 from cutune.cluster.workers import StoppedError, WorkerLostError
 from cutune.collect.agreement import Agreement
@@ -53,7 +52,7 @@ def named(configuration: Configuration) -> str:
 
 @dataclass(frozen=True)
 class Measuring:
-    """How trials are run.
+    """Settings of trials.
 
     Attributes:
         on: `GPU`, or `EMULATED`, where nothing is timed or saved.
@@ -87,6 +86,7 @@ class TrialRuns:
     One thread calls the public methods; a trial is run in the thread of its worker.
 
     Attributes:
+        flags: options of nvcc, with the names of parameters in braces.
         vary: the names of sizes.
         gpus: names of all that there are.
         tried: the trials that `timed` has returned, in order.
@@ -94,7 +94,7 @@ class TrialRuns:
         progress: is called before each trial.
     """
 
-    session: Session
+    flags: Sequence[str]
     program: Program
     builds: Builds
     trials: Trials
@@ -316,7 +316,7 @@ class TrialRuns:
 
     @property
     def references(self) -> Sequence[ReferenceOutput]:
-        """Those that were used."""
+        """The references that were used."""
         return list(self._references.values())
 
     def what_ran(self, run: Run, configuration: Configuration, code: str) -> tuple[object, ...]:
@@ -384,8 +384,7 @@ class TrialRuns:
     def trial(self, run: Run, configuration: Configuration) -> Trial:
         """Return the trial of a configuration at a size: with its GPUs, options and command."""
         sizes = {name: run.values[name] for name in self.vary}
-        flags = self.session.asked.flags or self.session.flags
-        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *flags]
+        words = [*sorted({*self.gpus}), *(self.builds.target or [EMULATED]), *self.flags]
         how = shlex.join([*self.builds.circumstances, *words, "--", *run.words])
         return Trial(self.trials.origin, how, sizes, configuration)
 

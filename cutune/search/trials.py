@@ -35,7 +35,7 @@ MOST_BEGINNINGS = 2
 
 
 class Status(Enum):
-    """How a trial ended."""
+    """The ways in which a trial ends."""
 
     OK = "ok"
     COMPILE = "compile"
@@ -50,7 +50,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried.
+    """One configuration at one size.
 
     Attributes:
         how: the GPU, the options with which it is compiled, its command line.
@@ -97,7 +97,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class EndedTrial:
-    """How a trial ended, and what was measured.
+    """The end of a trial, with its measurements.
 
     Attributes:
         reason: why it failed.

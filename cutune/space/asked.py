@@ -47,6 +47,10 @@ class ParameterOptions:
         return _PART.sub(lambda part: "".join(filled([part[0]], all_values)), self.make)
 
 
+#: Where the command line says nothing of them.
+NO_PARAMETERS = ParameterOptions()
+
+
 def holes(words: Iterable[str]) -> set[str]:
     """The names that stand in braces."""
     return {name for word in words for name in _HOLE.findall(word)}

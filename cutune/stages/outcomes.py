@@ -1,4 +1,4 @@
-"""What became of each launch. Takes launches, measured kernels and messages, gives outcomes."""
+"""Outcomes of tuning. Takes launches, measured kernels and messages, gives an outcome of each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.launch_sites import SiteKey
 
 
-class Outcome(Enum):
-    """What tuning made of a launch, in the words of its summary."""
+class TuningOutcome(Enum):
+    """The outcome of a launch, in the words of the summary."""
 
     #: It chooses its configuration.
     TUNED = "tuned"
@@ -30,7 +30,7 @@ class LaunchOutcome:
     """The outcome of a launch; why, and the code of the rule or the message."""
 
     launch: SeenLaunch
-    outcome: Outcome
+    outcome: TuningOutcome
     why: str = ""
     code: str = ""
 
@@ -54,17 +54,17 @@ def outcomes(
             modelled.setdefault(site, set()).add(kernel.entry)
     for launch in seen:
         if not launch.is_tunable:
-            yield LaunchOutcome(launch, Outcome.REFUSED, launch.reason, launch.code)
+            yield LaunchOutcome(launch, TuningOutcome.REFUSED, launch.reason, launch.code)
         elif launch.site in modelled:
             entries = sorted(modelled[launch.site])
             is_kept = all(entry in kept for entry in entries)
             why = "; ".join(dict.fromkeys(kept[entry] for entry in entries)) if is_kept else ""
-            yield LaunchOutcome(launch, Outcome.KEPT if is_kept else Outcome.TUNED, why)
+            yield LaunchOutcome(launch, TuningOutcome.KEPT if is_kept else TuningOutcome.TUNED, why)
         else:
             last = _last_about(launch, said)
             why = "no measurement of it" if last is None else last.message.splitlines()[0]
             code = "" if last is None else last.code.number
-            yield LaunchOutcome(launch, Outcome.NOT_MODELLED, why, code)
+            yield LaunchOutcome(launch, TuningOutcome.NOT_MODELLED, why, code)
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

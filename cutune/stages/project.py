@@ -2,7 +2,8 @@
 
 The project is built twice through `cutune nvcc`: instrumented for the emulated device, where it
 is run and its kernels are measured, and tuned. What the first build made is removed before the
-second, so that no build system takes it for up to date.
+second, so that no build system takes it for up to date. The variable by which a Makefile is given
+another nvcc is read from its text.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.linked import ReadSource, linked
 from cutune.analysis.seen import SeenLaunch
-from cutune.analysis.session import Session
 from cutune.collect.collect import Part, measure
 from cutune.collect.resources import Resources, or_none, resources_of, with_lent
 from cutune.collect.run import WELL, plan_runs
@@ -48,7 +49,7 @@ _CMAKE_CACHE = "CMakeCache.txt"
 
 
 @dataclass(frozen=True)
-class Project:
+class ProjectBuild:
     """How a project is built and run, seen from the current folder.
 
     Attributes:
@@ -67,8 +68,8 @@ class Project:
 
 
 def tune_project(
-    project: Project,
-    session: Session,
+    project: ProjectBuild,
+    analyzer: Analyzer,
     device_name: str,
     workspace: Workspace,
     candidate_set: str,
@@ -87,9 +88,10 @@ def tune_project(
     compiled_sources(outputs).unlink(missing_ok=True)
     # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
     # emulated device with a header of its own.
-    session = replace(session.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
-    build = _Build(project, session, device_name, workspace)
-    session.progress("building", 0, 1)
+    analyzer = replace(analyzer.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
+    progress = analyzer.reporter.progress
+    build = _Build(project, analyzer, device_name, workspace)
+    progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     if connect(workspace):
         # Some sources launch kernels of others. Only now it is known which source defines them.
@@ -97,18 +99,18 @@ def tune_project(
         outputs.unlink(missing_ok=True)
         forget(workspace)
         build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
-    session.progress("building", 1, 1)
-    models = _models(project, session, device, workspace, candidate_set)
+    progress("building", 1, 1)
+    models = _models(project, analyzer, device, workspace, candidate_set)
     _remove(outputs)
-    session.progress("building the tuned program", 0, 1)
+    progress("building the tuned program", 0, 1)
     build.run(TUNED, {})
-    session.progress("building the tuned program", 1, 1)
+    progress("building the tuned program", 1, 1)
     return models
 
 
 def _models(
-    project: Project,
-    session: Session,
+    project: ProjectBuild,
+    analyzer: Analyzer,
     device: DeviceProfile,
     workspace: Workspace,
     candidate_set: str,
@@ -116,26 +118,27 @@ def _models(
     units = registered(workspace)
     if not units:
         raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
-    read = _Sources(session, device)
+    read = _Sources(analyzer, device)
     parts = []
     for unit in units:
         lenders = lenders_of(unit, workspace)
         program, *others = linked([read.source(one) for one in (unit, *lenders)])
-        session.reported([program])
+        analyzer.reported([program])
         program = unit.instrumented(program)
         lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
         parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
-    libraries = searched_libraries(session.nvcc, session.progress)
+    reporter = analyzer.reporter
+    libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
     only, statuses = project.launches_only, project.statuses
     runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
-    measured = measure(session, parts, runs, device, candidate_set)
+    measured = measure(reporter, parts, runs, device, candidate_set)
     return [
         model
         for part, collected in zip(parts, measured, strict=True)
         if collected
-        for model in fit_collected(session, part.workspace, collected)
+        for model in fit_collected(reporter, part.workspace, collected)
     ]
 
 
@@ -146,8 +149,8 @@ def _compiled(workspace: Workspace) -> list[str]:
     return [Path(line).name for line in dict.fromkeys(lines)]
 
 
-def _way_to_cutune(project: Project) -> str:
-    """How a build that did without cutune comes to use it."""
+def _way_to_cutune(project: ProjectBuild) -> str:
+    """Advice for a build that did not call cutune."""
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
             "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
@@ -159,9 +162,9 @@ def _way_to_cutune(project: Project) -> str:
 
 
 def _nothing_to_measure(
-    project: Project, seen: Sequence[SeenLaunch], sources: Sequence[str]
+    project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
-    """Was anything compiled through cutune at all?"""
+    """The error where no launch of the build may be tuned, or none was compiled."""
     if not seen and sources:
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         code, make = Code.NO_LAUNCH_COMPILED, project.make
@@ -191,23 +194,24 @@ class _Sources:
         known: what was read, by the key of its unit.
     """
 
-    session: Session
+    analyzer: Analyzer
     device: DeviceProfile
     known: dict[str, ReadSource] = field(default_factory=dict)
 
     def source(self, unit: CompiledSource) -> ReadSource:
-        """The unit without kernels of others."""
+        """Return the unit as it was read, without kernels of others."""
         if unit.key not in self.known:
             with working_in(unit):
-                own = unit.session(self.session)
-                self.known[unit.key] = own.read(unit.source, require_nvcc=True)
+                analyzer = self.analyzer.with_flags(unit.flags)
+                self.known[unit.key] = analyzer.read(unit.source, require_nvcc=True)
         return self.known[unit.key]
 
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
-        """What the compiler says of its kernels."""
+        """Registers and shared memory of the kernels of a unit."""
         with working_in(unit):
-            own = unit.session(self.session)
-            return or_none(self.session, program, partial(resources_of, own, program, self.device))
+            toolchain = self.analyzer.toolchain.with_flags(unit.flags)
+            about = toolchain, self.analyzer.code, program, self.device
+            return or_none(self.analyzer.reporter.warn, program, partial(resources_of, *about))
 
 
 def _remove(outputs: Path) -> None:
@@ -222,20 +226,20 @@ def _remove(outputs: Path) -> None:
 class _Build:
     """Runs the project's own build with an nvcc on PATH that is cutune."""
 
-    project: Project
-    session: Session
+    project: ProjectBuild
+    analyzer: Analyzer
     device_name: str
     workspace: Workspace
 
     def run(self, mode: str, variables: Mapping[str, str]) -> None:
         environment = {
             **os.environ,
-            **first_on_path(stand_in(self.workspace.folder, self.session.nvcc.path)),
+            **first_on_path(stand_in(self.workspace.folder, self.analyzer.toolchain.nvcc.path)),
             **without_driver(self.workspace.folder),
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
-            VARIANTS: ALL if self.session.with_variants else NONE,
+            VARIANTS: ALL if self.analyzer.with_variants else NONE,
             # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
             # switched off for instrumented sources and recaches tuned ones.
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
@@ -255,4 +259,4 @@ class _Build:
             failed = Diagnostic.at(code, None, status=done.returncode, command=command)
             if failed.code.severity == ERROR:
                 raise CutuneError(failed)
-            self.session.warn(failed)
+            self.analyzer.reporter.warn(failed)

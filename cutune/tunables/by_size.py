@@ -1,4 +1,4 @@
-"""Compile-time parameters that are chosen by size. Takes a session, a program and its choices.
+"""Compile-time parameters that are chosen by size. Takes a compiler, a program and its choices.
 
 Gives the pass `choose-values` for the value sets whose copies are proven.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ChooseValues
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.regions import Settings
+from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Condition
 from cutune.tunables.clones.depending import NotBySize
 from cutune.tunables.clones.emit_sets import emit_sets
@@ -33,7 +34,7 @@ class ChosenTogether:
 
 
 def chosen_together(
-    session: Session, program: Program, names: Collection[str]
+    compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
 ) -> ChosenTogether | None:
     """Return those of some parameters that one function of the host can choose, or None.
 
@@ -42,8 +43,8 @@ def chosen_together(
     sized = [one for one in program.constants if one.name in names and one.data]
     if not sized:
         return None
-    free = _without_conditions(session, program, {one.name for one in sized})
-    verdicts = by_size_verdicts(session, program)
+    free = _without_conditions(parameters, program, {one.name for one in sized})
+    verdicts = by_size_verdicts(compiler, program)
     groups: dict[str, list[TunableConstant]] = {}
     for one in sized:
         if one.name in free and (outer := verdicts[one.name].outer):
@@ -55,12 +56,14 @@ def chosen_together(
     return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
 
 
-def _without_conditions(session: Session, program: Program, names: Collection[str]) -> set[str]:
+def _without_conditions(
+    parameters: ParameterOptions, program: Program, names: Collection[str]
+) -> set[str]:
     """Return those that no condition ties to a parameter that is not chosen with them."""
     places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
     conditions = [Condition.read(one.where) for one in places if one.where is not None]
-    conditions += session.asked.conditions
-    others = {one.name for one in places} | {one.name for one in session.asked.parameters}
+    conditions += parameters.conditions
+    others = {one.name for one in places} | {one.name for one in parameters.parameters}
     free = {*names}
     while tied := {
         name
@@ -81,7 +84,7 @@ class SetsInProgram:
 
 
 def sets_in_program(
-    session: Session, program: Program, choice: SetChoice | None, fixed: Settings
+    compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
 ) -> SetsInProgram | None:
     """Return the proven copies for the chosen sets; None without any.
 
@@ -94,21 +97,21 @@ def sets_in_program(
     rest = {n: str(v) for n, v in fixed.items() if n not in choice.names}
     texts = [dict(zip(choice.names, map(str, one), strict=True)) for one in choice.sets]
     try:
-        found, copies = found_copies(session, program, constants, rest, texts)
+        found, copies = found_copies(compiler, program, constants, rest, texts)
     except NotBySize as problem:
-        session.warn(note_of(constants[0], problem))
+        warn(note_of(constants[0], problem))
         return None
     routine = f"cutune_set_{tag(program.source, texts)}"
     own_texts = {constant.name: constant.own_text for constant in constants}
     own = [own_texts[name] for name in choice.names if name in own_texts]
     every = {number: number for number in range(1, len(texts) + 1)}
     step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
-    copied = ProgramWithCopies(session, program, found, copies, rest, step)
+    copied = ProgramWithCopies(compiler, program, found, copies, rest, step)
     proven, refused = without_unproven(copied)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
         code = Code.COPY_LEFT_OUT
-        session.warn(Diagnostic.at(code, program.source, values=values, reason=reason))
+        warn(Diagnostic.at(code, program.source, values=values, reason=reason))
     if not proven:
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
@@ -116,7 +119,7 @@ def sets_in_program(
     return SetsInProgram(left, choice.names)
 
 
-def others(fixed: Settings, found: SetsInProgram | None) -> dict[str, int | str]:
-    """Return the values that still hold for all sizes."""
-    names = found.names if found is not None else ()
-    return {name: value for name, value in fixed.items() if name not in names}
+def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
+    """Return the chosen values without those of parameters that are chosen by size."""
+    names = by_size.names if by_size is not None else ()
+    return {name: value for name, value in chosen.items() if name not in names}

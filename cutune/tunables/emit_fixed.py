@@ -58,7 +58,7 @@ def changed(
     return {n: (before[n], t) for n, t in texts.items() if before.get(n, t) != t}
 
 
-def elsewhere(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
+def without_place(program: Program, values: Settings, asked: ParameterOptions) -> list[Diagnostic]:
     """Return notes about values that neither the source nor an option of nvcc holds."""
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named

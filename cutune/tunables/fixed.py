@@ -41,7 +41,7 @@ class FixedChoice:
     own_lost: Regret | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of choices.json, without its evidence."""
+        """Return the entry of choices.json, without evidence."""
         return dict(self.values)
 
     def without(self, names: Collection[str]) -> FixedChoice:

@@ -1,18 +1,17 @@
 """Choices of measured parameters: fitted to times, kept in choices.json, emitted as C++.
 
-Takes a session, a program and the measurements in its workspace, gives models and the pass
+Takes a compiler, a program and the measurements in its workspace, gives models and the pass
 `replace-tunables`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.typed import require
 from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.device.profile import DeviceProfile
@@ -20,6 +19,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ReplaceTunables
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.prelude import c_string
 from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
@@ -27,7 +27,7 @@ from cutune.search.trials import plain, read_measured
 from cutune.space.asked import ParameterOptions
 from cutune.space.condition import Condition
 from cutune.space.parameter import NONE
-from cutune.tunables.by_size import chosen_together
+from cutune.tunables.by_size import ChosenTogether, chosen_together
 from cutune.tunables.clones.sets import SetChoice, SetChoiceEntry, fit_sets
 from cutune.tunables.fixed import FixedChoice, fit_fixed
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
@@ -64,7 +64,13 @@ class HostChoices:
 
 
 def fit_host(
-    session: Session, program: Program, workspace: Workspace, limit: float, device: DeviceProfile
+    compiler: UnitCompiler,
+    warn: Warn,
+    parameters: ParameterOptions,
+    program: Program,
+    workspace: Workspace,
+    limit: float,
+    device: DeviceProfile,
 ) -> HostChoices:
     """Fit the choices of this version of the program to the workspace's times; save nothing.
 
@@ -74,21 +80,22 @@ def fit_host(
         CutuneError: CT009 without measurements, CT423 where none is of this version.
     """
     command = "cutune collect --tunables"
-    measured = read_measured(workspace.trials, _origin(program), command, session.warn)
+    measured = read_measured(workspace.trials, _origin(program), command, warn)
     if len({one.device for one in measured}) > 1:
         measured = [one for one in measured if one.device == device.name]
     hosts = {tunable.name for tunable in program.tunables}
     names = sorted({name for one in measured for name in one.values} - hosts)
-    own = {n: plain(v) for n, v in own_values(program, session.asked).items()}
-    held = _held(program, session.asked, names)
+    own = {n: plain(v) for n, v in own_values(program, parameters).items()}
+    held = _held(program, parameters, names)
     for name, text in held.items():
-        session.warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+        warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
     fixed = fit_fixed(_allowed(program, measured), names, own, held)
     values: Settings = {}
     sets = None
     if fixed is not None:
         values = fixed.values
-        sets = _fit_sets(session, program, measured, fixed, own, {*names} - {*held}, limit)
+        by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
+        sets = _fit_sets(program, measured, fixed, own, by_size, limit)
         if sets is None:
             measured = [one for one in measured if fixed.fits(one)]
         else:
@@ -106,16 +113,14 @@ def fit_host(
 
 
 def _fit_sets(
-    session: Session,
     program: Program,
     measured: Sequence[HostMeasurement],
     fixed: FixedChoice,
     own: Settings,
-    names: Collection[str],
+    together: ChosenTogether | None,
     limit: float,
 ) -> SetChoice | None:
     """Return sets of those compiled parameters among these names that may be chosen by size."""
-    together = chosen_together(session, program, names)
     if together is None:
         return None
     rest = fixed.without(together.names)

@@ -15,9 +15,8 @@ from math import gcd
 from statistics import median
 from typing import Annotated, Any
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.thread_block import Block, as_block, is_block
@@ -154,7 +153,7 @@ class BlockClassifierEntry:
 
 
 def fit_blocks(
-    session: Session, program: Program, workspace: Workspace, limit: float, may_lack: bool
+    warn: Warn, program: Program, workspace: Workspace, limit: float, may_lack: bool
 ) -> list[BlockClassifier]:
     """Return a classifier per kernel and device from the sweeps of this version of the program.
 
@@ -169,7 +168,7 @@ def fit_blocks(
     if workspace.measurements.exists():
         convert = _swept_of(Origin.of(program.source, program.deciding_files))
         command = "cutune collect --on gpu"
-        lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, session.warn)
+        lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, warn)
         for device, launch in (line for line in lines if line is not None):
             swept.setdefault((launch.kernel, device), []).append(launch)
     classifiers = []
@@ -178,8 +177,7 @@ def fit_blocks(
         choice = fit_kernel(kernel, device, launches, limit) if kernel is not None else None
         if choice is not None:
             classifiers.append(choice)
-    has_parameters = program.tunables or program.constants or session.asked.parameters
-    if not classifiers and not may_lack and not has_parameters:
+    if not classifiers and not may_lack and not (program.tunables or program.constants):
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
     return classifiers

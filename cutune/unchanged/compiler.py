@@ -1,4 +1,4 @@
-"""Which programs compile. Takes nvcc and its options, gives a digest of all of them.
+"""The compiler as an input. Takes nvcc and its options, gives a digest of all that compiles.
 
 The preprocessed text of a source tells nothing of what makes code of it.
 """
@@ -27,7 +27,7 @@ _LIBRARY_FOLDER = re.compile(r'"-L([^"]+)"')
 
 
 def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
-    """The same as long as the same programs, unchanged, make a program of a source."""
+    """A digest of nvcc, of all programs that it runs for a source, and of their data."""
     words = [*flags, "--dryrun", stand_in_for(nvcc, source, flags), "-o", os.devnull]
     variables, named = dict(os.environ), set()
     for name, value, program in _STEP.findall(dry_answer(nvcc, words)):
@@ -43,7 +43,7 @@ def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
 
 
 def _parts_of(program: str) -> list[str]:
-    """What a host compiler runs; nothing for any other program."""
+    """The programs that a host compiler runs; empty for any other program."""
     if not _HOST_COMPILER.search(os.path.basename(os.path.realpath(program))):
         return []
     found = []

@@ -58,7 +58,7 @@ def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
 
 
 def state(path: str | Path) -> str:
-    """What changes whenever a file is written or replaced, without reading it."""
+    """Device, inode, size and times of a file: they change whenever it is written or replaced."""
     try:
         about = os.stat(path)
     except OSError:

@@ -1,4 +1,8 @@
-"""What the result of `tune` depends on before any program runs. Takes a question, gives digests."""
+"""Inputs of a result, as far as they are known before any program runs.
+
+Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
+programs that compile.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cutune
 from cutune.core.diagnostics import CutuneError
@@ -21,12 +26,15 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
 from cutune.toolchain.line_markers import files_of
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
-from cutune.toolchain.shell_words import quote_folder
-from cutune.toolchain.steps.architectures import Begun, targets
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.steps.architectures import targets
 from cutune.toolchain.steps.preprocessed import device_pass, host_pass
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
+
+if TYPE_CHECKING:
+    from cutune.analysis.program_builds import InstrumentedProgram
 
 #: Variables that differ from one shell to the next, and that no result depends on.
 _OF_SHELLS = frozenset(
@@ -42,59 +50,51 @@ _INCLUDED_BYTES = ".incbin"
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of `tune`.
+class Request:
+    """A request, with all that its answer may depend on.
 
     Attributes:
         options: as they were parsed, without those that only change what is shown meanwhile.
         sources: those of the program.
-        flags: nvcc's options, without files of options.
-        architectures: that the program will run on, the emulated device included.
+        toolchain: its flags hold no files of options.
         devices: that it is made for.
         named: further files that options name.
-        begun: nvcc at work on its source, if it is.
     """
 
     options: Mapping[str, object]
     sources: Sequence[str]
-    flags: Sequence[str]
-    nvcc: Nvcc
-    architectures: Sequence[str]
+    toolchain: Toolchain
     devices: Sequence[DeviceProfile]
     workspace: Workspace
     named: Sequence[str] = ()
-    begun: Begun | None = None
 
     @property
     def name(self) -> str:
-        """The same for the same question, whatever the answer."""
-        places = os.getcwd(), str(self.workspace.folder.absolute()), str(self.nvcc.path)
-        asked = [self.options, self.sources, self.flags, self.architectures, places]
+        """A name that equal requests share, whatever the answer.
+
+        Raises:
+            CutuneError: there is no nvcc.
+        """
+        toolchain = self.toolchain
+        places = os.getcwd(), str(self.workspace.folder.absolute()), str(toolchain.nvcc.path)
+        asked = [self.options, self.sources, toolchain.flags, toolchain.architectures, places]
         return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
 
-    def with_begun(self) -> Question:
-        """The same, with nvcc at work on its only source, if that has kernels.
+    def with_begun(self) -> Request:
+        """Begin to compile the only source, if that has kernels.
 
         Those of headers are seen only in the preprocessed text.
         """
         if len(self.sources) == 1:
             with suppress(OSError), open(self.sources[0], "rb") as file:
                 if b"__global__" in file.read():
-                    source = self.sources[0]
-                    flags = self.flags_of(source)
-                    return replace(
-                        self, begun=Begun.at(self.nvcc, source, flags, self.architectures)
-                    )
+                    return replace(self, toolchain=self.toolchain.with_begun(self.sources[0]))
         return self
 
     @property
     def unknown(self) -> str:
-        """An option of which it cannot be said what it depends on; empty if there is none."""
-        return next((flag for flag in self.flags if _LINKING.search(flag)), "")
-
-    def flags_of(self, source: str) -> list[str]:
-        """As `Session.compile_flags`."""
-        return [*self.flags, "-Xcompiler", quote_folder(str(Path(source).resolve().parent))]
+        """The first option whose inputs cannot be known, as of the linker; empty without any."""
+        return next((flag for flag in self.toolchain.flags if _LINKING.search(flag)), "")
 
 
 @dataclass(frozen=True)
@@ -118,31 +118,32 @@ class UnknownInput(Exception):
 UNKNOWN = (CutuneError, OSError, UnknownInput)
 
 
-def inputs_of(question: Question) -> Inputs:
-    """Read all of it.
+def inputs_of(request: Request) -> Inputs:
+    """Digest all inputs of a request.
 
     Raises:
         CutuneError: where nvcc cannot read a source.
         UnknownInput: where it cannot be said what is read.
     """
-    named = [*question.named, *_files_in(question.flags)]
+    toolchain = request.toolchain
+    named = [*request.named, *_files_in(request.toolchain.flags)]
     own = tree_files(Path(cutune.__file__).resolve().parent)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        hosts = [pool.submit(_host_text, question, one) for one in question.sources]
-        flags, first = question.flags_of(question.sources[0]), question.sources[0]
-        compiler = pool.submit(compiler_digest, question.nvcc, flags, first)
+        hosts = [pool.submit(toolchain.preprocessed, one) for one in request.sources]
+        flags, first = toolchain.compile_flags(request.sources[0]), request.sources[0]
+        compiler = pool.submit(compiler_digest, toolchain.nvcc, flags, first)
         digests = {
-            "question": question.name,
+            "request": request.name,
             "cutune": digest(_python(), files_digest(own)),
             "environment": _environment(),
             "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
-            "devices": digest(*map(repr, question.devices)),
+            "devices": digest(*map(repr, request.devices)),
             "named": files_digest(named),
-            "workspace": files_digest([question.workspace.trials, question.workspace.choices]),
+            "workspace": files_digest([request.workspace.trials, request.workspace.choices]),
         }
         found = [text.result() for text in hosts]
         # Text without end is met once, by the passes of the host.
-        found += pool.map(lambda read: read(), _device_passes(question))
+        found += pool.map(lambda read: read(), _device_passes(toolchain, request.sources))
         digests["compiler"] = compiler.result()
     if any(_INCLUDED_BYTES in text for text in found):
         raise UnknownInput
@@ -152,53 +153,38 @@ def inputs_of(question: Question) -> Inputs:
     return Inputs(digests, files, [*own, *filter(os.path.exists, named)])
 
 
-def further_files(
-    question: Question,
-    units: Sequence[tuple[Path, Sequence[str]]],
-    known: Inputs,
-    read: Mapping[Path, Sequence[str]],
-) -> list[str]:
-    """The files that the compiler reads besides for a program with hooks.
-
-    `units`: its sources, each with its flags. `read`: what it was seen to read for some of them.
-    """
+def further_files(request: Request, instrumented: InstrumentedProgram, known: Inputs) -> list[str]:
+    """The files that the compiler reads besides for a program with hooks."""
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
-    nvcc, found = question.nvcc, {file for path, _ in units for file in read.get(path, ())}
+    nvcc, read = request.toolchain.nvcc, instrumented.read
+    found = {file for path, _ in instrumented.units for file in read.get(path, ())}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = []
-        for path, flags in units:
+        for path, flags in instrumented.units:
             if path not in read:
                 about = nvcc, str(path), [*flags, *ours]
                 texts += [pool.submit(host_pass, *about), pool.submit(device_pass, *about, "80")]
         found |= {file for text in texts for file in files_of(text.result())}
-    written = str(question.workspace.folder.absolute()) + os.sep
+    written = str(request.workspace.folder.absolute()) + os.sep
     further = found - {*known.files}
     return sorted(path for path in further if not os.path.abspath(path).startswith(written))
 
 
-def _host_text(question: Question, source: str) -> str:
-    flags = question.flags_of(source)
-    if question.begun is not None and question.begun.is_of(source, flags):
-        return question.begun.expanded.result()
-    return host_pass(question.nvcc, source, flags)
-
-
-def _device_passes(question: Question) -> Iterator[Callable[[], str]]:
+def _device_passes(toolchain: Toolchain, sources: Sequence[str]) -> Iterator[Callable[[], str]]:
     """The preprocessor's passes over sources for each architecture."""
-    nvcc = question.nvcc
-    for source in question.sources:
-        flags = question.flags_of(source)
-        for architecture in targets(flags, question.architectures, nvcc):
-            yield partial(_device_pass, question, source, flags, architecture)
+    for source in sources:
+        flags = toolchain.compile_flags(source)
+        for architecture in targets(flags, toolchain.architectures, toolchain.nvcc):
+            yield partial(_device_pass, toolchain, source, flags, architecture)
 
 
-def _device_pass(question: Question, source: str, flags: Sequence[str], architecture: str) -> str:
-    begun = question.begun
+def _device_pass(toolchain: Toolchain, source: str, flags: Sequence[str], architecture: str) -> str:
+    begun = toolchain.begun
     if begun is not None and begun.is_of(source, flags):
         text = begun.device_pass(architecture)
         if text is not None:
             return text
-    return device_pass(question.nvcc, source, flags, architecture)
+    return device_pass(toolchain.nvcc, source, flags, architecture)
 
 
 def _python() -> str:

@@ -1,4 +1,4 @@
-"""Watches the inputs of a question while it is answered. Says which they are, if none changed."""
+"""Watches the inputs of a request while it is answered; gives them, if none changed meanwhile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from cutune.unchanged.digests import files_digest, is_untouched_since
-from cutune.unchanged.inputs import Inputs, Question, inputs_of
+from cutune.unchanged.inputs import Inputs, Request, inputs_of
 
 #: The clock of files is read less often than ours.
 _CLOCK_NANOSECONDS = 20_000_000
@@ -15,27 +15,27 @@ _CLOCK_NANOSECONDS = 20_000_000
 
 @dataclass(frozen=True)
 class Keeper:
-    """A question that is being answered. `started`: when, by the clock of files."""
+    """A request that is being answered. `started`: when, by the clock of files."""
 
-    question: Question
+    request: Request
     inputs: Future[Inputs]
     started: int
 
     @staticmethod
-    def begin(question: Question) -> Keeper | None:
-        """Look at all inputs while the question is answered; None if they cannot be known."""
-        if question.unknown:
+    def begin(request: Request) -> Keeper | None:
+        """Look at all inputs while the request is answered; None if they cannot be known."""
+        if request.unknown:
             return None
-        return Keeper.watching(question)
+        return Keeper.watching(request)
 
     @staticmethod
-    def watching(question: Question) -> Keeper:
-        """The same where options of the linker do not matter."""
+    def watching(request: Request) -> Keeper:
+        """Look at all inputs, where options of the linker do not matter."""
         started = time.time_ns() - _CLOCK_NANOSECONDS
         pool = ThreadPoolExecutor(1)
-        inputs = pool.submit(inputs_of, question)
+        inputs = pool.submit(inputs_of, request)
         pool.shutdown(wait=False)
-        return Keeper(question, inputs, started)
+        return Keeper(request, inputs, started)
 
     def wait(self) -> None:
         """Until all inputs were read, or could not be."""

@@ -1,4 +1,4 @@
-"""Kept results of `tune`, given again as long as nothing has changed. Takes a question."""
+"""Kept results of `tune`. Takes a request, gives its result as long as nothing has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from cutune.core.typed import parsed
 from cutune.core.workspace import Json, Workspace, make_folder, write_text
 from cutune.unchanged.digests import digest, file_digest, state
-from cutune.unchanged.inputs import UNKNOWN, Question, inputs_of
+from cutune.unchanged.inputs import UNKNOWN, Request, inputs_of
 from cutune.unchanged.store import found_in, save_in
 
 #: The kind of result, and how many are kept.
@@ -22,7 +22,7 @@ _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s
 
 
 @dataclass(frozen=True)
-class Measured:
+class KeptMeasurements:
     """The measurements of a workspace as a result left them.
 
     Attributes:
@@ -35,10 +35,10 @@ class Measured:
     about: list[str]
 
     @staticmethod
-    def of(workspace: Workspace, about: Iterable[str]) -> Measured:
+    def of(workspace: Workspace, about: Iterable[str]) -> KeptMeasurements:
         """As they are now."""
         data = workspace.measurements.read_bytes()
-        return Measured(len(data), digest(data), sorted({*about}))
+        return KeptMeasurements(len(data), digest(data), sorted({*about}))
 
     def hold(self, workspace: Workspace) -> bool:
         """Has nothing been added but measurements of other kernels?"""
@@ -69,24 +69,24 @@ class Kept:
     further: dict[str, str]
     program: str
     libraries: dict[str, str]
-    measured: Measured
+    measured: KeptMeasurements
     models: list[str]
     tuned: dict[str, str]
     said: list[str]
     shown: Json
 
-    def save(self, question: Question) -> None:
-        """Keep it for a question. Where the cache cannot be written it is not kept."""
-        save_in(TUNED, question.name, asdict(self), MOST_TUNED)
+    def save(self, request: Request) -> None:
+        """Keep it for a request. Where the cache cannot be written it is not kept."""
+        save_in(TUNED, request.name, asdict(self), MOST_TUNED)
 
-    def holds(self, question: Question) -> bool:
-        """Would all of it be the same again?"""
+    def holds(self, request: Request) -> bool:
+        """Have none of the inputs changed?"""
         places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
             places_are_free
-            and self.measured.hold(question.workspace)
-            and self.models == model_digests(question.workspace, question.sources)
-            and self.inputs == inputs_of(question).digests
+            and self.measured.hold(request.workspace)
+            and self.models == model_digests(request.workspace, request.sources)
+            and self.inputs == inputs_of(request).digests
             and self.further == digests_of(self.further)
             and self.libraries == libraries_of(self.program)
         )
@@ -102,13 +102,13 @@ class Kept:
             write_text(Path(path), text)
 
 
-def kept_for(question: Question) -> Kept | None:
-    """What is kept for a question, if it still holds."""
-    if question.unknown:
+def kept_for(request: Request) -> Kept | None:
+    """The kept result of a request; None where there is none, or an input has changed."""
+    if request.unknown:
         return None
     try:
-        found = found_in(TUNED, question.name, Kept)
-        return found if found is not None and found.holds(question) else None
+        found = found_in(TUNED, request.name, Kept)
+        return found if found is not None and found.holds(request) else None
     except UNKNOWN:
         return None
 

@@ -1,4 +1,4 @@
-"""What a program may read besides its command line and its variables, by the names that it imports.
+"""Whether a program may read more than its command line and its variables, by its imports.
 
 Takes a program, gives the first name that may bring anything in from outside. Known to be safe are
 functions that compute, write, or tell the time; any other name counts as one that reads.

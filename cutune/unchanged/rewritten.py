@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cutune.core.workspace import Json, make_folder, write_text
 from cutune.unchanged.digests import text_of
-from cutune.unchanged.inputs import UNKNOWN, Question, inputs_of
+from cutune.unchanged.inputs import UNKNOWN, Request, inputs_of
 from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.store import found_in, save_in
 
@@ -18,7 +18,7 @@ REWRITTEN, MOST_REWRITTEN = "rewritten", 256
 
 @dataclass(frozen=True)
 class KeptRewriting:
-    """What became of a source.
+    """A source as it was rewritten.
 
     Attributes:
         inputs: see `Inputs`.
@@ -38,7 +38,7 @@ class KeptRewriting:
             if inputs is not None:
                 texts = {path: text_of(path) for path in files}
                 document = asdict(KeptRewriting(inputs.digests, shadow, texts))
-                save_in(REWRITTEN, keeper.question.name, document, MOST_REWRITTEN)
+                save_in(REWRITTEN, keeper.request.name, document, MOST_REWRITTEN)
         except UNKNOWN:
             return  # It is made again then.
 
@@ -54,11 +54,11 @@ class KeptRewriting:
             write_text(file, text)
 
 
-def rewriting_for(question: Question) -> KeptRewriting | None:
-    """What is kept for a question, if it still holds."""
+def rewriting_for(request: Request) -> KeptRewriting | None:
+    """The kept rewriting of a request; None where there is none, or an input has changed."""
     try:
-        found = found_in(REWRITTEN, question.name, KeptRewriting)
-        still = found is not None and found.inputs == inputs_of(question).digests
+        found = found_in(REWRITTEN, request.name, KeptRewriting)
+        still = found is not None and found.inputs == inputs_of(request).digests
         return found if still else None
     except UNKNOWN:
         return None

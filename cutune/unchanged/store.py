@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def found_in(kind: str, name: str, form: type[T]) -> T | None:
-    """What is kept by a name, if anything is.
+    """Read the document of a name; None without one.
 
     Raises:
         CutuneError: it cannot be read, or was kept by another version.
@@ -28,7 +28,7 @@ def found_in(kind: str, name: str, form: type[T]) -> T | None:
 
 
 def save_in(kind: str, name: str, document: Json, most: int) -> None:
-    """Keep it, and of its kind the newest only. Where the cache cannot be written nothing is."""
+    """Write a document; only the newest of its kind stay. An unwritable cache is no error."""
     try:
         path = _place(kind, name)
         make_folder(path.parent)

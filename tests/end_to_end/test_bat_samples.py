@@ -38,6 +38,14 @@ def read(name: str) -> ReadSample:
     return ReadSample(SAMPLES[name], DEVICES)
 
 
+def builds_of(
+    sample: ReadSample, folder: Path, target: Sequence[str] | None, pool: ThreadPoolExecutor
+) -> Builds:
+    """Its programs."""
+    about = sample.program, sample.space("h200"), folder, target, pool
+    return Builds(sample.analyzer.toolchain, sample.parameters, *about)
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_spaces_are_as_published(name: str) -> None:
     """Of the two that take several GPUs a configuration is counted per GPU."""
@@ -99,9 +107,7 @@ class Programs:
     ) -> subprocess.CompletedProcess[str]:
         """How it ends."""
         space = read(name).space("h200")
-        builds = Builds(
-            read(name).session, read(name).program, space, self.folder / name, None, self.pool
-        )
+        builds = builds_of(read(name), self.folder / name, None, self.pool)
         built = self._builds.setdefault(name, builds).of({**space.own, **configuration})
         assert not built.failure
         variables = {"CUTUNE_DEVICES": str(DEVICES), **variables}
@@ -185,7 +191,7 @@ def test_what_ptxas_says_of_a_build_is_known(tmp_path: Path) -> None:
     sample = read("triad")
     space = sample.space("h200")
     with ThreadPoolExecutor(1) as pool:
-        builds = Builds(sample.session, sample.program, space, tmp_path, gpu_target("sm_90"), pool)
+        builds = builds_of(sample, tmp_path, gpu_target("sm_90"), pool)
         built = builds.of(space.own)
     assert not built.failure
     (counters,) = built.counters.values()

@@ -18,7 +18,7 @@ from cutune.toolchain.nvcc import find_nvcc
 #: Cooperative groups rely on mathematics.
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
 
-PROGRAM = Path(__file__).parent / "programs" / "hazards.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "hazards.cu"
 KERNEL = re.compile(r"__global__ void (\w+)\(.*?^}", re.MULTILINE | re.DOTALL)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.frontend.program import Program
 
@@ -90,7 +90,7 @@ int main() {
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     path = tmp_path_factory.mktemp("compiled") / "app.cu"
     path.write_text(SOURCE)
-    return Session().load(str(path))
+    return Analyzer().load(str(path))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_kernels_of_headers_are_compiled_too(tmp_path: Path) -> None:
     )
     source = tmp_path / "main.cu"
     source.write_text('#include "kernels.h"\nint main() { k<<<1, 32>>>(nullptr, 3); }\n')
-    program = Session().load(str(source))
+    program = Analyzer().load(str(source))
     (site,), (kernel,) = program.tunable_launches, program.kernels
     assert site.entries == ("_Z1kPii",) and 80 in kernel.proven_for
 
@@ -169,7 +169,7 @@ def test_differences_of_packed_numbers_are_functions_like_others(tmp_path: Path)
     kernels = [f"__global__ void {name}{head}{body} }}" for name, (body, *_) in PACKED.items()]
     launches = "".join(f"{name}<<<1, 128>>>(nullptr, 100);" for name in PACKED)
     source.write_text("\n".join([*kernels, f"int main() {{ {launches} }}\n"]))
-    found = Session().load(str(source))
+    found = Analyzer().load(str(source))
     for site in found.launches:
         _, code, needs_warps = PACKED[site.kernel]
         kernel = found.kernel(site.kernel)

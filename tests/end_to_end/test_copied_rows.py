@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc
@@ -88,7 +89,7 @@ def _text() -> str:
 def test_a_row_is_any_blocks(tmp_path: Path) -> None:
     path = tmp_path / "rows.cu"
     path.write_text(_text())
-    program = Session(flags=QUICK_FLAGS).load(str(path), require_nvcc=True)
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
     found = {site.kernel: site.verdict.value == "tunable" for site in program.launches}
     assert found == {name: is_tunable for name, (_, is_tunable) in KERNELS.items()}
     copied = {kernel.name: kernel.copy.block for kernel in program.kernels if kernel.copy}

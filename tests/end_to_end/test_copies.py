@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.frontend.program import Program
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc
@@ -113,7 +114,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(source: Path) -> Program:
-    return Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True)
+    return Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(source), require_nvcc=True)
 
 
 def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:
@@ -188,7 +189,7 @@ int main(int argc, char **argv) {
 def test_a_copy_whose_guard_is_a_member_is_tuned_by_it(tmp_path: Path) -> None:
     source = tmp_path / "member.cu"
     source.write_text(HEAD + MEMBER)
-    program = Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True)
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(source), require_nvcc=True)
     assert [parameter.name for parameter in program.kernels[0].data_parameters] == ["s.count"]
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=96,200"),

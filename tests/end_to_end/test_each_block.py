@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build
 from cutune.core.codes import Code
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
@@ -100,12 +102,17 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_blocks_change_where_the_conditions_hold(source: Path, tmp_path: Path) -> None:
-    session = Session()
-    program = session.load(str(source), require_nvcc=True)
+    analyzer = Analyzer()
+    program = analyzer.load(str(source), require_nvcc=True)
     refused = {site.kernel for site in program.launches if site not in program.tunable_launches}
     assert refused == STAYING
-    random = random_program(session, program, 1, Target(tmp_path / "random.cu"))
-    binary = session.build(random, session.compile_flags(str(source)), tmp_path / "random")
+    random = random_program(analyzer, program, 1, Target(tmp_path / "random.cu"))
+    binary = build(
+        analyzer.toolchain,
+        random,
+        analyzer.toolchain.compile_flags(str(source)),
+        tmp_path / "random",
+    )
     log, expected = tmp_path / "log", run(binary, CUTUNE="off").stdout
     widths: list[set[int]] = [set() for _ in (*KERNELS, MEETING)]
     for seed in range(6):
@@ -124,8 +131,8 @@ def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
 
 
 def test_blocks_do_the_ids_of_one_block_alone(source: Path) -> None:
-    session = Session(flags=QUICK_FLAGS)
-    program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.with_checked_variants(analyzer.load(str(source), require_nvcc=True))
     kernel = next(one for one in program.kernels if one.name == "summing")
     assert kernel.pure_dimensions
     said = {reason.code: reason.message for _, reason in kernel.variant_reasons}

@@ -27,7 +27,7 @@ from tests.support.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "corpus" / "programs"
 RECORDED = Path(__file__).parents[1] / "recorded"
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 SAMPLE_NAMES = sorted(path.stem for path in SAMPLES.glob("*.cu"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build, build_emulated
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.frontend.program import Program
@@ -15,12 +16,13 @@ from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
-PATH = Path(__file__).parent / "programs" / "inner_pointers.cu"
-SESSION = Session(flags=QUICK_FLAGS)
+PATH = Path(__file__).parents[1] / "corpus" / "programs" / "inner_pointers.cu"
+ANALYZER = Analyzer(Toolchain(flags=QUICK_FLAGS))
 #: A block that does not keep the program's warps, which have 32 threads, wherever it is allowed.
 ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *, cutune_shortlist *) {
@@ -83,19 +85,24 @@ WIDTHS = {
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return SESSION.load(str(PATH), require_nvcc=True)
+    return ANALYZER.load(str(PATH), require_nvcc=True)
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the program prints as it is."""
-    done = run(SESSION.build_emulated(str(PATH), tmp_path_factory.mktemp("original")))
+    done = run(build_emulated(ANALYZER.toolchain, str(PATH), tmp_path_factory.mktemp("original")))
     assert done.returncode == 0 and done.stdout.count("no error") > 50
     return done.stdout
 
 
 def built(source: Path, program: Program, folder: Path) -> Path:
-    return SESSION.build(source, SESSION.compile_flags(program.source.path), folder / "binary")
+    return build(
+        ANALYZER.toolchain,
+        source,
+        ANALYZER.toolchain.compile_flags(program.source.path),
+        folder / "binary",
+    )
 
 
 def test_each_launch_finds_its_pointers(program: Program, expected: str, tmp_path: Path) -> None:
@@ -112,7 +119,7 @@ def test_each_launch_finds_its_pointers(program: Program, expected: str, tmp_pat
 
 
 def test_the_same_is_printed_in_any_block(program: Program, expected: str, tmp_path: Path) -> None:
-    source = random_program(SESSION, program, 1, Target(tmp_path / "random.cu"))
+    source = random_program(ANALYZER, program, 1, Target(tmp_path / "random.cu"))
     binary = built(source, program, tmp_path)
     for seed in range(1, 9):
         found = run(binary, CUTUNE_SEED=str(seed), CUTUNE="verbose")
@@ -162,9 +169,11 @@ def test_tuned_and_compared(tmp_path: Path) -> None:
         *("--workspace", tmp_path, "-o", tuned, *QUICK),
     )
     assert done.returncode == 0, done.stderr
-    session = Session(flags=QUICK_FLAGS)
-    original = session.build_emulated(str(source), tmp_path)
-    binary = session.build(tuned, session.compile_flags(str(source)), tmp_path / "tuned")
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    original = build_emulated(analyzer.toolchain, str(source), tmp_path)
+    binary = build(
+        analyzer.toolchain, tuned, analyzer.toolchain.compile_flags(str(source)), tmp_path / "tuned"
+    )
     ways = ("n=640", "--vary", "how=0,1,2", "--identical")
     compared = cutune("verify", original, binary, *command, *ways)
     assert compared.returncode == 0 and compared.stdout.count("same:") == 3, compared.stderr

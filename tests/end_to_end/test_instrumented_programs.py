@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.resources import or_none, resources_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
@@ -24,16 +24,18 @@ from cutune.emulator.run import program_environment
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
+from cutune.proof.known_code import KnownCode
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import build_flags
 from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
 HERE = Path(__file__).parent
-PROBED = HERE / "programs" / "probed.cu"
+PROBED = HERE.parent / "corpus" / "programs" / "probed.cu"
 GEMM = HERE.parents[1] / "samples" / "polybench" / "gemm.cu"
 GOLDEN = sorted(
     path
@@ -160,31 +162,37 @@ def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
 
 
 def test_the_compiler_says_what_a_kernel_needs(nvcc: Nvcc) -> None:
-    found = resources_of(Session(), program_of(nvcc, GEMM), DeviceProfile.named("h200"))
+    found = resources_of(
+        Toolchain(), KnownCode(), program_of(nvcc, GEMM), DeviceProfile.named("h200")
+    )
     ((symbol, resources),) = found.items()
     assert base_name(symbol) == "gemm_kernel"
     assert resources.registers > 10
 
 
 def test_what_was_read_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(flags=("-x", "cu", STANDARD), architectures=("sm_80", "sm_90"))
-    program, path = session.load(str(GEMM), require_nvcc=True), str(GEMM)
-    expected = session.nvcc.static_counters(path, session.compile_flags(path), "sm_90")
+    analyzer = Analyzer(Toolchain(flags=("-x", "cu", STANDARD), architectures=("sm_80", "sm_90")))
+    program, path = analyzer.load(str(GEMM), require_nvcc=True), str(GEMM)
+    expected = analyzer.toolchain.nvcc.static_counters(
+        path, analyzer.toolchain.compile_flags(path), "sm_90"
+    )
 
     def fails(*_: object) -> None:
         raise AssertionError("the source is compiled again")
 
     monkeypatch.setattr(Nvcc, "check", fails)
-    assert resources_of(session, program, DeviceProfile.named("h200")) == expected
+    assert (
+        resources_of(analyzer.toolchain, analyzer.code, program, DeviceProfile.named("h200"))
+        == expected
+    )
 
 
 def test_a_source_that_does_not_compile_needs_nothing(nvcc: Nvcc, tmp_path: Path) -> None:
     broken = tmp_path / "broken.cu"
     broken.write_text("__global__ void k() { nothing; }")
     said: list[Diagnostic] = []
-    session, program = Session(warn=said.append), program_of(nvcc, GEMM)
-    ask = partial(Session().nvcc.static_counters, broken)
-    assert or_none(session, program, ask) == {}
+    ask = partial(nvcc.static_counters, broken)
+    assert or_none(said.append, program_of(nvcc, GEMM), ask) == {}
     assert [diagnostic.code for diagnostic in said] == [Code.NO_STATIC_COUNTERS]
 
 
@@ -367,5 +375,5 @@ def test_every_architecture_that_will_run_is_judged(
         "    same<<<n / 32, 32>>>(n, x);\n"
         "}\n"
     )
-    program = Session(flags=(*flags, STANDARD)).load(str(path))
+    program = Analyzer(Toolchain(flags=(*flags, STANDARD))).load(str(path))
     assert [site.kernel for site in program.tunable_launches] == tunable

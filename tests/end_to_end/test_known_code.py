@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import (
+    InstrumentedProgram,
+    build,
+    build_emulated,
+    build_instrumented,
+)
 from cutune.collect.resources import resources_of
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
@@ -19,6 +25,7 @@ from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.steps import dry_run, host_build
 from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.variants.registry import with_only
 
 pytestmark = pytest.mark.nvcc
@@ -91,12 +98,19 @@ def output(program: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
-def built(session: Session, paths: Sequence[str], folder: Path) -> str:
-    """What the instrumented program of these sources prints."""
-    loaded = session.load_all(paths, require_nvcc=True)
-    programs = [session.with_checked_variants(one) for one in loaded]
+def instrumented(analyzer: Analyzer, paths: Sequence[str], folder: Path) -> InstrumentedProgram:
+    """The program of these sources with hooks, built of the code that is known."""
+    loaded = analyzer.load_all(paths, require_nvcc=True)
+    programs = [analyzer.with_checked_variants(one) for one in loaded]
     assert sum(len(one.tunable_launches) for one in programs) >= 3
-    return output(session.build_instrumented(programs, folder / "built"))
+    flags = [analyzer.toolchain.compile_flags(program.source.path) for program in programs]
+    codes = list(map(analyzer.code.built, programs, flags))
+    return build_instrumented(analyzer.toolchain, programs, folder / "built", None, codes)
+
+
+def built(analyzer: Analyzer, paths: Sequence[str], folder: Path) -> str:
+    """What the instrumented program of these sources prints."""
+    return output(instrumented(analyzer, paths, folder).binary)
 
 
 def refuse_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,33 +132,34 @@ def test_one_source(
     run_programs: list[str],
 ) -> None:
     language = ("-x", "cu") if name.endswith(".inc") else ()
-    session = Session(flags=(STANDARD, *language), with_variants=with_variants)
+    analyzer = Analyzer(Toolchain(flags=(STANDARD, *language)), with_variants=with_variants)
     path = written(tmp_path, name=name)
-    expected = output(session.build_emulated(path, tmp_path))
+    expected = output(build_emulated(analyzer.toolchain, path, tmp_path))
     assert expected.startswith("no error")
     refuse_nvcc(monkeypatch)
-    assert built(session, [path], tmp_path) == expected
+    assert built(analyzer, [path], tmp_path) == expected
     assert "cudafe++" in run_programs and "cicc" not in run_programs
 
 
 def test_the_files_that_were_read_are_known(tmp_path: Path) -> None:
-    session = Session(flags=(STANDARD,))
-    built(session, [written(tmp_path), written(tmp_path, OTHER, "other.cu")], tmp_path)
-    assert len(session.known_code.read) == 2
-    for source, files in session.known_code.read.items():
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,)))
+    paths = [written(tmp_path), written(tmp_path, OTHER, "other.cu")]
+    read = instrumented(analyzer, paths, tmp_path).read
+    assert len(read) == 2
+    for source, files in read.items():
         flags = [STANDARD, "-Xcompiler", f"-iquote,{tmp_path}", f"-I{INCLUDE_DIRECTORY}"]
         flags += ["-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
-        assert files_of(session.nvcc.preprocess(str(source), flags)) == files
+        assert files_of(analyzer.toolchain.nvcc.preprocess(str(source), flags)) == files
 
 
 def test_several_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
 ) -> None:
-    session = Session(flags=(STANDARD,))
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,)))
     path, other = written(tmp_path), written(tmp_path, OTHER, "other.cu")
-    expected = output(session.build_emulated(path, tmp_path))
+    expected = output(build_emulated(analyzer.toolchain, path, tmp_path))
     refuse_nvcc(monkeypatch)
-    assert built(session, [path, other], tmp_path) == expected
+    assert built(analyzer, [path, other], tmp_path) == expected
     assert run_programs.count("cudafe++") == 2 and "nvlink" not in run_programs
 
 
@@ -155,8 +170,8 @@ def test_anything_unusual_is_built_by_nvcc(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    session = Session(flags=(STANDARD, *flags))
-    assert built(session, [written(tmp_path)], tmp_path).startswith("no error")
+    analyzer = Analyzer(Toolchain(flags=(STANDARD, *flags)))
+    assert built(analyzer, [written(tmp_path)], tmp_path).startswith("no error")
     assert run_programs == []
 
 
@@ -170,7 +185,7 @@ def without_instance(code: BuiltCode) -> BuiltCode:
 def test_where_the_code_lacks_a_kernel_nvcc_builds(
     others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_programs: list[str]
 ) -> None:
-    session = Session(flags=(STANDARD,))
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,)))
     paths = [written(tmp_path), *(written(tmp_path, text, "other.cu") for text in others)]
     include = BuiltCode.stub_including
     monkeypatch.setattr(
@@ -178,40 +193,47 @@ def test_where_the_code_lacks_a_kernel_nvcc_builds(
         "stub_including",
         lambda code, name: include(without_instance(code), name),
     )
-    expected = output(session.build_emulated(paths[0], tmp_path))
-    assert built(session, paths, tmp_path) == expected
+    expected = output(build_emulated(analyzer.toolchain, paths[0], tmp_path))
+    assert built(analyzer, paths, tmp_path) == expected
     assert "cudafe++" in run_programs
 
 
 def test_what_does_not_compile_is_said_by_nvcc(tmp_path: Path) -> None:
-    session = Session(flags=(STANDARD,))
-    (program,) = session.load_all([written(tmp_path)], require_nvcc=True)
-    code = session.known_code.built(program, session.compile_flags(program.source.path))
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,)))
+    (program,) = analyzer.load_all([written(tmp_path)], require_nvcc=True)
+    code = analyzer.code.built(program, analyzer.toolchain.compile_flags(program.source.path))
     assert code is not None
     broken = Path(written(tmp_path, SOURCE.replace("return 0", "return nothing"), "broken.cu"))
     with pytest.raises(CutuneError, match='identifier "nothing" is undefined') as caught:
-        session.build(broken, session.compile_flags(str(broken)), tmp_path / "broken", None, code)
+        build(
+            analyzer.toolchain,
+            broken,
+            analyzer.toolchain.compile_flags(str(broken)),
+            tmp_path / "broken",
+            None,
+            code,
+        )
     assert caught.value.diagnostic.code.number == "CT701"
 
 
 def test_variants_are_compiled_once_for_their_registers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = Session(flags=(STANDARD,), architectures=("sm_80", "sm_90"))
-    loaded, h200 = session.load(written(tmp_path), require_nvcc=True), DeviceProfile.named("h200")
-    program = session.with_checked_variants(loaded)
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,), architectures=("sm_80", "sm_90")))
+    loaded, h200 = analyzer.load(written(tmp_path), require_nvcc=True), DeviceProfile.named("h200")
+    program = analyzer.with_checked_variants(loaded)
     assert any(kernel.variants for kernel in program.kernels)
     with monkeypatch.context() as patch:
         patch.setattr(Nvcc, "check", None)
-        found = resources_of(session, program, h200)
-    fresh = Session(flags=(STANDARD,), architectures=("sm_80", "sm_90"))
-    assert found == resources_of(fresh, program, h200)
+        found = resources_of(analyzer.toolchain, analyzer.code, program, h200)
+    fresh = Analyzer(Toolchain(flags=(STANDARD,), architectures=("sm_80", "sm_90")))
+    assert found == resources_of(fresh.toolchain, fresh.code, program, h200)
 
 
 def test_code_of_other_variants_is_not_taken(tmp_path: Path) -> None:
-    session = Session(flags=(STANDARD,))
-    program = session.with_checked_variants(session.load(written(tmp_path), require_nvcc=True))
-    flags, known = session.compile_flags(program.source.path), session.known_code
+    analyzer = Analyzer(Toolchain(flags=(STANDARD,)))
+    program = analyzer.with_checked_variants(analyzer.load(written(tmp_path), require_nvcc=True))
+    flags, known = analyzer.toolchain.compile_flags(program.source.path), analyzer.code
     names = {kernel.name: [one.name for one in kernel.variants] for kernel in program.kernels}
     assert len(names["mix"]) > 1
     of_all, of_none = known.built(program, flags), known.built(with_only(program, {}), flags)

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build, build_emulated
 from cutune.core.codes import Code
 from cutune.emit.random_program import WIDTHS, random_blocks, random_program
 from cutune.emulator.launch_log import read_launches
@@ -21,19 +22,25 @@ from cutune.frontend.program import DistinctPlaces, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "corpus" / "programs"
 SEEDS = ("1", "2", "3", "4")
 
 
-def shaken(session: Session, program: Program, folder: Path) -> Path:
+def shaken(analyzer: Analyzer, program: Program, folder: Path) -> Path:
     """The program with blocks at random, compiled."""
-    source = random_program(session, program, 1, Target(folder / "random.cu"))
-    return session.build(source, session.compile_flags(program.source.path), folder / "random")
+    source = random_program(analyzer, program, 1, Target(folder / "random.cu"))
+    return build(
+        analyzer.toolchain,
+        source,
+        analyzer.toolchain.compile_flags(program.source.path),
+        folder / "random",
+    )
 
 
 def changed(said: str) -> list[str]:
@@ -49,12 +56,12 @@ def changed(said: str) -> list[str]:
 def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
     path = PROGRAMS / f"{name}.cu"
     # Names that cutune's own code has, too.
-    session = Session(flags=(standard, QUICK_FLAGS[1], "-Drow=3 +", "-Dchosen=int"))
-    program = session.load(str(path), require_nvcc=True)
-    expected = run(session.build_emulated(str(path), tmp_path))
+    analyzer = Analyzer(Toolchain(flags=(standard, QUICK_FLAGS[1], "-Drow=3 +", "-Dchosen=int")))
+    program = analyzer.load(str(path), require_nvcc=True)
+    expected = run(build_emulated(analyzer.toolchain, str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5
     assert "otherwise" not in expected.stdout
-    binary = shaken(session, program, tmp_path)
+    binary = shaken(analyzer, program, tmp_path)
     blocks: list[str] = []
     for seed in SEEDS:
         found = run(binary, CUTUNE_SEED=seed, CUTUNE="verbose")
@@ -64,7 +71,9 @@ def test_the_same_is_printed(name: str, standard: str, tmp_path: Path) -> None:
 
 
 def test_how_launches_are_rewritten() -> None:
-    program = Session(flags=("-std=c++17", QUICK_FLAGS[1])).load(str(PROGRAMS / "arguments.cu"))
+    program = Analyzer(Toolchain(flags=("-std=c++17", QUICK_FLAGS[1]))).load(
+        str(PROGRAMS / "arguments.cu")
+    )
     refused = [site for site in program.launches if site.code is not None]
     # Where arguments are left out the call is repeated, if it is harmless. Lines become one.
     assert [site.reason.split()[0] for site in refused] == ["'__LINE__'", *["'NEXT'"] * 2]
@@ -107,7 +116,7 @@ void run(int n, int *x) {
 def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "hidden.cu"
     path.write_text(HIDDEN)
-    launches = Session(flags=QUICK_FLAGS).load(str(path), require_nvcc=True).launches
+    launches = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True).launches
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
     untold = Code.UNRESOLVED_LAUNCH
@@ -148,12 +157,17 @@ def with_kernel(program: Program, **changes: object) -> Program:
     return replace(program, kernels=tuple(kernels))
 
 
-def tuned(session: Session, program: Program, folder: Path) -> Path:
+def tuned(analyzer: Analyzer, program: Program, folder: Path) -> Path:
     """The program with `ROUTINE` for each launch, compiled."""
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
     unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
     source = Target(folder / "tuned.cu").write(unit)
-    return session.build(source, session.compile_flags(program.source.path), folder / "tuned")
+    return build(
+        analyzer.toolchain,
+        source,
+        analyzer.toolchain.compile_flags(program.source.path),
+        folder / "tuned",
+    )
 
 
 def widths(binary: Path, log: Path, *arguments: str) -> list[int]:
@@ -166,9 +180,9 @@ def widths(binary: Path, log: Path, *arguments: str) -> list[int]:
 def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "meeting.cu"
     path.write_text(MEETING)
-    session = Session(flags=QUICK_FLAGS)
-    program = with_kernel(session.load(str(path), require_nvcc=True), may_meet=((1, 2),))
-    binary = tuned(session, program, tmp_path)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = with_kernel(analyzer.load(str(path), require_nvcc=True), may_meet=((1, 2),))
+    binary = tuned(analyzer, program, tmp_path)
     log = tmp_path / "log"
     # One allocation, then two of them; the last two launches have other pointers.
     assert widths(binary, log, "0") == [32] * 20 + [48, 32]
@@ -200,21 +214,21 @@ def several(names: Sequence[str]) -> str:
     return begin + kernels + rest.replace(launch, f"{{ {launches} }}")
 
 
-def widths_of(session: Session, program: Program, known: Known, folder: Path) -> dict[str, int]:
+def widths_of(analyzer: Analyzer, program: Program, known: Known, folder: Path) -> dict[str, int]:
     """The width of the first launch of each kernel, of which something more is known."""
     kernels = (replace(k, **known.get(k.name, {})) for k in program.kernels)
-    binary = tuned(session, replace(program, kernels=tuple(kernels)), folder)
+    binary = tuned(analyzer, replace(program, kernels=tuple(kernels)), folder)
     return dict(zip(known, widths(binary, folder / "log", "1"), strict=False))
 
 
 def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "steps.cu"
     path.write_text(several([*STEPS]))
-    session = Session(flags=QUICK_FLAGS)
-    program = session.load(str(path), require_nvcc=True)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.load(str(path), require_nvcc=True)
     known: Known = {name: {"distinct_places": (place,)} for name, (place, _) in STEPS.items()}
     expected = {name: width for name, (_, width) in STEPS.items()}
-    assert widths_of(session, program, known, tmp_path) == expected
+    assert widths_of(analyzer, program, known, tmp_path) == expected
 
 
 @pytest.mark.parametrize("is_called", [True, False])
@@ -223,11 +237,11 @@ def test_what_was_not_proven_for_this_code_stays(is_called: bool, tmp_path: Path
     known: Known = {"for_all": {"proven_for": (80, 90)}, "for_other": {"proven_for": (90,)}}
     overloads = [f"__global__ void {name}(int, float *, const int *);" for name in known]
     path.write_text("".join([] if is_called else overloads) + several([*known]))
-    session = Session(flags=QUICK_FLAGS)
-    program = session.load(str(path), require_nvcc=True)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.load(str(path), require_nvcc=True)
     sites = [site for site in program.tunable_launches if site.kernel in known]
     assert [site.called is not None for site in sites] == [is_called] * 2
-    assert widths_of(session, program, known, tmp_path) == {"for_all": 48, "for_other": 32}
+    assert widths_of(analyzer, program, known, tmp_path) == {"for_all": 48, "for_other": 32}
 
 
 ANNOTATED = r"""
@@ -255,8 +269,8 @@ def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
     path.write_text(ANNOTATED)
     done = cutune("emit", path, "--choose", "random:5", "-o", output, *QUICK)
     assert done.returncode == 0, done.stderr
-    session = Session(flags=QUICK_FLAGS)
-    binary = session.build(output, [STANDARD], tmp_path / "random")
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    binary = build(analyzer.toolchain, output, [STANDARD], tmp_path / "random")
     first = run(binary, CUTUNE="verbose").stderr
     assert first.count("-> 64x1x1") > 5 and first.count("-> 96x1x1") > 5
     assert {block for block in changed(first) if block.endswith("x1x1")} >= {"64x1x1", "96x1x1"}
@@ -269,7 +283,9 @@ def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
 
 def test_which_blocks_are_drawn_from() -> None:
     path = str(PROGRAMS / "staying.cu")
-    kernels = {kernel.name: kernel for kernel in Session(flags=QUICK_FLAGS).load(path).kernels}
+    kernels = {
+        kernel.name: kernel for kernel in Analyzer(Toolchain(flags=QUICK_FLAGS)).load(path).kernels
+    }
     assert random_blocks(kernels["count"]) == tuple((width, 0, 0) for width in WIDTHS)
     assert max(random_blocks(kernels["few"]))[0] == 128
     assert max(random_blocks(kernels["deep"])) == (0, 0, 64)

@@ -10,10 +10,11 @@ from shutil import copyfile
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, build_flags, cutune, run
 from tests.support.short_headers import STANDARD
 
@@ -146,7 +147,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Program]:
     for name, text in (("main", MAIN), ("first", FIRST), ("second", SECOND)):
         (folder / f"{name}.cu").write_text(text)
     paths = [str(folder / f"{name}.cu") for name in ("main", "first", "second")]
-    return Session(flags=("-DWITH_BAD", *QUICK_FLAGS)).load_all(paths)
+    return Analyzer(Toolchain(flags=("-DWITH_BAD", *QUICK_FLAGS))).load_all(paths)
 
 
 def sites(program: Program) -> dict[str, LaunchSite]:
@@ -308,7 +309,7 @@ def test_a_source_for_the_host_compiler_alone(tuned: Path) -> None:
     """It has no device code, and may launch nothing; the others are read as without it."""
     (tuned / "host.cpp").write_text("#define __global__\nint answer() { return 42; }\n")
     paths = [str(tuned / name) for name in ("main.cu", "scale.cu", "host.cpp")]
-    main, _, host = Session(flags=QUICK_FLAGS).load_all(paths)
+    main, _, host = Analyzer(Toolchain(flags=QUICK_FLAGS)).load_all(paths)
     assert sites(main)["scale"].code is None
     assert not host.launches and [one.code for one in host.diagnostics] == [Code.HOST_ONLY]
 

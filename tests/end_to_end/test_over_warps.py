@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import run
 
 #: Cooperative groups rely on mathematics.
@@ -82,11 +84,13 @@ def test_whole_warps_change_and_others_stay(tmp_path: Path) -> None:
     launches = (*CHANGING, *STAYING)
     calls = "".join(f'    {one} show("{index}");\n' for index, one in enumerate(launches))
     path.write_text(f"{HEAD}{calls}}}\n")
-    session = Session(flags=("-std=c++17",))
-    program = session.load(str(path), require_nvcc=True)
+    analyzer = Analyzer(Toolchain(flags=("-std=c++17",)))
+    program = analyzer.load(str(path), require_nvcc=True)
     assert len(program.tunable_launches) == len(launches)
-    random = random_program(session, program, 1, Target(tmp_path / "random.cu"))
-    binary = session.build(random, session.compile_flags(str(path)), tmp_path / "random")
+    random = random_program(analyzer, program, 1, Target(tmp_path / "random.cu"))
+    binary = build(
+        analyzer.toolchain, random, analyzer.toolchain.compile_flags(str(path)), tmp_path / "random"
+    )
     log, expected = tmp_path / "log", run(binary, CUTUNE="off").stdout
     assert expected.count("cudaSuccess") == len(launches)
     blocks: list[set[tuple[int, int, int]]] = [set() for _ in launches]

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.variants.registry import with_only
 from tests.support.aliasing_programs import with_variant
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, compiled, cutune, run
@@ -20,7 +22,7 @@ from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = Path(__file__).parent / "programs" / "overloads.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "overloads.cu"
 
 
 def launched(binary: Path) -> tuple[str, list[str]]:
@@ -79,8 +81,8 @@ def test_a_launch_whose_copy_is_not_certain_keeps_the_kernel(tmp_path: Path) -> 
     source = tmp_path / "kept.cu"
     source.write_text(KEPT)
     said: list[Diagnostic] = []
-    session = Session(flags=QUICK_FLAGS, warn=said.append)
-    program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), Reporter(said.append))
+    program = analyzer.with_checked_variants(analyzer.load(str(source), require_nvcc=True))
     lines = KEPT.splitlines()
     assert len(program.tunable_launches) == len(program.launches) == 8
     kept = []

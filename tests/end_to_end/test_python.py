@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import cutune
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.measurement.sweep import RecordedSweep, write_sweep
+from cutune.stages import stages
 from tests.support.reported_program import RECORDED, with_times
 
 #: In the order in which they are run: later ones use what earlier ones have written.
@@ -52,6 +55,25 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert repr(made["judgement"]).startswith("<2 launches, mean regret ")
     assert repr(made["choice"]).startswith("<add: ")
     assert repr(made["found"]) == "<add.cu: 1 launch, 1 tunable>"
+
+
+@pytest.mark.nvcc
+def test_nothing_is_measured_again_unless_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("add.cu").write_bytes((RECORDED / "add.cu").read_bytes())
+    time.sleep(0.05)  # What was written just now may be written again.
+    call = partial(cutune.tune, "add.cu", run="./{program} {n}", vary={"n": [64, 96]})
+    first = call()
+    text = first.sources[0].read_text()
+    first.sources[0].unlink()
+    monkeypatch.setattr(stages, "collect", None)
+    second = call()
+    assert second.sources == first.sources and second.sources[0].read_text() == text
+    assert second.report.summary == first.report.summary
+    with pytest.raises(TypeError):  # It is measured.
+        call(again=True)
 
 
 def test_names_are_loaded_when_they_are_used() -> None:

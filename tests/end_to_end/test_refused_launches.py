@@ -24,7 +24,7 @@ void run(int *a) {
     twice<<<1, 128>>>(a, 100);
 }
 """
-PROGRAM = Path(__file__).parent / "programs" / "refused.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "refused.cu"
 
 
 @pytest.mark.nvcc

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
 from cutune.frontend.program import Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = Path(__file__).parent / "programs" / "several_ids.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "several_ids.cu"
 #: The variant that the environment names, in blocks half as wide, wherever it may run.
 ROUTINE = """
 static cutune_configuration cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
@@ -41,8 +42,8 @@ BY_AXIS = {"x": 0, "y": 1, "z": 2}
 @pytest.fixture(scope="module")
 def program() -> Program:
     """The program with the variants that are proven."""
-    session = Session(flags=QUICK_FLAGS)
-    return session.with_checked_variants(session.load(str(PROGRAM), require_nvcc=True))
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -22,6 +22,7 @@ from cutune.evaluation.shake import trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
 from cutune.rewrite.output import Target
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
@@ -168,7 +169,7 @@ def test_programs_are_kept(tmp_path: Path) -> None:
     assert "fill: variant restrict_x2" in forced.stderr
 
 
-def by_seed(session: Session, program: Program, seed: int, target: Target) -> Path:
+def by_seed(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
     """Stands for `random_program`: the block is 32 times the seed."""
     chosen = 'int b = 32 * atoi(getenv("CUTUNE_SEED") ? getenv("CUTUNE_SEED") : "2"); '
     changed = chosen + "fill<<<(n + b - 1) / b, b>>>"
@@ -180,9 +181,9 @@ def by_seed(session: Session, program: Program, seed: int, target: Target) -> Pa
 @pytest.mark.parametrize("kernel", [PURE, SHAPED])
 def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     path = written(tmp_path, HEAD + ASSERTED + kernel + MAIN)
-    session = Session(flags=QUICK_FLAGS)
-    program = session.load(str(path))
-    binaries = build_both(session, [program], tmp_path, None, by_seed)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    program = analyzer.load(str(path))
+    binaries = build_both(analyzer, [program], tmp_path, None, by_seed)
     plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
     conditions = Conditions(RunPlace(DeviceProfile.named("h200")))
     found = list(compare(plans[0], plans[1], trials_of(range(1, 4)), conditions, jobs=1))
@@ -191,18 +192,18 @@ def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     assert not [remark for one in found for remark in one.remarks()]
 
 
-def broken(session: Session, program: Program, seed: int, target: Target) -> Path:
+def broken(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
     write_text(target.path, program.source.text.replace("return SUCCESS", "return FAILURE"))
     return target.path
 
 
 def test_who_does_not_compile_is_said(tmp_path: Path) -> None:
-    session = Session(flags=QUICK_FLAGS)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
     for text, code in (
         (HEAD + PURE + MAIN, Code.SHAKEN_NOT_COMPILED),
         (HEAD + PURE + MAIN + "int x = y;", Code.NVCC_FAILED),
     ):
-        program = session.load(str(written(tmp_path, text)))
+        program = analyzer.load(str(written(tmp_path, text)))
         with pytest.raises(CutuneError) as error:
-            build_both(session, [program], tmp_path / "built", None, broken)
+            build_both(analyzer, [program], tmp_path / "built", None, broken)
         assert error.value.diagnostic.code is code

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
@@ -106,12 +107,14 @@ def _staying() -> list[tuple[str, str]]:
 def test_any_block_gives_the_same(tmp_path: Path) -> None:
     path = tmp_path / "rows.cu"
     path.write_text(_program())
-    session = Session()
-    program = session.load(str(path), require_nvcc=True)
+    analyzer = Analyzer()
+    program = analyzer.load(str(path), require_nvcc=True)
     refused = [site.kernel for site in program.launches if site not in program.tunable_launches]
     assert refused == ["carrying", "carrying"]
-    source = random_program(session, program, 1, Target(tmp_path / "random.cu"))
-    binary = session.build(source, session.compile_flags(str(path)), tmp_path / "random")
+    source = random_program(analyzer, program, 1, Target(tmp_path / "random.cu"))
+    binary = build(
+        analyzer.toolchain, source, analyzer.toolchain.compile_flags(str(path)), tmp_path / "random"
+    )
     log, expected = tmp_path / "log", run(binary, CUTUNE="off").stdout
     assert expected.count("cudaSuccess") == len(KERNELS) + len(STAYING)
     widths: list[set[int]] = [set() for _ in (*KERNELS, *STAYING)]

@@ -11,18 +11,19 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.core.reading import read_source
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import ChooseValues
 from cutune.rewrite.copied import Copies
+from cutune.toolchain.steps.toolchain import Toolchain
 from cutune.tunables.clones.depending import Dependent, dependent
 from cutune.tunables.clones.places import copies_of, tag
 from cutune.tunables.clones.proven import ProgramWithCopies, unequal_code, without_unproven
 from cutune.tunables.clones.verdict import by_size_verdicts, found_copies
 from cutune.tunables.clones.versions import versions
-from tests.end_to_end import hostile_values as hostile
+from tests.support import hostile_values as hostile
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
 from tests.support.short_headers import with_all_headers
 from tests.support.trial_files import write_trials
@@ -44,14 +45,14 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def loaded(path: Path) -> tuple[Session, Program]:
-    session = Session(flags=QUICK_FLAGS)
-    return session, session.load(str(path))
+def loaded(path: Path) -> tuple[Analyzer, Program]:
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    return analyzer, analyzer.load(str(path))
 
 
-def read(session: Session, path: Path) -> Program:
+def read(analyzer: Analyzer, path: Path) -> Program:
     """The same by its text alone, which is all that is asked about places of parameters."""
-    expanded = session.nvcc.preprocess(path, session.compile_flags(str(path)))
+    expanded = analyzer.toolchain.nvcc.preprocess(path, analyzer.toolchain.compile_flags(str(path)))
     return analyze(parse(read_source(str(path))), expanded)
 
 
@@ -68,12 +69,12 @@ def lines_of(path: Path, original: Path, *options: str) -> list[str]:
     return [str(done.returncode), *done.stdout.splitlines()]
 
 
-def plain_copies(session: Session, program: Program, path: Path) -> Path:
+def plain_copies(analyzer: Analyzer, program: Program, path: Path) -> Path:
     """The program with copies of all that depends on WPT, whatever it is."""
-    found = dependent(versions(session, program, program.constants, {}, [FOUR]), ["WPT"])
+    found = dependent(versions(analyzer.compiler, program, program.constants, {}, [FOUR]), ["WPT"])
     copies = copies_of(program.source, found, program.constants, ["n"], [FOUR])
     unit = ProgramWithCopies(
-        session, program, found, copies, {}, copied(program, found, copies)
+        analyzer.compiler, program, found, copies, {}, copied(program, found, copies)
     ).unit
     target = path.with_name("copies.cu")
     target.write_text(unit.rewritten().text)
@@ -104,43 +105,45 @@ def parts_of(programs: Mapping[str, str], folder: Path, *options: str) -> dict[s
     return parts
 
 
-def assert_refused(name: str, session: Session, program: Program) -> None:
-    verdict = by_size_verdicts(session, program)["WPT"]
+def assert_refused(name: str, analyzer: Analyzer, program: Program) -> None:
+    verdict = by_size_verdicts(analyzer.compiler, program)["WPT"]
     assert verdict.note is not None and hostile.REFUSED[name][1] in verdict.note.message, name
     assert verdict.note.code.number == "CT835" and not verdict.outer
 
 
-def assert_left_out(name: str, session: Session, program: Program) -> None:
-    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+def assert_left_out(name: str, analyzer: Analyzer, program: Program) -> None:
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
-    proven, refused = without_unproven(ProgramWithCopies(session, program, found, copies, {}, step))
+    proven, refused = without_unproven(
+        ProgramWithCopies(analyzer.compiler, program, found, copies, {}, step)
+    )
     assert not proven and [*refused.values()] == [hostile.LEFT_OUT[name][1]]
 
 
 @pytest.mark.parametrize("name", sorted({*hostile.REFUSED} - {*hostile.WRONG}))
 def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path) -> None:
-    session = Session(flags=QUICK_FLAGS)
-    assert_refused(name, session, read(session, written(tmp_path, hostile.REFUSED[name][0])))
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    assert_refused(name, analyzer, read(analyzer, written(tmp_path, hostile.REFUSED[name][0])))
 
 
 def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> None:
     """Any value gives the same lines; one here and another there gives others."""
-    session = Session(flags=QUICK_FLAGS)
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
     (tmp_path / "plain").mkdir()
     path = written(tmp_path / "plain", hostile.PLAIN)
     texts = {"plain": hostile.PLAIN}
-    copies = {"plain": plain_copies(session, read(session, path), path).read_text()}
+    copies = {"plain": plain_copies(analyzer, read(analyzer, path), path).read_text()}
     for number, name in enumerate(hostile.WRONG):
         (folder := tmp_path / str(number)).mkdir()
         texts[name], _ = {**hostile.REFUSED, **hostile.LEFT_OUT}[name]
         path = written(folder, texts[name])
         if name in hostile.LEFT_OUT:
-            program = session.load(str(path))
-            assert_left_out(name, session, program)
+            program = analyzer.load(str(path))
+            assert_left_out(name, analyzer, program)
         else:
-            program = read(session, path)
-            assert_refused(name, session, program)
-        copies[name] = plain_copies(session, program, path).read_text()
+            program = read(analyzer, path)
+            assert_refused(name, analyzer, program)
+        copies[name] = plain_copies(analyzer, program, path).read_text()
     own, wrong = parts_of(texts, tmp_path / "own"), parts_of(copies, tmp_path / "copies")
     assert parts_of(texts, tmp_path / "other", "-DWPT=4") == own
     # What is printed before `main` is the constructor's. "plain" is right.
@@ -151,18 +154,20 @@ def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> N
 
 def test_the_function_that_other_sources_call_chooses(tmp_path: Path) -> None:
     text = hostile.HEAD + hostile.ADD + hostile.RUN.removeprefix("static ")
-    session, program = loaded(written(tmp_path, text))
-    assert by_size_verdicts(session, program)["WPT"].outer == "run"
+    analyzer, program = loaded(written(tmp_path, text))
+    assert by_size_verdicts(analyzer.compiler, program)["WPT"].outer == "run"
 
 
 def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path) -> None:
-    session, program = loaded(written(tmp_path, hostile.NAMED_LIKE_ANOTHER))
-    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    analyzer, program = loaded(written(tmp_path, hostile.NAMED_LIKE_ANOTHER))
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     step = copied(program, found, copies)
     changed = ["they change the program itself"]
     for included, reasons in (("", []), ("#include <cstdio>\n", changed)):
         own = replace(step, selection=included + step.selection)
-        _, refused = without_unproven(ProgramWithCopies(session, program, found, copies, {}, own))
+        _, refused = without_unproven(
+            ProgramWithCopies(analyzer.compiler, program, found, copies, {}, own)
+        )
         assert [*refused.values()] == reasons
 
 
@@ -178,11 +183,13 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
 )
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
-    session, program = loaded(path)
-    assert by_size_verdicts(session, program)["WPT"].outer == "run"
-    found, copies = found_copies(session, program, program.constants, {}, [FOUR, {"WPT": "2"}])
+    analyzer, program = loaded(path)
+    assert by_size_verdicts(analyzer.compiler, program)["WPT"].outer == "run"
+    found, copies = found_copies(
+        analyzer.compiler, program, program.constants, {}, [FOUR, {"WPT": "2"}]
+    )
     question = ProgramWithCopies(
-        session, program, found, copies, {}, copied(program, found, copies)
+        analyzer.compiler, program, found, copies, {}, copied(program, found, copies)
     )
     assert without_unproven(question) == (tuple(copies.sets), {})
     target = tmp_path / "tuned.cu"
@@ -199,11 +206,11 @@ def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
 )
 def test_a_copy_of_other_values_is_not_proven(text: str, reason: str, tmp_path: Path) -> None:
     """The copies are compared with what they claim to be, in text and in code."""
-    session, program = loaded(written(tmp_path, text))
-    found, copies = found_copies(session, program, program.constants, {}, [FOUR])
+    analyzer, program = loaded(written(tmp_path, text))
+    found, copies = found_copies(analyzer.compiler, program, program.constants, {}, [FOUR])
     (prefix,) = copies.sets
     step = copied(program, found, replace(copies, sets={prefix: {"WPT": "2"}}))
-    question = ProgramWithCopies(session, program, found, copies, {}, step)
+    question = ProgramWithCopies(analyzer.compiler, program, found, copies, {}, step)
     _, refused = without_unproven(question)
     assert refused == {prefix: "the compiler gets other tokens"}
     assert [*unequal_code(question, [prefix])] == [(prefix, reason)]

@@ -17,7 +17,7 @@ from pycparser import c_ast, c_parser
 from cutune.emit.emitter import Emitter
 from cutune.emit.model import OUTPUTS, emit_model, padded
 from cutune.emit.routine import emit_rule
-from cutune.emit.simpler import simpler
+from cutune.emit.simpler import simplify
 from cutune.emit.tables import Tables
 from cutune.fit.rational.nodes import (
     CANDIDATE,
@@ -250,7 +250,7 @@ def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL, name: str) -> No
 def test_the_emitted_function_reads_back_as_the_program(seed: int) -> None:
     program = random_program(seed)
     function = EmittedFunction.parse(emit_model(program, "p", Tables()))
-    for definition in simpler(program, OUTPUTS).definitions:
+    for definition in simplify(program, OUTPUTS).definitions:
         if definition.name in function.values:
             assert function.is_same(function.values[definition.name], definition.value)
     assert {TIME, TIME_WITH_FLOOR} <= function.values.keys()

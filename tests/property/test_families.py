@@ -11,7 +11,7 @@ import pytest
 
 from cutune.device.profile import DeviceProfile, shipped_profiles
 from cutune.emit.family import families
-from cutune.emit.simpler import simpler
+from cutune.emit.simpler import simplify
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import RationalProgram
@@ -53,7 +53,7 @@ def test_each_device_gets_what_its_own_program_gives(performance: str, tmp_path:
                     point = dict.fromkeys(programs[number].sizes, size)
                     own = evaluate(programs[number], point)
                     its = evaluate(
-                        simpler(family.program, (TIME, TIME_WITH_FLOOR)), point | figures
+                        simplify(family.program, (TIME, TIME_WITH_FLOOR)), point | figures
                     )
                     for output in (TIME, TIME_WITH_FLOOR):
                         np.testing.assert_array_equal(own[output], its[output])

@@ -9,41 +9,10 @@ import pytest
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.ptx.types import PtxError
 from cutune.proof.compiled import proven
+from tests.support.program_texts import PTX_MODULE
 
-TEXT = """\
-.version 8.0
-.target sm_80
-.address_size 64
-.global .align 4 .f32 table[4] = {0f3F800000, 0f40000000, 0f40400000, 0f40800000};
-.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
-{
-    .reg .pred %p<3>;
-    .reg .f32 %f<4>;
-    .reg .b32 %r<6>;
-    .reg .b64 %rd<6>;
-    .shared .align 4 .b8 part[128];
-    ld.param.u64 %rd1, [k_param_0];
-    ld.param.u32 %r1, [k_param_1];
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mov.u32 %r4, %tid.x;
-    mad.lo.s32 %r5, %r2, %r3, %r4;
-    setp.ge.s32 %p1, %r5, %r1;
-    @%p1 bra $L_end;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.s32 %rd3, %r5, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.f32 %f1, [%rd4+8];
-    fma.rn.f32 %f2, %f1, 0f40000000, %f1;
-    atom.global.add.f32 %f3, [%rd4], %f2;
-    st.global.f32 [%rd4], %f3;
-    bar.sync 0;
-$L_end:
-    ret;
-}
-"""
 WORDS = (
-    *TEXT.split(),
+    *PTX_MODULE.split(),
     "",
     "{",
     "}",
@@ -60,7 +29,7 @@ WORDS = (
 
 def mutated(rng: random.Random) -> str:
     """The text with a few words left out, doubled, or replaced by others."""
-    words = TEXT.replace("\n", " \n ").split(" ")
+    words = PTX_MODULE.replace("\n", " \n ").split(" ")
     for _ in range(rng.randint(1, 3)):
         place = rng.randrange(len(words))
         words[place] = rng.choice(("", words[place] * 2, rng.choice(WORDS), words[place][:-1]))
@@ -68,7 +37,7 @@ def mutated(rng: random.Random) -> str:
 
 
 def test_what_is_not_understood_is_said() -> None:
-    assert assemble(TEXT).kernels
+    assert assemble(PTX_MODULE).kernels
     rng = random.Random(1)
     understood = 0
     for _ in range(300):
@@ -82,7 +51,7 @@ def test_what_is_not_understood_is_said() -> None:
 
 def test_entries_that_are_not_understood_are_not_proven() -> None:
     """Operands that lack: nothing is raised, and where they are needed the entry is refused."""
-    lines = [one for one in TEXT.splitlines() if not one.strip().startswith(("bar", "atom"))]
+    lines = [one for one in PTX_MODULE.splitlines() if not one.strip().startswith(("bar", "atom"))]
     (proof,) = proven(["\n".join(lines)], lambda _: True).proofs["k"]
     assert proof.refused is None
     refused: set[str] = set()
@@ -110,7 +79,7 @@ def test_entries_that_are_not_understood_are_not_proven() -> None:
 )
 def test_sizes_without_sense_are_refused_at_once(text: str, other: str) -> None:
     with pytest.raises(PtxError):
-        assemble(TEXT.replace(text, other))
+        assemble(PTX_MODULE.replace(text, other))
 
 
 def test_words_that_an_instruction_needs() -> None:
@@ -121,6 +90,6 @@ def test_words_that_an_instruction_needs() -> None:
         "call (%r5);",
     ):
         with pytest.raises(PtxError):
-            assemble(TEXT.replace("bar.sync 0;", text))
-        found = proven([TEXT.replace("bar.sync 0;", text)], lambda _: True)
+            assemble(PTX_MODULE.replace("bar.sync 0;", text))
+        found = proven([PTX_MODULE.replace("bar.sync 0;", text)], lambda _: True)
         assert all(one.refused is not None for proofs in found.proofs.values() for one in proofs)

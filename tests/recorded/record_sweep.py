@@ -21,7 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.program_builds import build_instrumented
 from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
@@ -39,6 +40,7 @@ from cutune.fit.measurement.sweep import (
 from cutune.frontend.program import Program
 from cutune.toolchain.ptxas import by_kernel
 from cutune.toolchain.steps.architectures import EMULATED
+from cutune.toolchain.steps.toolchain import Toolchain
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 ARCHITECTURE = "sm_90"
@@ -70,7 +72,7 @@ SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0
 def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool) -> None:
     """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
-    session, runs = Session(architectures=(EMULATED, ARCHITECTURE)), []
+    analyzer, runs = Analyzer(Toolchain(architectures=(EMULATED, ARCHITECTURE))), []
     for place, programs in PLAN.items():
         wanted = _brief_runs(recorded_sweep(place, with_variants)) if brief else None
         for name, all_sizes in programs.items():
@@ -79,8 +81,8 @@ def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool)
                 continue
             built = folder / place.name
             make_folder(built)
-            program = _program(session, place / f"{name}.cu", with_variants)
-            session.build_instrumented([program], built, gpu_target(ARCHITECTURE))
+            program = _program(analyzer, place / f"{name}.cu", with_variants)
+            build_instrumented(analyzer.toolchain, [program], built, gpu_target(ARCHITECTURE))
             (built / f"{name}.candidates").write_text(candidates_text(program, "paper"))
             runs += [_run(f"{place.name}/{name}", size) for size in sizes]
             print(name, flush=True)
@@ -101,20 +103,20 @@ def _run(name: str, size: int) -> dict[str, object]:
     return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if slow else run
 
 
-def _program(session: Session, path: Path, with_variants: bool) -> Program:
-    program = session.load(str(path), require_nvcc=True)
-    return session.with_checked_variants(program) if with_variants else program
+def _program(analyzer: Analyzer, path: Path, with_variants: bool) -> Program:
+    program = analyzer.load(str(path), require_nvcc=True)
+    return analyzer.with_checked_variants(program) if with_variants else program
 
 
 def save(output: Path, with_variants: bool) -> None:
     """Add what was measured to the recorded files."""
     about = json.loads((output / "about.json").read_text())
-    session = Session(architectures=(EMULATED, ARCHITECTURE))
+    analyzer = Analyzer(Toolchain(architectures=(EMULATED, ARCHITECTURE)))
     for place, programs in PLAN.items():
         measured = [
             launch
             for name in programs
-            for launch in _measured(session, place / f"{name}.cu", output, with_variants)
+            for launch in _measured(analyzer, place / f"{name}.cu", output, with_variants)
         ]
         gpu = profile_of(about["device"])
         assert gpu is not None, f"{about['device']} has no profile"
@@ -134,14 +136,14 @@ def save(output: Path, with_variants: bool) -> None:
 
 
 def _measured(
-    session: Session, path: Path, output: Path, with_variants: bool
+    analyzer: Analyzer, path: Path, output: Path, with_variants: bool
 ) -> Iterator[SweptLaunch]:
     """Every launch, at the median of the passes in which its sweep is complete."""
     found = sorted(output.glob(f"*/{path.parent.name}/{path.stem}-*.jsonl"))
     if not found:
         return
-    program = _program(session, path, with_variants)
-    counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
+    program = _program(analyzer, path, with_variants)
+    counters = by_kernel(analyzer.toolchain.nvcc.static_counters(path, architecture=ARCHITECTURE))
     wanted = Counter(
         int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
     )

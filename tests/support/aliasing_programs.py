@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.launch_edit import variants_at
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.steps.toolchain import Toolchain
 
-PROGRAM = Path(__file__).parents[1] / "end_to_end" / "programs" / "aliasing.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "aliasing.cu"
 #: The variant, wherever it may run: then it says so.
 ROUTINE = """
 static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
@@ -47,8 +48,8 @@ KINDS = {
 
 def with_variant(source: Path, folder: Path, flags: Sequence[str]) -> Path:
     """The source of a program in which each launch prefers the variant of its kernel."""
-    session = Session(flags=tuple(flags))
-    program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
+    analyzer = Analyzer(Toolchain(flags=tuple(flags)))
+    program = analyzer.with_checked_variants(analyzer.load(str(source), require_nvcc=True))
     assert all(variants_at(program, site) for site in program.tunable_launches)
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
     unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import expand_response_files
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.space.asked import ParameterOptions
 from cutune.space.parameter import read_option
+from cutune.toolchain.steps.toolchain import Toolchain
 
 FOLDER = Path(__file__).parents[2] / "samples" / "bat"
 
@@ -90,17 +91,21 @@ class ReadSample:
     gpus: int = 1
 
     @cached_property
-    def session(self) -> Session:
-        """With its options; variants of its kernels are no parameters of the suite."""
-        asked = self.sample.asked(self.gpus)
-        return Session(None, asked.flags_at({}), with_variants=False, asked=asked)
+    def analyzer(self) -> Analyzer:
+        """The analyzer with its options; variants of its kernels are no parameters of the suite."""
+        return Analyzer(Toolchain(flags=self.parameters.flags_at({})), with_variants=False)
+
+    @cached_property
+    def parameters(self) -> ParameterOptions:
+        """Its parameters, as the command line names them."""
+        return self.sample.asked(self.gpus)
 
     @cached_property
     def program(self) -> Program:
         """Its program."""
-        return self.session.load(str(self.sample.path), require_nvcc=True)
+        return self.analyzer.load(str(self.sample.path), require_nvcc=True)
 
     def space(self, device: str) -> ProgramSpace:
         """Its space on a device."""
         known = device_values(DeviceProfile.named(device), self.gpus)
-        return program_space(self.program, self.session.asked, self.sample.run, ["n"], known)
+        return program_space(self.program, self.parameters, self.sample.run, ["n"], known)

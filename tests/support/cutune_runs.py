@@ -24,7 +24,7 @@ from cutune.unchanged.keeper import Keeper
 from tests.support.forked_cutune import run_loaded
 from tests.support.short_headers import STANDARD
 
-PROGRAMS = Path(__file__).parents[1] / "end_to_end" / "programs"
+NATIVE = Path(__file__).parents[1] / "corpus" / "native"
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
 #: For sessions: the emulated device's code is all that has to be compiled besides that of the
@@ -143,8 +143,8 @@ def compiled(
 
 
 def host_program(name: str, folder: Path) -> Path:
-    """`programs/NAME.cpp` for the host, which includes cutune's headers; warnings are errors."""
-    source, binary = PROGRAMS / f"{name}.cpp", folder / name
+    """Compile `NAME.cpp` of the corpus for the host, with cutune's headers; warnings are errors."""
+    source, binary = NATIVE / f"{name}.cpp", folder / name
     includes = [f"-I{path}" for path in (*find_nvcc().include_directories, INCLUDE_DIRECTORY)]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
     command = [host_compiler(), "-std=c++11", *warnings, *includes, str(source), "-o", str(binary)]

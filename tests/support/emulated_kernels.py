@@ -1,7 +1,7 @@
-"""The programs of tests/kernels: takes a folder, gives them built, and what PTX must not hold.
+"""Builds the programs of tests/corpus/kernels in a folder, and finds what their PTX must not hold.
 
-A program prints `kernel hash` for each of its kernels (tests/kernels/kernels.h). Programs for the
-emulated device and for a GPU are made of the same PTX, so that both execute the same operations.
+A program prints `kernel hash` for each of its kernels (`kernels.h`). Programs for the emulated
+device and for a GPU are made of the same PTX, so that both execute the same operations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cutune.toolchain.nvcc import Nvcc
 
-SOURCES = tuple(sorted((Path(__file__).parents[1] / "kernels").glob("*.cu")))
+SOURCES = tuple(sorted((Path(__file__).parents[1] / "corpus" / "kernels").glob("*.cu")))
 
 _KERNEL = re.compile(r"^(?:KERNEL|BOTH|DEVICE)\((\w+)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+_Z(\d+)(\w+)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cutune.fit.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
-from cutune.fit.measurement.measurement import MeasuredKernel, Origin
+from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
 from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -31,6 +31,21 @@ KERNEL = MeasuredKernel(
     rejected=(),
     recorded=(),
     compiled=CompiledKernel(StaticCounters(32)),
+)
+#: A launch of it that was counted.
+LAUNCH = Measurement(
+    entry="_Z1k",
+    code="code",
+    purpose=COUNTS,
+    source="emulation",
+    sizes=(("n", 64),),
+    grid=(1, 1, 1),
+    block=(32, 1, 1),
+    executed_blocks=2,
+    working_threads=64,
+    lanes=(),
+    executions=(),
+    sites=(),
 )
 
 

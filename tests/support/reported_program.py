@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.analysis.analyze import analyze
-from cutune.analysis.session import Session
+from cutune.core.progress import silent
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -23,6 +23,7 @@ from cutune.frontend.syntax.parse import parse
 from cutune.models.selection.variants import VariantChooser
 from cutune.page.facts.gathered import ReportSource, Timings, report_of
 from cutune.page.facts.report import PageFacts
+from cutune.toolchain.steps.toolchain import Toolchain
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")
@@ -75,7 +76,7 @@ def whole() -> PageFacts:
     ]
     timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
     return report_of(
-        *(Session(), subjects, H200, Workspace(Path("nowhere")), timings),
+        *(Toolchain(), silent, subjects, H200, Workspace(Path("nowhere")), timings),
         notes=["a note on everything"],
         made=datetime(2026, 1, 2, tzinfo=UTC),
     )

@@ -1,7 +1,8 @@
 """Options by which nvcc has less to do, with which tests compile.
 
 Most of what it compiles in a small program are headers, and most of what is emitted takes is to be
-optimised: `headers/left_out.h` does without both. Tests that compile as users do have all of it.
+optimised: `left_out.h` in tests/corpus/headers does without both. Tests that compile as users do
+have all of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from unittest.mock import patch
 #: Of programs of which nothing is asked about the standard of C++. The headers of the standard that
 #: nvcc has by itself are twice as long.
 STANDARD = "-std=c++14"
-_FOLDER = Path(__file__).parents[1] / "headers"
+_FOLDER = Path(__file__).parents[1] / "corpus" / "headers"
 _HEADERS = ("-isystem", str(_FOLDER), "-Xcompiler", "-include,left_out.h")
 #: It links in a third of the time.
 _LINKER = ("-Xcompiler", "-fuse-ld=gold") if shutil.which("ld.gold") else ()

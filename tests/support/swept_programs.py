@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.session import Session
+from cutune.analysis.analyzer import Analyzer
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -43,11 +43,11 @@ def tuned(
 ) -> list[FittedModel]:
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
-        session, workspace = Session(with_variants=with_variants), Workspace(Path(folder))
-        program = session.load(str(path), require_nvcc=True)
+        analyzer, workspace = Analyzer(with_variants=with_variants), Workspace(Path(folder))
+        program = analyzer.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
             return []
         plan = RunPlan("./{program} {n}", {"n": sizes}, "paper")
-        collect(session, program, plan, device, workspace)
+        collect(analyzer, [program], plan, device, workspace)
         # A program whose work depends on its data is left alone.
-        return fit(session, workspace) if workspace.measurements.exists() else []
+        return fit(analyzer.reporter, workspace) if workspace.measurements.exists() else []

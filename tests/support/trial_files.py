@@ -1,4 +1,4 @@
-"""A trials.jsonl of times that a test says."""
+"""A trials.jsonl of times that a test says, and a trial that has ended."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
+from cutune.core.diagnostics import Diagnostic
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.search.regions import HostMeasurement
@@ -13,6 +14,20 @@ from cutune.search.trials import EndedTrial, Status, Trial, Trials
 
 #: Size and values → milliseconds.
 Time = Callable[[int, Mapping[str, int]], float]
+
+ORIGIN = Origin("/a.cu", "0123")
+MEASURED = HostMeasurement(ORIGIN, "a GPU", {"WPT": 4, "R": "none"}, {"WPT": {"n": 100}}, 1.5)
+ENDED = EndedTrial(Status.OK, "", (MEASURED,), (1.5, 1.25), "abc")
+
+
+def silent(said: Diagnostic) -> None:
+    """Fail: nothing should be said."""
+    raise AssertionError(said.render())
+
+
+def trials(path: Path, origin: Origin = ORIGIN) -> Trials:
+    """Read the trials of a file, in which nothing is damaged."""
+    return Trials(path, origin, silent).load()
 
 
 def write_trials(

@@ -1,4 +1,7 @@
-"""The last lines of `tune`: what became of each launch. Takes outcomes, gives words."""
+"""The last lines of `tune`: the outcome of each launch, in words.
+
+Takes launches, measured kernels and messages, gives outcomes; takes these, gives a `Summary`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.cli.report.tuned import Summary
-from cutune.stages.outcomes import LaunchOutcome, Outcome
+from cutune.stages.outcomes import LaunchOutcome, TuningOutcome
 
 #: A reason is cut behind so many characters: its message stands above in full.
 LONGEST = 120
@@ -17,7 +20,7 @@ LONGEST = 120
 def summary_of(outcomes: Sequence[LaunchOutcome]) -> Summary:
     """A line of counts, then one per launch: place, kernel, outcome, why, code."""
     counts = Counter(one.outcome for one in outcomes)
-    counted = ", ".join(f"{counts[each]} {each.value}" for each in Outcome if counts[each])
+    counted = ", ".join(f"{counts[each]} {each.value}" for each in TuningOutcome if counts[each])
     plural = "launch" if len(outcomes) == 1 else "launches"
     line = f"{len(outcomes)} {plural}: {counted or 'nothing to tune'}"
     return Summary(line, [_row(one) for one in outcomes], _advice(outcomes))
@@ -25,7 +28,7 @@ def summary_of(outcomes: Sequence[LaunchOutcome]) -> Summary:
 
 def _advice(outcomes: Sequence[LaunchOutcome]) -> str:
     """How to learn what would help refused launches; empty where there are none."""
-    refused = (_near(one.launch.file) for one in outcomes if one.outcome is Outcome.REFUSED)
+    refused = (_near(one.launch.file) for one in outcomes if one.outcome is TuningOutcome.REFUSED)
     files = shlex.join(dict.fromkeys(refused))
     return f"what would help, if anything does: cutune inspect --suggest {files}" if files else ""
 

@@ -10,14 +10,21 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from cutune.analysis.session import Session
-from cutune.cli.common import asked_of, device_of, session_of, show, workspace_of
+from cutune.cli.common import (
+    analyzer_of,
+    asked_of,
+    device_of,
+    reporter_of,
+    show,
+    toolchain_of,
+    workspace_of,
+)
 from cutune.cli.options import parser
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.tuners.contests import LIVE_SCHEMA, live_json, print_live
 from cutune.cli.tuners.convert import asked_of as reading_of
 from cutune.cluster.asked import workers_of
-from cutune.cluster.executor_options import NAMES as OF_WORKERS
+from cutune.cluster.executor_options import WORKER_OPTION_NAMES as OF_WORKERS
 from cutune.contest.compare import TunerComparison, compare, compared
 from cutune.contest.counted import COUNTED, UNIT, counted
 from cutune.contest.examples import ExampleResult, examples_in, run_examples
@@ -53,7 +60,7 @@ _NO_LIMIT = Search(TECHNIQUES[0], Budget(configurations=1))
 Compared = tuple[str, TunerComparison]
 
 
-def bat(options: argparse.Namespace) -> int:
+def bat_verb(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
     if options.size not in SIZES:
         parser().error("bat: --size is a class from 1 to 9")
@@ -107,9 +114,12 @@ def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
     for one in _benchmarks(options):
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
         workers = workers_of(options, True, one.workspace.folder, parser().error)
-        collect_host(*one.arguments(options, HostSweep([], how, workers=workers)))
-        program, run, path = one.program, options.run, one.workspace.trials
-        for comparison in compare(one.session, program, run, path, [], techniques, one.device):
+        parameters = asked_of(options)
+        sweep = HostSweep([], how, workers=workers, parameters=parameters)
+        collect_host(toolchain_of(options), reporter_of(options), *one.arguments(options, sweep))
+        reporter, program, path = reporter_of(options), one.program, one.workspace.trials
+        known = program, options.run, path, list[str](), techniques, one.device
+        for comparison in compare(reporter, parameters, *known):
             yield one.name, comparison
 
 
@@ -118,7 +128,6 @@ class _Benchmark:
     """A benchmark that is built and run here."""
 
     name: str
-    session: Session
     program: Program
     workspace: Workspace
     device: DeviceProfile
@@ -126,12 +135,10 @@ class _Benchmark:
     def arguments(self, options: argparse.Namespace, sweep: HostSweep) -> _Arguments:
         """The arguments of `collect_host` and of `prepared`."""
         vary = {"size": [str(options.size)]}
-        return self.session, self.program, options.run, vary, self.workspace, sweep, self.device
+        return self.program, options.run, vary, self.workspace, sweep, self.device
 
 
-_Arguments = tuple[
-    Session, Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile
-]
+_Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile]
 
 
 def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
@@ -141,10 +148,9 @@ def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
     for name in _names(options.benchmark) or known or ["*"]:
         if name not in known:
             raise _unknown("benchmark", name, folder, known)
-        session, device = session_of(options), device_of(options)
         options.files = [str(folder / f"{name}.cu")]
-        (program,) = session.load_all(options.files, require_nvcc=True)
-        yield _Benchmark(name, session, program, workspace_of(options), device)
+        (program,) = analyzer_of(options).load_all(options.files, require_nvcc=True)
+        yield _Benchmark(name, program, workspace_of(options), device_of(options))
 
 
 def _live(options: argparse.Namespace) -> int:
@@ -159,10 +165,11 @@ def _live(options: argparse.Namespace) -> int:
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     documents: list[object] = []
     for one in _benchmarks(options):
-        with prepared(*one.arguments(options, _sweep(options, one.workspace, on_gpu))) as ready:
-            progress = one.session.progress
-            contests = list(contest(ready, techniques, budget, searches, progress))
-        report(ready.trials)
+        reporter = reporter_of(options)
+        arguments = one.arguments(options, _sweep(options, one.workspace, on_gpu))
+        with prepared(toolchain_of(options), reporter, *arguments) as ready:
+            contests = list(contest(ready, techniques, budget, searches, reporter.progress))
+        report(ready.trials, reporter.warn)
         unit = "ms" if on_gpu else UNIT
         for one_contest in contests:
             documents.append(live_json(one.name, one_contest, unit))
@@ -178,10 +185,11 @@ def _sweep(options: argparse.Namespace, workspace: Workspace, on_gpu: bool) -> H
     if on_gpu:
         workers = workers_of(options, True, workspace.folder, parser().error)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        return HostSweep([], how, _NO_LIMIT, workers=workers)
+        return HostSweep([], how, _NO_LIMIT, workers=workers, parameters=asked_of(options))
     how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
     # No time stands among those of a GPU.
-    return HostSweep([], how, _NO_LIMIT, kept=workspace.folder / COUNTED)
+    kept = workspace.folder / COUNTED
+    return HostSweep([], how, _NO_LIMIT, kept=kept, parameters=asked_of(options))
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:

@@ -14,7 +14,7 @@ from cutune.interchange.convert import convert as write
 from cutune.interchange.csv_table import Meaning
 
 
-def convert(options: argparse.Namespace) -> int:
+def convert_verb(options: argparse.Namespace) -> int:
     """The verb; the status for the shell."""
     results = read_results(options.input, asked_of(options), show)
     chosen = results.best() if options.best else results

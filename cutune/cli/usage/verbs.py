@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb: the module of `cutune.cli` that has a function of its name, what it is for."""
+    """A verb: the module of `cutune.cli` that has its function `NAME_verb`, what it is for."""
 
     name: str
     module: str
@@ -78,7 +78,7 @@ VERBS = (
         "cutune emit app.cu -o app.tuned.cu",
     ),
     Verb(
-        *("evaluate", "asking", _MODEL),
+        *("evaluate", "gpu", _MODEL),
         "compare the chosen blocks with an exhaustive sweep, and with other strategies",
         "cutune evaluate app.cu --from sweep.json",
     ),

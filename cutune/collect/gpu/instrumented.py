@@ -71,9 +71,8 @@ def candidates_text(
 ) -> str:
     """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
-    Args:
-        own: the program's own block per launch site; without it, dimensions that are not free
-            are taken to have one thread.
+    `own`: the program's own block per launch site; without it, dimensions that are not free are
+    taken to have one thread.
     """
     lines = []
     for site in program.tunable_launches:

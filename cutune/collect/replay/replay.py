@@ -3,6 +3,9 @@
 A kernel whose branches and addresses do not depend on loaded data does the same work whatever its
 arrays hold. So its pointers may point nowhere (each array gets an address range of its own in
 which loads give 0 and stores vanish) and only the blocks of interest need to run.
+
+Integers among the arguments of a launch are replaced. Positions number the arguments, then the
+members of those that are structures.
 """
 
 from __future__ import annotations
@@ -109,9 +112,9 @@ class Replayer:
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
             return self._look(plan, everywhere)
-        found = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
+        inside = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
-        return found if found.working_threads else self._look(plan, everywhere)
+        return inside if inside.working_threads else self._look(plan, everywhere)
 
     def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
         every = plan.trace_every
@@ -220,7 +223,7 @@ class Replayer:
         return bytes(buffer)
 
     def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
-        found = []
+        sites = []
         for memory in self._kernel.memory:
             site = counters.sites[memory.site]
             low = int(site["lowest"])
@@ -228,8 +231,8 @@ class Replayer:
             if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
                 array = (low - GHOST_BASE) // ARRAY_BYTES
                 start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            found.append(site_counters(site, array, start))
-        return tuple(found)
+            sites.append(site_counters(site, array, start))
+        return tuple(sites)
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:

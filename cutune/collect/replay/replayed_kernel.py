@@ -77,19 +77,21 @@ def counted_kernel(
     counted again without these: no functions give them, or not at the sizes that were held out. So
     it is without small strides.
     """
-    found = _counted(subject, known, progress)
-    held = with_constants_fixed(subject.kernel, _counts(found))
+    measured = _counted(subject, known, progress)
+    held = with_constants_fixed(subject.kernel, _counts(measured))
     if held is not None:
         subject = replace(subject, kernel=held)
-        found = _counted(subject, known, progress)
-    checked = _checked(subject, found)
+        measured = _counted(subject, known, progress)
+    checked = _checked(subject, measured)
     simpler = _simpler(subject.kernel, checked)
     if simpler is not None:
         subject = replace(subject, kernel=simpler)
-        found = _counted(subject, known, progress)
-        checked = _checked(subject, found)
+        measured = _counted(subject, known, progress)
+        checked = _checked(subject, measured)
     if checked is None or not checked.holds:
-        subject, found, checked = _otherwise(subject, known, progress) or (subject, found, checked)
+        other = _otherwise(subject, known, progress)
+        if other is not None:
+            subject, measured, checked = other
     kernel, repeated = subject.kernel, _own(subject.kernel, known)
     functions: CountFunctions | None = None
     larger: list[Measurement] = []
@@ -102,8 +104,8 @@ def counted_kernel(
         if functions.holds and not kernel.asserted:
             # A launch larger than those that were counted.
             larger = [subject.replayer().replay(first_look(kernel, functions), repeated)]
-        problem = _problem(kernel, checked, functions, _counts(found)[-1], larger)
-    new = tuple(m for m in (*found.values(), *larger) if m.key not in repeated)
+        problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
+    new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
     return CountedKernel(subject, new, functions, problem)
 
 
@@ -116,18 +118,18 @@ def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel 
     return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
 
 
-def _checked(subject: Subject, found: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
+def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
     """Count launches that take no part, and add them to what was found; None: no functions."""
     kernel = subject.kernel
-    if not have_functions(kernel, _counts(found)):
+    if not have_functions(kernel, _counts(measured)):
         return None
-    functions = count_functions(kernel, _counts(found))
+    functions = count_functions(kernel, _counts(measured))
     full = (*check_launches(kernel, functions), *small_launches(kernel))
-    found |= _held_out(subject, [*full, *far_launches(kernel, functions)], found)
-    checked = held_out(kernel, list(found.values()))
+    measured |= _held_out(subject, [*full, *far_launches(kernel, functions)], measured)
+    checked = held_out(kernel, list(measured.values()))
     if not checked.holds:
-        found |= _held_out(subject, check_launches(kernel, functions, again=True), found)
-        checked = held_out(kernel, list(found.values()))
+        measured |= _held_out(subject, check_launches(kernel, functions, again=True), measured)
+        checked = held_out(kernel, list(measured.values()))
     return checked
 
 
@@ -135,12 +137,12 @@ def _held_out(
     subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
 ) -> dict[tuple[object, ...], Measurement]:
     """The launches of a plan that can be made: some take too long, or the kernel fails there."""
-    found, replayer = {}, subject.replayer()
+    measured, replayer = {}, subject.replayer()
     for plan in plans:
         with suppress(CutuneError):
             measurement = replayer.replay(plan, done)
-            found[measurement.key] = measurement
-    return found
+            measured[measurement.key] = measurement
+    return measured
 
 
 def _otherwise(
@@ -153,12 +155,12 @@ def _otherwise(
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
             other.replayer().replay(largest, _own(kernel, known))
-            found = _counted(other, known, progress)
+            measured = _counted(other, known, progress)
         except CutuneError:
             continue
-        checked = _checked(other, found)
+        checked = _checked(other, measured)
         if checked is not None and checked.holds:
-            return other, found, checked
+            return other, measured, checked
     return None
 
 
@@ -199,8 +201,8 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
-    return [m for m in found.values() if m.purpose == COUNTS]
+def _counts(measured: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
+    return [m for m in measured.values() if m.purpose == COUNTS]
 
 
 def _counted(

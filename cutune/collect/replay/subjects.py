@@ -1,4 +1,7 @@
-"""The kernels that are going to be measured. Takes recorded launches; gives code, description."""
+"""The kernels that are going to be measured. Takes recorded launches; gives code, description.
+
+Launch sites are left out whose launches do not show which kernel they launch.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def subjects(
     launches there was no time for.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
-    found = []
+    measurable = []
     for launched in launched_sites(program, recorded, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
         records = [r for run in recorded for r in run if launched.made(r, numbers)]
@@ -112,8 +115,8 @@ def subjects(
             described = replace(described, bounded=tuple(bounds))
             if its_code.oblivious:
                 described = replayable(described, one, its_code)
-            found.append(Subject(module, its_code, one, described, made, numbers))
-    return found
+            measurable.append(Subject(module, its_code, one, described, made, numbers))
+    return measurable
 
 
 def _variants(

@@ -39,34 +39,24 @@ def _lower_copy(encoder: FunctionEncoder) -> None:
     written_slot = encoder.source(base, "u32")
     vector = f"v{len(words)}_" if len(words) > 1 else ""
     table = encoder.table(words) if vector else 0
-    guard = None
-    if read != operands[2]:
+    is_partial = read != operands[2]
+    if is_partial:
         for word in words:
             encoder.emit("mov_b32", d=word, a=encoder.constant("u32", 0))
         whole = encoder.temporary("pred")
         encoder.emit("copies_all", d=whole, a=encoder.source(read, "u32"), imm=size)
         if encoder.instruction.guard:  # guards do not nest
             raise encoder.unsupported()
-        guard = encoder.emit("guard", a=whole, x=2)
-    load = encoder.emit(
-        f"ld_global_{vector}b32",
-        d=words[0],
-        a=read_slot,
-        x=encoder.access("load", "global", size),
-        flags=table,
-        imm=read_offset,
-    )
-    if guard is not None:
-        load.flags |= GUARDED
+        encoder.emit("guard", a=whole, x=2)
+    first, site = words[0], encoder.access("load", "global", size)
+    flags = table | GUARDED if is_partial else table
+    name = f"ld_global_{vector}b32"
+    encoder.emit(name, d=first, a=read_slot, x=site, flags=flags, imm=read_offset)
+    if is_partial:
         encoder.emit("unguard")
-    encoder.emit(
-        f"st_shared_{vector}b32",
-        a=written_slot,
-        b=words[0],
-        x=encoder.access("store", "shared", size),
-        flags=table | SHARED,
-        imm=written_offset,
-    )
+    flags, site = table | SHARED, encoder.access("store", "shared", size)
+    name = f"st_shared_{vector}b32"
+    encoder.emit(name, a=written_slot, b=first, x=site, flags=flags, imm=written_offset)
 
 
 def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:

@@ -154,40 +154,24 @@ def _lower_slct(encoder: FunctionEncoder) -> None:
     condition = encoder.source(c, tested)
     if "ftz" in encoder.modifiers:
         condition = flushed(encoder, condition, tested)
-    encoder.emit(
-        f"slct_{bits_type(kind)}_{tested}",
-        d=encoder.destination(target, kind),
-        a=encoder.source(a, kind),
-        b=encoder.source(b, kind),
-        c=condition,
-    )
+    slots = encoder.registers_of(kind, target, a=a, b=b)
+    encoder.emit(f"slct_{bits_type(kind)}_{tested}", **slots, c=condition)
 
 
 def _lower_lop3(encoder: FunctionEncoder) -> None:
     target, a, b, c, truth = encoder.operands
     if encoder.modifiers != ("b32",):
         raise encoder.unsupported()
-    encoder.emit(
-        "lop3_b32",
-        d=encoder.destination(target, "b32"),
-        a=encoder.source(a, "b32"),
-        b=encoder.source(b, "b32"),
-        c=encoder.source(c, "b32"),
-        imm=int(truth, 0),
-    )
+    slots = encoder.registers_of("b32", target, a=a, b=b, c=c)
+    encoder.emit("lop3_b32", **slots, imm=int(truth, 0))
 
 
 def _lower_bfi(encoder: FunctionEncoder) -> None:
     kind = encoder.modifiers[-1]
     target, a, b, position, length = encoder.operands
-    encoder.emit(
-        f"bfi_{kind}",
-        d=encoder.destination(target, kind),
-        a=encoder.source(a, kind),
-        b=encoder.source(b, kind),
-        c=encoder.source(position, "u32"),
-        x=encoder.source(length, "u32"),
-    )
+    slots = encoder.registers_of(kind, target, a=a, b=b)
+    c, x = encoder.source(position, "u32"), encoder.source(length, "u32")
+    encoder.emit(f"bfi_{kind}", **slots, c=c, x=x)
 
 
 def _lower_permutation(encoder: FunctionEncoder) -> None:

@@ -36,6 +36,7 @@ _MEMORY = re.compile(r"\[\s*([^\s+\]]+)\s*(?:\+\s*(-?\w+))?\s*(?:,[^\]]*)?\]$")
 _NUMBER = re.compile(r"-?\d")
 #: Before the first instruction.
 _NOTHING = Instruction("", (), (), "", False, 0, 0)
+_FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 _EXACT_FLOAT = re.compile(r"-?0([fFdD])([0-9a-fA-F]+)$")
 
 
@@ -246,6 +247,11 @@ class FunctionEncoder:
             return self._special(text, kind)
         return self.address(text, kind)
 
+    def registers_of(self, kind: str, d: str, **sources: str) -> dict[str, int]:
+        """The registers of a destination and of sources of one type, by the fields of a record."""
+        slots = {"d": self.destination(d, kind)}
+        return slots | {field: self.source(text, kind) for field, text in sources.items()}
+
     def _adapted(self, slot: int, held: str, kind: str) -> int:
         """A register of type `held` with the width of `kind`."""
         if width_of(held) == width_of(kind):
@@ -284,9 +290,8 @@ class FunctionEncoder:
         start = self.register_bytes
 
         def place(offset: int) -> int:
-            if offset == NO_REGISTER or not offset & CONSTANT:
-                return offset
-            return start + (offset ^ CONSTANT)
+            is_constant = offset != NO_REGISTER and offset & CONSTANT
+            return start + (offset ^ CONSTANT) if is_constant else offset
 
         for r in self.records:
             r.d, r.a, r.b, r.c, r.x = place(r.d), place(r.a), place(r.b), place(r.c), place(r.x)
@@ -338,19 +343,18 @@ def literal_bits(text: str, kind: str) -> int:
             return _float_bits(float(text), kind)
         return integer(text)
     bits = int(match.group(2), 16)
-    single = match.group(1) in "fF"
+    held = "f32" if match.group(1) in "fF" else "f64"
     if text[0] == "-":
-        bits ^= 1 << (31 if single else 63)
-    if single and kind == "f64":
-        return _float_bits(struct.unpack("<f", struct.pack("<I", bits))[0], kind)
-    if not single and kind == "f32":
-        return _float_bits(struct.unpack("<d", struct.pack("<Q", bits))[0], kind)
+        bits ^= 1 << (31 if held == "f32" else 63)
+    if kind in ("f32", "f64") and kind != held:
+        real, unsigned = _FORMATS[held]
+        return _float_bits(struct.unpack(real, struct.pack(unsigned, bits))[0], kind)
     return bits
 
 
 def _float_bits(value: float, kind: str) -> int:
-    form, bits = ("<d", "<Q") if kind == "f64" else ("<f", "<I")
-    return int(struct.unpack(bits, struct.pack(form, value))[0])
+    real, unsigned = _FORMATS["f64" if kind == "f64" else "f32"]
+    return int(struct.unpack(unsigned, struct.pack(real, value))[0])
 
 
 Lowering = Callable[[FunctionEncoder], None]

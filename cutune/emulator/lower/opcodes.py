@@ -31,7 +31,6 @@ _SIGNLESS = frozenset(
     bfi bmsk fns szext
     """.split()  # noqa: SIM905
 )
-_WIDTH_OF = {"u": "b", "s": "b", "b": "b", "f": "b"}
 _DIRECTIONS = {"rz": 1, "rm": 2, "rp": 3}
 _ROUNDED = frozenset(("add", "sub", "mul", "div", "fma", "mad", "rcp", "sqrt"))
 
@@ -70,7 +69,7 @@ def _written_out(parameters: str, body: str, arguments: str) -> str:
 
 def bits_type(kind: str) -> str:
     """The untyped register of the same width: `s32` gives `b32`."""
-    return _WIDTH_OF.get(kind[0], kind[0]) + kind[1:] if kind[1:].isdigit() else kind
+    return f"b{kind[1:]}" if kind[0] in "usbf" and kind[1:].isdigit() else kind
 
 
 def handler_name(opcode: str, modifiers: Sequence[str]) -> str:

@@ -67,12 +67,8 @@ def _lower_reduction(encoder: FunctionEncoder) -> None:
     if operation not in ("min", "max"):
         kind = bits_type(kind)
     target, value, members = encoder.operands
-    encoder.emit(
-        f"redux_{operation}_{kind}",
-        d=encoder.destination(target, kind),
-        a=encoder.source(value, kind),
-        b=encoder.source(members, "b32"),
-    )
+    slots = encoder.registers_of(kind, target, a=value)
+    encoder.emit(f"redux_{operation}_{kind}", **slots, b=encoder.source(members, "b32"))
 
 
 def _lower_active_mask(encoder: FunctionEncoder) -> None:

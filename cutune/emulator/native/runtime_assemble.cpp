@@ -77,7 +77,7 @@ class Fingerprint {
     uint64_t first_ = 0xcbf29ce484222325, second_ = 0;
 };
 
-// The folders of the package with what the assembler consists of (test_emulator_front_end.py).
+// The folders of the package with what the assembler consists of (tests/unit/ptx/test_front_end.py).
 constexpr const char* ASSEMBLER[] = {"emulator/bytecode", "emulator/lower", "emulator/ptx"};
 
 // An image is as good as the assembler that made it: names, sizes and times of its files stand for

@@ -17,7 +17,7 @@ from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
 from cutune.evaluation.calibration.suite import ARRAY_WORDS, MicroBenchmark
-from cutune.fit.count_functions import CountFunctions, code_totals, passes
+from cutune.fit.count_functions import CountFunctions, code_totals, loads_and_stores
 from cutune.fit.fit import model_of
 from cutune.fit.fitted_model import Array, FittedModel
 from cutune.fit.measurement.measurement import (
@@ -77,7 +77,7 @@ def _counts(
     for array in touched:
         sites = [site for site in ends.sites if site.array == array]
         extent = max(site.high for site in sites) - min(site.low for site in sites)
-        passes_of_array = passes(kernel, [ends], array)
+        passes_of_array = loads_and_stores(kernel, [ends], array)
         arrays.append(Array(array, constant_function((), extent), *passes_of_array))
     totals = code_totals(kernel, inside)
     return CountFunctions(

@@ -66,12 +66,12 @@ def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list
     probes = [m for m in measurements if m.purpose == PROBE]
     result: list[Probes] = []
     for name in kernel.parameters:
-        found: dict[int, list[Measurement]] = {}
+        by_residue: dict[int, list[Measurement]] = {}
         for probe in probes:
             sizes = dict(probe.sizes)
             if all(sizes[p] % period == 0 for p in kernel.parameters if p != name):
-                found.setdefault(sizes[name] % period, []).append(probe)
-        result.append(found)
+                by_residue.setdefault(sizes[name] % period, []).append(probe)
+        result.append(by_residue)
     return result
 
 

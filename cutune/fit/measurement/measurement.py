@@ -265,7 +265,7 @@ class MeasuredKernel:
         sites = typed(list[int], entry["sites"])
         values["sites"] = [{"source": path, "id": id} for id in sites]
         values["compiled"] = CompiledKernel.entries(entry)
-        return consistent(typed(MeasuredKernel, values))
+        return checked_kernel(typed(MeasuredKernel, values))
 
 
 @dataclass(frozen=True)
@@ -393,7 +393,7 @@ def _bytes_of(formula: str, block: Block) -> int:
     return whole_value(formula, dict(zip("xyz", block, strict=True))) or 0
 
 
-def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
+def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
     """The kernel, whose entries fit together; a ValueError where they do not."""
     check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
     known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}

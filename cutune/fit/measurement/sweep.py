@@ -267,7 +267,7 @@ def swept_launches(
     for entry in timings:
         if entry["site"] in sites:
             groups.setdefault((entry["site"], entry["launch"]), []).append(entry)
-    found = []
+    swept = []
     for entries in groups.values():
         valid = [e for e in entries if _counts(e, tolerance)]
         times: dict[str, dict[Block, float]] = {"": {}}
@@ -280,7 +280,7 @@ def swept_launches(
             continue  # the original itself failed: nothing can be compared
         first = entries[0]
         static = counters.get(first["kernel"])
-        found.append(
+        swept.append(
             SweptLaunch(
                 program=Path(program.source.path).stem,
                 kernel=first["kernel"],
@@ -294,7 +294,7 @@ def swept_launches(
                 shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )
         )
-    return found
+    return swept
 
 
 def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:

@@ -51,11 +51,11 @@ def tie_of(text: str, names: Collection[str]) -> Tie | None:
 
     Numbers are so small that no size below 2^32 makes more than 64 bits of it.
     """
-    found = _TIE.fullmatch(text)
-    if found is None or found["name"] not in names:
+    match = _TIE.fullmatch(text)
+    if match is None or match["name"] not in names:
         return None
-    has_both = found["added"] and (found["divisor"] or found["factor"])
-    if bool(found["open"]) != bool(has_both) or (found["open"] and found["factor"]):
+    has_both = match["added"] and (match["divisor"] or match["factor"])
+    if bool(match["open"]) != bool(has_both) or (match["open"] and match["factor"]):
         return None
-    added = int(f"{found['sign'] or '+'}{found['added'] or 0}")
-    return Tie(found["name"], int(found["factor"] or 1), added, int(found["divisor"] or 1))
+    added = int(f"{match['sign'] or '+'}{match['added'] or 0}")
+    return Tie(match["name"], int(match["factor"] or 1), added, int(match["divisor"] or 1))

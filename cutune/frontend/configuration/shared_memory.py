@@ -139,15 +139,15 @@ def _is_same(formula: Formula, size: Formula) -> bool:
 
 def _renamed(formula: Formula) -> list[Formula]:
     """A formula and what it merely renames, as an integer of any width."""
-    found: list[Formula] = []
-    seen: Formula | None = formula
-    while seen is not None:
-        found.append(seen)
-        if isinstance(seen, Cast) and not is_real(seen) and not is_real(seen.operand):
-            seen = seen.operand
-        else:
-            seen = seen.value if isinstance(seen, Name) else None
-    return found
+    renamed = [formula]
+    while True:
+        match renamed[-1]:
+            case Cast(_, operand) as cast if not is_real(cast) and not is_real(operand):
+                renamed.append(operand)
+            case Name(_, _, value) if value is not None:
+                renamed.append(value)
+            case _:
+                return renamed
 
 
 def _largest(formula: Formula) -> int | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
@@ -176,15 +176,11 @@ def _names_of(syntax: Syntax, function: SourceFunction) -> frozenset[str]:
 
 def _types(parameters: Sequence[Token]) -> frozenset[str]:
     """The names in the types of parameters: what stands before the last name of each."""
-    found: set[str] = set()
-    named: list[Token] = []
-    for token in [*parameters, None]:
-        if token is not None and token.text != ",":
-            named += [token] if token.kind == "IDENTIFIER" else []
-            continue
-        found |= _words(named[:-1] or named)
-        named = []
-    return frozenset(found)
+    types: list[Token] = []
+    for is_comma, tokens in groupby(parameters, lambda token: token.text == ","):
+        named = [token for token in tokens if token.kind == "IDENTIFIER"]
+        types += [] if is_comma else named[:-1] or named
+    return _words(types)
 
 
 def _device_functions(syntax: Syntax) -> Iterator[SourceFunction]:
@@ -237,8 +233,7 @@ def _begin(tokens: Sequence[Token], index: int) -> int:
 def _others(syntax: Syntax, spans: Iterable[tuple[int, int]]) -> Iterator[list[Token]]:
     """Statements outside of functions and classes."""
     statement: list[Token] = []
-    index = 0
-    ends = dict[int, int]()
+    index, ends = 0, dict[int, int]()
     for first, last in spans:
         ends[first] = max(last, ends.get(first, last))
     while index < len(syntax.tokens):

@@ -143,7 +143,7 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
     return LaunchShape(blocks, Reference("warps"), Reference("resident"), sms)
 
 
-def finished(
+def with_times(
     lines: Lines, model: FittedModel, device: DeviceProfile, cycles: Expression
 ) -> RationalProgram:
     """The program whose results are the time of `cycles`; there is no floor in these models."""

@@ -15,7 +15,7 @@ from cutune.models.published.inputs import (
     WarpCounts,
     define_counts,
     define_launch,
-    finished,
+    with_times,
 )
 from cutune.models.published.mwp_cwp import MEMORY_LATENCY
 
@@ -56,7 +56,7 @@ def compose_latency(model: FittedModel, device: DeviceProfile) -> RationalProgra
         touched = touched + maximum(0, array.extent_bytes.expression())
     dram_bytes = lines.define("bytes", touched)
     cycles = latency_cycles(lines, counts, shape, dram_bytes, LatencyHardware.of(device))
-    return finished(lines, model, device, cycles)
+    return with_times(lines, model, device, cycles)
 
 
 def latency_cycles(

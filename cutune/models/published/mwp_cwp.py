@@ -25,7 +25,7 @@ from cutune.models.published.inputs import (
     WarpCounts,
     define_counts,
     define_launch,
-    finished,
+    with_times,
 )
 
 #: Unloaded latency of device memory on GPUs from Volta to Hopper, cycles (published: 450 to 600).
@@ -71,7 +71,7 @@ def compose_mwp_cwp(model: FittedModel, device: DeviceProfile) -> RationalProgra
     counts = define_counts(lines, model)
     shape = define_launch(lines, model, device)
     cycles = mwp_cwp_cycles(lines, counts, shape, MwpCwpHardware.of(device))
-    return finished(lines, model, device, cycles)
+    return with_times(lines, model, device, cycles)
 
 
 def mwp_cwp_cycles(

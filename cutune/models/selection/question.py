@@ -51,11 +51,11 @@ def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     """
     sizes = {}
     for word in words:
-        found = _WORD.fullmatch(word)
-        if found is None:
+        match = _WORD.fullmatch(word)
+        if match is None:
             every = f", or --all-sizes {word}" if word.isdecimal() else ""
             raise _bad(word, "a size", f"NAME=1024{every}")
-        sizes[found["name"]] = parse_size(found["value"], f"{found['name']}=1024")
+        sizes[match["name"]] = parse_size(match["value"], f"{match['name']}=1024")
     return sizes
 
 
@@ -255,7 +255,7 @@ def _one_per_id(
     """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
     if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
         return None
-    found = {
+    extents = {
         _whole_blocks(kernel, axis, sizes[name])
         for place, name in enumerate(kernel.parameters)
         if all(
@@ -263,7 +263,7 @@ def _one_per_id(
             for values, threads in seen.items()
         )
     }
-    return found.pop() if len(found) == 1 else None
+    return extents.pop() if len(extents) == 1 else None
 
 
 def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str:

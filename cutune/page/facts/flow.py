@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from cutune.emit.model import OUTPUTS, needed
-from cutune.emit.simpler import simpler
+from cutune.emit.simpler import simplify
 from cutune.fit.rational.nodes import (
     NORMS,
     Cell,
@@ -51,7 +51,7 @@ def flow_chart(
         sizes: how the data parameters are called in the source.
         has_variants: is there a choice among variants behind it?
     """
-    written = simpler(program, OUTPUTS)
+    written = simplify(program, OUTPUTS)
     read, varying = needed(written), written.per_candidate()
     own = [one for one in written.definitions if one.name in read]
     return FlowChart(

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from cutune.analysis.analyzer import Analyzer
 from cutune.analysis.linked import linked
-from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.progress import ANALYZING, during
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import ANALYZING, Progress, during
 from cutune.core.typed import Text, typed
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
@@ -41,6 +41,7 @@ from cutune.page.facts.report import PageFacts, ProgramFacts
 from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
 from cutune.page.facts.summary import summary
 from cutune.toolchain.demangle import instance_names
+from cutune.toolchain.steps.toolchain import Toolchain
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ NO_TIMINGS = Timings()
 
 
 def read_subjects(
-    session: Session, workspace: Workspace, files: Sequence[str]
+    analyzer: Analyzer, workspace: Workspace, files: Sequence[str]
 ) -> list[ReportSource]:
     """The sources with their models: those that are named, else all that the workspace knows.
 
@@ -79,17 +80,17 @@ def read_subjects(
     """
     if files:
         known = _models(workspace)
-        return [_subject(program, known) for program in session.load_all(files)]
+        return [_subject(program, known) for program in analyzer.load_all(files)]
     units = seen_units(workspace)
     compiled = compiled_sources(workspace)
     known = _models(workspace) if units or compiled else models_in(workspace)
-    subjects = [_unit(session, workspace, unit, known) for unit in units]
+    subjects = [_unit(analyzer, workspace, unit, known) for unit in units]
     for together in compiled:
-        subjects += _together(session, together, known)
+        subjects += _together(analyzer, together, known)
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)
     alone = (CompiledTogether((path,)) for path in own if path not in read)
-    return [*subjects, *(one for each in alone for one in _together(session, each, known))]
+    return [*subjects, *(one for each in alone for one in _together(analyzer, each, known))]
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,13 @@ def _models(workspace: Workspace) -> list[FittedModel]:
 
 
 def _together(
-    session: Session, compiled: CompiledTogether, known: Sequence[FittedModel]
+    analyzer: Analyzer, compiled: CompiledTogether, known: Sequence[FittedModel]
 ) -> list[ReportSource]:
     """The sources of one program: one may define what another one launches."""
-    own, read, unread = session.with_flags(compiled.flags), [], []
+    own, read, unread = analyzer.with_flags(compiled.flags), [], []
     try:
         with chdir(compiled.folder):
-            with during(session.progress, ANALYZING):
+            with during(analyzer.reporter.progress, ANALYZING):
                 for source, path in zip(compiled.sources, compiled.paths, strict=True):
                     try:
                         read.append(own.read(source))
@@ -148,7 +149,7 @@ def _together(
 
 
 def _unit(
-    session: Session, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
+    analyzer: Analyzer, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
 ) -> ReportSource:
     """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
@@ -156,8 +157,8 @@ def _unit(
         read = []
         for one in (unit, *lenders_of(unit, workspace)):
             with working_in(one):
-                read.append(one.session(session).read(one.source))
-        program = session.reported(linked(read))[0]
+                read.append(analyzer.with_flags(one.flags).read(one.source))
+        program = analyzer.reported(linked(read))[0]
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
     with working_in(unit):
@@ -223,7 +224,8 @@ def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
 
 
 def report_of(
-    session: Session,
+    toolchain: Toolchain,
+    progress: Progress,
     subjects: Sequence[ReportSource],
     device: DeviceProfile,
     workspace: Workspace,
@@ -243,11 +245,11 @@ def report_of(
     known: list[Modelled] = []
     programs: list[ProgramFacts] = []
     for subject in subjects:
-        session.progress("looking at kernels", len(programs), len(subjects))
+        progress("looking at kernels", len(programs), len(subjects))
         modelled = _modelled(subject, device, timings, sizes, len(known))
         known += modelled
         programs.append(_program(subject, modelled))
-    session.progress("looking at kernels", 1, 1)
+    progress("looking at kernels", 1, 1)
     kernels = tuple(one.facts for one in known if one.facts is not None)
     at = made or datetime.now().astimezone()
     return PageFacts(
@@ -258,7 +260,7 @@ def report_of(
         kernels,
         tuple(notes),
         _evaluation(timings, models, device),
-        tuple(provenance(session, device, workspace, models, timings.origins, at)),
+        tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
 
 
@@ -308,12 +310,12 @@ def _evaluation(
 
 
 def training(
-    session: Session, workspace: Workspace, subjects: Iterable[ReportSource], device: DeviceProfile
+    warn: Warn, workspace: Workspace, subjects: Iterable[ReportSource], device: DeviceProfile
 ) -> Iterator[TrainingRow]:
     """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
     if not workspace.measurements.exists():
         return
-    counted = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
+    counted = {k.entry: own for k, own in by_entry(*measurements(workspace, warn))}
     for subject in subjects:
         for model in subject.models:
             if model.published is not None and model.kernel.entry in counted:

@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError, shown
 from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
+from cutune.toolchain.steps.toolchain import Toolchain
 
 T = TypeVar("T")
 #: Commands that are shown, the last ones.
@@ -22,7 +22,7 @@ MOST_COMMANDS = 10
 
 
 def provenance(
-    session: Session,
+    toolchain: Toolchain,
     device: DeviceProfile,
     workspace: Workspace,
     models: Sequence[FittedModel],
@@ -32,7 +32,7 @@ def provenance(
     """The lines in the order of the page; `timings` says where times come from."""
     yield "made", made.strftime("%Y-%m-%d %H:%M %Z").strip()
     yield "cutune", f"{__version__}, Python {platform.python_version()}"
-    yield "compiler", _compiler(session)
+    yield "compiler", _compiler(toolchain)
     yield "device profile", _device(device)
     yield "workspace", str(workspace.folder)
     commands = noted_commands(workspace, lambda entry: str(entry["command"]))
@@ -42,10 +42,10 @@ def provenance(
     yield from (("timings", timed) for timed in timings)
 
 
-def _compiler(session: Session) -> str:
+def _compiler(toolchain: Toolchain) -> str:
     try:
-        flags = " ".join(session.flags)
-        return f"nvcc {session.nvcc.version} {flags}".strip()
+        flags = " ".join(toolchain.flags)
+        return f"nvcc {toolchain.nvcc.version} {flags}".strip()
     except CutuneError:
         return "none found: verdicts are by the text of the sources"
 

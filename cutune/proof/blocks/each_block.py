@@ -174,10 +174,10 @@ class EachBlockJudge(RowJudge):
             self._stop(one.access.instruction, "a sum that is read in another width")
         begun = {o.access.values for o in all_ if o.access.kind == "store"}
         neutral = NEUTRAL.get(operation)
-        is_begun = len(begun) == 1 and all(value.literal is not None for value in next(iter(begun)))
-        if is_begun and neutral is not None:
-            is_begun = next(iter(begun)) == (IntegerPolynomial.constant(neutral),)
-        if not is_begun:
+        values = begun.pop() if len(begun) == 1 else ()
+        is_number = bool(values) and all(value.literal is not None for value in values)
+        is_neutral = neutral is None or values == (IntegerPolynomial.constant(neutral),)
+        if not (is_number and is_neutral):
             self._stop(one.access.instruction, "a sum that does not begin at one number")
 
     # Global memory.

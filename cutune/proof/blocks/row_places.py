@@ -9,7 +9,7 @@ and where one changes what another uses, without order, it is a race of the orig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from cutune.core.codes import Code
@@ -151,13 +151,17 @@ class _ElementMeetings:
         (step, rest), (other_step, other_rest) = split, other_split
         if step != other_step or step == ZERO or not self._is_steady(step):
             return False
-        if is_shared:
-            # Numbers of 32 bits, as addresses in it are, stay exact.
-            is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
-            return is_near and self._have_steps(step, (first, rest), (second, other_rest))
-        return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(
-            step, (first, rest, where.row), (second, other_rest, other_where.row)
-        )
+        # Numbers of 32 bits, as shared addresses are, stay exact.
+        is_near = step.literal is not None and abs(step.literal) <= _MOST_STEP
+        if is_shared and not is_near:
+            return False
+        first, second = replace(first, offset=rest), replace(second, offset=other_rest)
+        if self._have_steps(step, first, second):
+            return True
+        limit = where.row.limit
+        if is_shared or limit is None or limit != other_where.row.limit:
+            return False
+        return _are_columns(step, limit, first, second)
 
     def _are_exact(self, one: Placed, other: Placed) -> bool:
         rows = [where.row for where, _ in (one, other) if where.row is not None]
@@ -181,16 +185,10 @@ class _ElementMeetings:
         properties = self.atoms.of(value)
         return not (properties.raw or properties.ids or properties.loops)
 
-    def _have_steps(
-        self,
-        step: IntegerPolynomial,
-        one: tuple[AccessPlace, IntegerPolynomial],
-        other: tuple[AccessPlace, IntegerPolynomial],
-    ) -> bool:
-        """Places `step * J + rest`, with one rest but for constants within a step."""
-        (first, rest), (second, other_rest) = one, other
-        constant = (other_rest - rest).literal
-        if constant is None or not self._is_steady(rest):
+    def _have_steps(self, step: IntegerPolynomial, first: AccessPlace, second: AccessPlace) -> bool:
+        """Places `step * J + offset`, with one offset but for constants within a step."""
+        constant = (second.offset - first.offset).literal
+        if constant is None or not self._is_steady(first.offset):
             return False
         span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
         if step.literal is not None:
@@ -198,26 +196,23 @@ class _ElementMeetings:
         self.conditions.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
         return True
 
-    def _are_columns(
-        self,
-        step: IntegerPolynomial,
-        one: tuple[AccessPlace, IntegerPolynomial, Row],
-        other: tuple[AccessPlace, IntegerPolynomial, Row],
-    ) -> bool:
-        """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
-        (first, rest, row), (second, other_rest, other_row) = one, other
-        if step.literal is None or row.limit is None or row.limit != other_row.limit:
-            return False
-        if len(row.limit.terms) != 1:
-            return False
-        width = row.limit * step
-        begin, other_begin = constant_term(rest), constant_term(other_rest)
-        constant = IntegerPolynomial.constant
-        rows = rest - constant(begin), other_rest - constant(other_begin)
-        if not all(is_multiple(width, each) for each in rows):
-            return False
-        end = max(begin + first.access.bytes, other_begin + second.access.bytes)
-        return end - min(begin, other_begin) <= abs(step.literal)
+
+def _are_columns(
+    step: IntegerPolynomial, limit: IntegerPolynomial, first: AccessPlace, second: AccessPlace
+) -> bool:
+    """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
+    if step.literal is None or len(limit.terms) != 1:
+        return False
+    width = limit * step
+    begins = [constant_term(place.offset) for place in (first, second)]
+    ends = [begins[0] + first.access.bytes, begins[1] + second.access.bytes]
+    rows = (
+        place.offset - IntegerPolynomial.constant(begin)
+        for place, begin in zip((first, second), begins, strict=True)
+    )
+    if not all(is_multiple(width, row) for row in rows):
+        return False
+    return max(ends) - min(begins) <= abs(step.literal)
 
 
 def _split(

@@ -26,7 +26,7 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.walk import Known, Walk
-from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions
+from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     ANYTHING,
@@ -427,16 +427,6 @@ class Ranges:
         value = (beyond - first) * direction
         entry = self._proven(value, before, False, 6) or _as_condition(value)
         return None if entry is None else Bound(abs(step), value, fits.joined(entry))
-
-
-def all_of(proven: Iterable[SizeConditions | None]) -> SizeConditions | None:
-    """Return the conditions of all proofs; None where one of them failed."""
-    conditions = NO_CONDITIONS
-    for one in proven:
-        if one is None:
-            return None
-        conditions = conditions.joined(one)
-    return conditions
 
 
 def _reduced(value: IntegerPolynomial) -> IntegerPolynomial:

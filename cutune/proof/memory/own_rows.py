@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
-from cutune.proof.flow.ranges import Ranges, all_of
+from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.one_place import AccessPlace, is_multiple, size_of, steps_of
-from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions
+from cutune.proof.values.inequalities import NO_CONDITIONS, SizeConditions, all_of
 from cutune.proof.values.terms import is_of_parameters, only_atom
 
 

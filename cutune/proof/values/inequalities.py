@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import Atom, IntegerPolynomial
@@ -23,3 +24,13 @@ class SizeConditions:
 
 
 NO_CONDITIONS = SizeConditions()
+
+
+def all_of(proven: Iterable[SizeConditions | None]) -> SizeConditions | None:
+    """Return the conditions of all proofs; None where one of them failed."""
+    conditions = NO_CONDITIONS
+    for one in proven:
+        if one is None:
+            return None
+        conditions = conditions.joined(one)
+    return conditions

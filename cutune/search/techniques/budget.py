@@ -1,4 +1,4 @@
-"""How much a search may do. Takes `200`, `10min` or `5%`, gives a `Budget`."""
+"""The budget of a search. Takes `200`, `10min` or `5%`, gives a `Budget`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ _BUDGET = re.compile(r"([0-9]{1,9})|([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(s|min|h|%)")
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a search may do at one size.
-
-    Attributes:
-        most: configurations that may be measured.
-        seconds: how long it may take.
-    """
+    """The limits of a search at one size: measured configurations, and seconds."""
 
     most: int
     seconds: float = inf
@@ -30,7 +25,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Budget:
-    """What all of a search may do: one of these.
+    """The limit of a whole search, which is one of these.
 
     Attributes:
         configurations: that are measured at each size.

@@ -39,7 +39,7 @@ class KnownTime:
 
 @dataclass(frozen=True)
 class TechniqueScore:
-    """How a technique did.
+    """The result of a technique.
 
     Attributes:
         needed: by repetition, configurations until one is within the goal; inf: none was.

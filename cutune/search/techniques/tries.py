@@ -35,11 +35,9 @@ class SearchEnd(Exception):
 
 @dataclass(frozen=True)
 class Timed:
-    """How a configuration did.
+    """The time of a configuration, None where it failed.
 
-    Attributes:
-        milliseconds: None where it failed.
-        is_measured: has it run, now or in an earlier search? Otherwise it costs nothing.
+    It `is_measured` where it has run, now or in an earlier search; otherwise it costs nothing.
     """
 
     milliseconds: float | None
@@ -48,7 +46,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class SharedProcess:
-    """How one process measures several configurations in turn.
+    """A process that measures several configurations in turn.
 
     Attributes:
         most: so many take little longer than one, because the start of a process takes longest.
@@ -63,7 +61,7 @@ class SharedProcess:
 
 @dataclass
 class Tries:
-    """What was tried, in order.
+    """The places that were tried, in order.
 
     Attributes:
         timed: measures a configuration.

@@ -19,7 +19,7 @@ from itertools import pairwise
 from cutune.frontend.syntax.tokens import Token
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
 from cutune.tunables.clones.depending import Dependent, NotBySize
-from cutune.tunables.clones.reached import check_reached, closing
+from cutune.tunables.clones.reached import CONST_WORDS, check_reached, closing
 from cutune.tunables.clones.words import (
     ATTRIBUTES,
     BEFORE_CALL,
@@ -30,7 +30,6 @@ from cutune.tunables.clones.words import (
     PLAIN,
 )
 
-_CONST = frozenset({"const", "constexpr"})
 #: What may stand behind the `*` of a pointer that is passed on.
 _OF_POINTERS = ("const", "__restrict__", "__restrict")
 #: Attributes of variables within a function.
@@ -106,7 +105,6 @@ class _Allowed:
 
     @cached_property
     def types(self) -> PlainTypes:
-        """What is known of types."""
         return PlainTypes(self.own)
 
     @cached_property
@@ -219,7 +217,11 @@ class _Allowed:
         if declaration.kind is Kind.VARIABLE:
             end = texts.index("=") if "=" in texts else len(texts)
             head = {*texts[:end]} - {name}
-            if "=" not in texts or not _CONST & head or head - PLAIN - _CONST - {"static"}:
+            if (
+                "=" not in texts
+                or not CONST_WORDS & head
+                or head - PLAIN - CONST_WORDS - {"static"}
+            ):
                 raise NotBySize(
                     f"the variable '{name}' depends on it", "make it a constant of a number"
                 )

@@ -19,7 +19,7 @@ from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 
 
 class NotBySize(Exception):
-    """Why a parameter has one value for all sizes, and what would help."""
+    """A parameter has one value for all sizes; says why, and what would help."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module, PtxError, Variable
@@ -22,10 +21,10 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.tokens import lex_significant
 from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.proof.same_code import code_of
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.copied import Copies, dispatcher
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.toolchain.demangle import demangled
-from cutune.toolchain.steps.cudafe import host_assembly
 from cutune.toolchain.steps.dry_run import first_error
 from cutune.tunables.clones.declarations import Declaration, Expanded, Kind
 from cutune.tunables.clones.depending import Dependent, NotBySize, Versions
@@ -40,14 +39,14 @@ _TEXT = re.compile(r"\$str|__unnamed_")
 
 
 class NotProven(Exception):
-    """Why the copies of a value set are left out."""
+    """The copies of a value set are left out; the message says why."""
 
 
 @dataclass(frozen=True)
 class ProgramWithCopies:
     """A program with copies; `fixed` are values of other parameters."""
 
-    session: Session
+    compiler: UnitCompiler
     program: Program
     found: Dependent
     copies: Copies
@@ -80,7 +79,7 @@ def without_unproven(question: ProgramWithCopies) -> tuple[tuple[str, ...], dict
 def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
     """Yield sets whose copies are other tokens than the compiler gets for these values."""
     try:
-        whole = expanded(question.session, question.unit)
+        whole = expanded(question.compiler, question.unit)
     except CutuneError as error:
         reason = f"the copies are not preprocessed: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in question.copies.sets)
@@ -91,7 +90,7 @@ def _unequal_texts(question: ProgramWithCopies) -> Iterator[tuple[str, str]]:
         return
     for prefix, values in question.copies.sets.items():
         try:
-            plain = expanded(question.session, question.plain(values))
+            plain = expanded(question.compiler, question.plain(values))
             Versions(question.program.source.path, own, (plain,)).check()
         except CutuneError as error:
             yield prefix, f"no program has them: {first_error(error.diagnostic.message)}"
@@ -153,9 +152,9 @@ def _is_pushed(one: Declaration) -> bool:
 
 def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield sets whose copies are compiled to other code than programs with these values alone."""
-    session = question.session
+    compiler = question.compiler
     try:
-        device, host = session.compiled_unit(question.unit), _assembly(session, question.unit)
+        device, host = compiler.ptx(question.unit), compiler.assembly(question.unit)
     except CutuneError as error:
         reason = f"the copies do not compile: {first_error(error.diagnostic.message)}"
         yield from ((prefix, reason) for prefix in prefixes)
@@ -164,10 +163,10 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
     def reason_against(prefix: str) -> str:
         try:
             plain = question.plain(question.copies.sets[prefix])
-            texts = session.compiled_unit(plain)
+            texts = compiler.ptx(plain)
             for copied, alone in zip(device, texts, strict=True):
                 _compare_device(question, prefix, copied, alone)
-            _compare_host(question, prefix, host, _assembly(session, plain))
+            _compare_host(question, prefix, host, compiler.assembly(plain))
         except CutuneError as error:
             return f"no program has them: {first_error(error.diagnostic.message)}"
         except NotProven as problem:
@@ -178,13 +177,6 @@ def unequal_code(question: ProgramWithCopies, prefixes: Sequence[str]) -> Iterat
         for prefix, reason in zip(prefixes, pool.map(reason_against, prefixes), strict=True):
             if reason:
                 yield prefix, reason
-
-
-def _assembly(session: Session, unit: TranslationUnit) -> str:
-    """Return the unoptimized assembly of the host code of a program."""
-    return session.with_written(
-        unit, lambda path, flags: host_assembly(session.nvcc, path, flags, lambda text: text)
-    )
 
 
 def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone: str) -> None:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from cutune.tunables.clones.declarations import Declaration, Kind, PlainTypes
 from cutune.tunables.clones.depending import Dependent, NotBySize
 
-_CONST = frozenset({"const", "constexpr"})
+CONST_WORDS = frozenset({"const", "constexpr"})
 _LASTING = ("static", "thread_local", "extern", "mutable")
 #: The same words where they mean nothing that changes, or shared memory.
 _KNOWN = (("static", "constexpr"), ("extern", "__attribute__"))
@@ -127,7 +127,7 @@ class _Reached:
         plain = [text for text in head if text not in ("static", "inline", "constexpr")]
         calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
         is_plain = "*" not in plain and PlainTypes(self.declarations).is_plain(plain)
-        return bool(_CONST & {*head}) and is_plain and not calls
+        return bool(CONST_WORDS & {*head}) and is_plain and not calls
 
 
 def _names(one: Declaration) -> frozenset[str]:

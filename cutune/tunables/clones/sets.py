@@ -43,7 +43,7 @@ class SetChoice:
     model: ChoiceModel
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of choices.json."""
+        """Return the entry of choices.json."""
         sets = [list(one) for one in self.sets]
         return {"names": list(self.names), "sets": sets, "model": to_json(self.model)}
 

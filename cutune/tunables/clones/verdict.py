@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import TunableConstant
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.copied import Copies
 from cutune.tunables.clones.allowed import check
 from cutune.tunables.clones.depending import Dependent, NotBySize, dependent
@@ -40,16 +40,16 @@ class BySizeVerdict:
     note: Diagnostic | None = None
 
 
-def by_size_verdicts(session: Session, program: Program) -> dict[str, BySizeVerdict]:
+def by_size_verdicts(compiler: UnitCompiler, program: Program) -> dict[str, BySizeVerdict]:
     """Return the verdict on each macro and constant of a program."""
-    return {one.name: _by_size_verdict(session, program, one) for one in program.constants}
+    return {one.name: _by_size_verdict(compiler, program, one) for one in program.constants}
 
 
 def _by_size_verdict(
-    session: Session, program: Program, constant: TunableConstant
+    compiler: UnitCompiler, program: Program, constant: TunableConstant
 ) -> BySizeVerdict:
     try:
-        found, _ = found_copies(session, program, [constant], {}, None)
+        found, _ = found_copies(compiler, program, [constant], {}, None)
     except NotBySize as problem:
         return BySizeVerdict("", (), note_of(constant, problem))
     except CutuneError as error:
@@ -68,7 +68,7 @@ def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:
 
 
 def found_copies(
-    session: Session,
+    compiler: UnitCompiler,
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
@@ -87,9 +87,9 @@ def found_copies(
         raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
     if any(one.source.path != program.source.path for one in constants):
         raise NotBySize("it stands in a header", "define it in the source itself")
-    if _RELOCATABLE & {*session.flags}:
+    if _RELOCATABLE & {*compiler.toolchain.flags}:
         raise NotBySize("device code is linked with that of others", "compile it without -rdc=true")
-    seen = versions(session, program, constants, fixed, sets)
+    seen = versions(compiler, program, constants, fixed, sets)
     found = dependent(seen, [one.name for one in constants])
     check(found, sizes)
     return found, copies_of(program.source, found, constants, sizes, sets or [])

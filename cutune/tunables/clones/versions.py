@@ -1,16 +1,16 @@
-"""The program at several values of its parameters. Takes session and program, gives `Versions`."""
+"""The program at several values of its parameters. Takes compiler and program, gives `Versions`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.directives import directives_of, macros
 from cutune.frontend.tunable import TunableConstant
 from cutune.passes import ReplaceTunables
+from cutune.proof.unit_compiler import UnitCompiler
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.parameter import shown
 from cutune.tunables.clones.declarations import Expanded, NotSplit, split
@@ -34,7 +34,7 @@ def plain_unit(program: Program, values: Texts) -> TranslationUnit:
     return run_passes([ReplaceTunables(values=values)], unit)
 
 
-def expanded(session: Session, unit: TranslationUnit) -> Expanded:
+def expanded(compiler: UnitCompiler, unit: TranslationUnit) -> Expanded:
     """Return the declarations of a preprocessed program.
 
     Raises:
@@ -43,13 +43,13 @@ def expanded(session: Session, unit: TranslationUnit) -> Expanded:
     """
     users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
     try:
-        return split(session.with_written(unit, session.nvcc.preprocess), users)
+        return split(compiler.preprocessed(unit), users)
     except NotSplit as problem:
         raise NotBySize(str(problem), "write whole declarations in each file") from None
 
 
 def versions(
-    session: Session,
+    compiler: UnitCompiler,
     program: Program,
     constants: Sequence[TunableConstant],
     fixed: Texts,
@@ -64,12 +64,12 @@ def versions(
         CutuneError: the program cannot be preprocessed as it is.
         NotBySize: its declarations cannot be told apart.
     """
-    own = expanded(session, plain_unit(program, fixed))
+    own = expanded(compiler, plain_unit(program, fixed))
     stand_ins = {one.name: _STAND_IN + one.name for one in constants}
     others = []
     for values in [stand_ins, *(_shown(program, constants) if sets is None else sets)]:
         try:
-            others.append(expanded(session, plain_unit(program, {**fixed, **values})))
+            others.append(expanded(compiler, plain_unit(program, {**fixed, **values})))
         except CutuneError:  # an #error: no program has these values
             continue
     if not others:

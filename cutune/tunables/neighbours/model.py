@@ -36,7 +36,7 @@ FEWEST_TO_LEAVE_OUT = 3
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well a classifier does on the table that it was made from.
+    """The quality of a classifier on the table that it was made from.
 
     Accuracies are those of the published procedure; regrets are the time that is lost.
     """

@@ -30,7 +30,7 @@ Configuration = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table hold what. Without `time`, each row names a best configuration."""
+    """The columns of a table by their contents. Without `time`, rows name best configurations."""
 
     sizes: tuple[str, ...]
     tunables: tuple[str, ...]

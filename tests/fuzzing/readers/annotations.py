@@ -57,7 +57,7 @@ def seeds() -> Iterator[bytes]:
     yield b"cutune tune(mode: 0, 1, 2, 3) data(n)\ncutune region begin\ncutune region end"
     texts = [
         path.read_bytes()
-        for pattern in ("tests/golden/**/*.cu", "samples/**/*.cu", "tests/end_to_end/programs/*.cu")
+        for pattern in ("tests/golden/**/*.cu", "samples/**/*.cu", "tests/corpus/programs/*.cu")
         for path in sorted(ROOT.glob(pattern))
     ]
     found = dict.fromkeys(one for text in texts for one in _PRAGMA.findall(text))

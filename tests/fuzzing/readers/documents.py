@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from cutune.analysis.session import Session
 from cutune.cli.usage.inputs import inputs_of
 from cutune.collect.collect import measurements
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -77,9 +76,6 @@ def _said(diagnostic: Diagnostic) -> None:
     diagnostic.render()
 
 
-_SESSION = Session(warn=_said)
-
-
 def _as_models(path: Path) -> None:
     if models := read_models(path):
         emit_selection(models, [_H200])
@@ -113,7 +109,7 @@ def _choices(workspace: Workspace) -> None:
 
 
 def _measurements(workspace: Workspace) -> None:
-    by_entry(*measurements(_SESSION, workspace))
+    by_entry(*measurements(workspace, _said))
 
 
 def _swept(workspace: Workspace) -> None:

@@ -15,7 +15,7 @@ from cutune.frontend.syntax.words import word_set
 from cutune.proof.compiled import proven
 from cutune.toolchain.nvcc import find_nvcc
 from tests.fuzzing.reader import ROOT, Reader
-from tests.property.test_hostile_ptx import TEXT
+from tests.support.program_texts import PTX_MODULE
 
 PIECES = sorted(
     word_set(
@@ -35,7 +35,7 @@ PIECES = sorted(
     )
 )
 #: Kernels whose PTX is mutated.
-SOURCES = ("tests/kernels/*.cu", "samples/polybench/gemm.cu")
+SOURCES = ("tests/corpus/kernels/*.cu", "samples/polybench/gemm.cu")
 _PARTS = re.compile(r"^(?=\.(?:visible|weak|entry|func|extern \.func))", re.MULTILINE)
 
 
@@ -54,7 +54,7 @@ def check(data: bytes) -> None:
 
 def seeds() -> Iterator[bytes]:
     """A small module, and each function of compiled ones that is understood by itself."""
-    yield TEXT.encode()
+    yield PTX_MODULE.encode()
     try:
         nvcc = str(find_nvcc().path)
     except CutuneError:  # no compiler: the small one has to do

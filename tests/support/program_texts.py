@@ -1,0 +1,47 @@
+"""Texts of small programs that several tests change, read or compile."""
+
+from __future__ import annotations
+
+#: A kernel and its launches, all tunable; two are in one line.
+THREE_LAUNCHES = """\
+__global__ void k(int *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }
+void f(int *a, int n) {
+    k<<<n / 64, 64>>>(a, n);
+    k<<<n / 32, 32>>>(a, n); k<<<n / 16, 16>>>(a, n);
+}
+"""
+
+#: A module that the emulated machine executes.
+PTX_MODULE = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .f32 table[4] = {0f3F800000, 0f40000000, 0f40400000, 0f40800000};
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
+{
+    .reg .pred %p<3>;
+    .reg .f32 %f<4>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<6>;
+    .shared .align 4 .b8 part[128];
+    ld.param.u64 %rd1, [k_param_0];
+    ld.param.u32 %r1, [k_param_1];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.s32 %p1, %r5, %r1;
+    @%p1 bra $L_end;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.s32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4+8];
+    fma.rn.f32 %f2, %f1, 0f40000000, %f1;
+    atom.global.add.f32 %f3, [%rd4], %f2;
+    st.global.f32 [%rd4], %f3;
+    bar.sync 0;
+$L_end:
+    ret;
+}
+"""

@@ -1,0 +1,107 @@
+"""What people read fits a terminal of 80 columns; colours are only for terminals."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cutune.analysis.analyze import analyze
+from cutune.cli.common import show
+from cutune.cli.report.choices import print_choice
+from cutune.cli.report.programs import print_programs
+from cutune.cli.report.tuned import Summary
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.reading import read_source
+from cutune.core.source import Source, Span
+from cutune.device.profile import DeviceProfile
+from cutune.fit.models_file import read_models
+from cutune.frontend.syntax.parse import parse
+from cutune.models.selection.variants import VariantChooser
+
+ROOT = Path(__file__).parents[3]
+WIDTH = 80
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def lines(text: str) -> list[str]:
+    return _COLOUR.sub("", text).splitlines()
+
+
+@pytest.mark.parametrize("name", ["annotations", "impure", "launches", "forms"])
+def test_launches(name: str) -> None:
+    (path,) = ROOT.glob(f"tests/golden/inspect/{name}.cu")
+    stream = io.StringIO()
+    program = analyze(parse(read_source(path)))
+    print_programs([program], Console(file=stream, force_terminal=True, width=WIDTH))
+    found = lines(stream.getvalue())
+    rows = [line for line in found if line.startswith(tuple("123456789"))]
+    assert len(rows) >= len(program.launches)
+    assert [line for line in found if len(line) > WIDTH] == []
+    said = " ".join(" ".join(found).split())
+    for launch in (one for one in program.launches if one.code is not None):
+        assert launch.reason.removeprefix(f"kernel '{launch.kernel}' ") in said
+
+
+def test_candidates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    (model,) = read_models(ROOT / "tests/recorded/add_models.json")
+    choice = VariantChooser(model, DeviceProfile.named("h200")).choose({}, 4096)
+    print_choice(model, choice)
+    found = lines(capsys.readouterr().out)
+    assert [line for line in found if len(line) > WIDTH or "…" in line] == []
+    assert {"predicted", "block", "grid"} <= {word for line in found for word in line.split()}
+
+
+def test_outcomes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    rows = [["a.cu:1", "k", "tuned", ""], ["a.cu:20", "tile", "refused", "so [CT211]" * 12]]
+    Summary("2 launches", rows).show()
+    counts, tuned, refused, *remark = lines(capsys.readouterr().out)
+    assert (counts, tuned, refused) == (
+        "2 launches",
+        "a.cu:1   k     tuned",
+        "a.cu:20  tile  refused",
+    )
+    assert all(len(line) <= WIDTH for line in remark)
+    assert "".join("".join(remark).split()) == rows[1][3].replace(" ", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "variables", "is_coloured"),
+    [
+        (Terminal(), {"TERM": "xterm"}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (Terminal(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (io.StringIO(), {"TERM": "xterm"}, False),
+    ],
+)
+def test_warnings_are_coloured_on_terminals(
+    stream: io.StringIO,
+    variables: dict[str, str],
+    is_coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stderr", stream)
+    source = Source("a.cu", "x\n")
+    note = Diagnostic.at(Code.HOST_ONLY, source, Span(0, 1))
+    found = Diagnostic.at(Code.IGNORED, source, Span(0, 1), notes=(note,))
+    show(found)
+    text = stream.getvalue()
+    assert ("\x1b[1;35mwarning:\x1b[0m" in text) == is_coloured
+    assert ("\x1b[1;36mnote:\x1b[0m" in text) == is_coloured
+    assert "\n".join(lines(text)) == found.render()

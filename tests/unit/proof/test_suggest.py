@@ -1,0 +1,254 @@
+"""Suggestions: an annotation that is inserted does what was promised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.analysis.suggestions import suggestions
+from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def program(text: str) -> Program:
+    return analyze(parse(Source("a.cu", text)))
+
+
+def test_inserted_annotations_make_the_launches_tunable() -> None:
+    for path in sorted(GOLDEN.glob("*/impure.cu")) + sorted(GOLDEN.glob("suggest/*.cu")):
+        text = read_source(path).text
+        found = program(text)
+        wanted = [s for s in suggestions(found) if s.pragma is not None]
+        lines = text.split("\n")
+        for suggestion in sorted(wanted, key=lambda s: -s.line):
+            assert suggestion.pragma is not None
+            lines.insert(suggestion.line - 1, suggestion.pragma)
+        annotated = program("\n".join(lines))
+        gained = len(annotated.tunable_launches) - len(found.tunable_launches)
+        assert gained == sum(len(suggestion.launches) for suggestion in wanted)
+        assert all(s.pragma is None for s in suggestions(annotated))
+
+
+def test_a_launch_without_a_model_is_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """__global__ void scale(float *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= 2;
+}
+void f(float *a, int n) { scale<<<n / 64, 64>>>(a, n); }
+"""
+    print_suggestions([replace(program(text), unmodelled=(("scale", "it reads a texture"),))])
+    place, why = capsys.readouterr().out.splitlines()
+    assert place == "a.cu:5: launch of 'scale'"
+    assert "it reads a texture" in why
+    print_suggestions([program(text)])
+    assert capsys.readouterr().out == "nothing to suggest: no launch was refused\n"
+
+
+def test_every_refused_launch_is_spoken_of() -> None:
+    for path in sorted((GOLDEN / "inspect").glob("*.cu")):
+        found = program(read_source(path).text)
+        lines = [line for suggestion in suggestions(found) for line in suggestion.launches]
+        assert len(lines) == len(found.launches) - len(found.tunable_launches)
+
+
+def test_json() -> None:
+    text = read_source(GOLDEN / "suggest" / "refused.cu").text
+    first = suggestions_to_json([program(text)])[0]
+    assert first["line"] == 2 and first["code"] == "CT211" and first["pragma"]
+
+
+def test_places_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    # `:100:` has a meaning to the library that prints.
+    text = read_source(GOLDEN / "suggest" / "refused.cu").text
+    print_suggestions([program("\n" * 98 + text)])
+    assert "a.cu:100: " in capsys.readouterr().out
+
+
+COLLECTIVE = """
+#include <cub/cub.cuh>
+ALIASES
+template <int TH> __global__ void sums(const float *a, float *b, int n) {
+  OWN
+  __shared__ typename Sum::TempStorage storage;
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[blockIdx.x * n + i];
+  sum = Sum(storage).Sum(sum);
+  if (threadIdx.x == 0) b[blockIdx.x] = sum;
+}
+void run(const float *a, float *b, int n) { sums<128><<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("aliases", "own", "is_proposed"),
+    [
+        ("", "typedef cub::BlockReduce<float, TH> Sum;", False),
+        ("", "using Sum = cub::BlockReduce<float, TH>;", False),
+        ("using Sum = cub::BlockReduce<float, 128>;", "", False),
+        ("#include <sum.h>", "", False),
+        ("", "typedef cub::WarpReduce<float> Sum;", True),
+        ("using Sum = cub::WarpReduce<float>;", "", True),
+    ],
+)
+def test_collectives_of_a_block_have_one_width(aliases: str, own: str, is_proposed: bool) -> None:
+    text = COLLECTIVE.replace("ALIASES", aliases).replace("OWN", own)
+    (found,) = suggestions(program(text))
+    assert (found.pragma is not None) == is_proposed
+    assert is_proposed or "collective 'Sum' is made for one number of threads" in found.text
+
+
+ROWS_OF_WARPS = """
+__global__ void rows(const float *a, float *b, int n) {
+  __shared__ float last[32];
+  const int warp = threadIdx.x / 32, warps = WIDTH;
+  const int row = blockIdx.x * warps + warp;
+  last[warp] = a[row * 32 + threadIdx.x % 32];
+  b[row] = last[warp];
+}
+void run(const float *a, float *b, int n) { rows<<<n, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "is_kept"),
+    [
+        ("blockDim.x / 32", False),
+        ("blockDim.x >> 5", False),
+        ("blockDim.x / warpSize", False),
+        ("n / blockDim.x", True),
+    ],
+)
+def test_ids_of_warps_are_ids(width: str, is_kept: bool) -> None:
+    (found,) = suggestions(program(ROWS_OF_WARPS.replace("WIDTH", width)))
+    assert found.pragma is not None
+    assert ("grid(keep)" in found.pragma) == is_kept
+
+
+TABLE = """
+__global__ void looked_up(const float *table, const int *index, float *out, int n, int length) {
+  extern __shared__ float memory[];
+  float *own = memory + length;
+  for (int k = threadIdx.x; k < length; k += blockDim.x) OWN = memory[k] = table[k];
+  __syncthreads();
+  const int tid = threadIdx.x, i = blockIdx.x * blockDim.x + tid;
+  if (i < n) out[i] = own[READ];
+}
+void run(const float *a, const int *b, float *c, int n, int length) {
+  looked_up<<<n / 256, 256, 2 * length * sizeof(float)>>>(a, b, c, n, length);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "read", "is_kept"),
+    [
+        ("own[k]", "index[i]", True),
+        ("own[k]", "index[i] % 32", True),
+        ("own[k]", "tid", False),
+        ("own[threadIdx.x + 1]", "index[i]", False),
+        ("own[k]", "index[i] % blockDim.x", False),
+    ],
+)
+def test_memory_of_a_table_is_kept(own: str, read: str, is_kept: bool) -> None:
+    text = TABLE.replace("OWN", own).replace("READ", read)
+    (found,) = suggestions(program(text))
+    assert (found.pragma is not None) == is_kept
+    assert found.code == ("CT211" if is_kept else "CT238")
+    if found.pragma is not None:
+        assert found.pragma.endswith(" shared(keep)")
+        annotated = program(text.replace("__global__", f"{found.pragma}\n__global__", 1))
+        assert len(annotated.tunable_launches) == 1
+
+
+def test_a_kernel_of_one_block_needs_no_formula_of_its_memory() -> None:
+    text = "__global__ void k(float *a) { extern __shared__ float s[]; s[threadIdx.x] = a[0]; }\n"
+    (found,) = suggestions(program(text + "void run(float *a) { k<<<1, 64, 4 * 64>>>(a); }\n"))
+    assert found.pragma is None and found.code == "CT211" and "one block alone" in found.text
+
+
+CALLING = """
+template <class T> __device__ void copy(const T *from, T *to, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = from[i];
+}
+__device__ void rows(const float *a, float *b, int n) {
+  copy(a + blockIdx.x * n, b + blockIdx.x * n, n);
+}
+__global__ void k(const float *a, float *b, int n) {
+  __shared__ int last;
+  last = n;
+  rows(a, b, last);
+}
+void run(const float *a, float *b, int n) { k<<<n, 64>>>(a, b, n); }
+"""
+
+
+def test_functions_that_a_kernel_calls_are_read_as_its_own_text() -> None:
+    (found,) = suggestions(program(CALLING))
+    assert found.pragma == "#pragma cutune kernel k data(n) block(x: 32..1024) grid(keep)"
+
+
+def test_what_a_called_function_asks_for_is_named() -> None:
+    refused = program(CALLING.replace("__shared__ int last", "int last"))
+    (site,) = refused.launches
+    assert site.reason == (
+        "kernel 'k' uses blockIdx.x, in 'rows', other than as blockIdx.x * blockDim.x + threadIdx.x"
+    )
+
+
+TILED = """TILE_DEFINED
+__global__ void turned(const float *a, float *b, int n) {
+    __shared__ float tile[TILE][TILE + 1];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = a[y * n + x];
+    __syncthreads();
+    b[x * n + y] = tile[threadIdx.y][threadIdx.x];
+}
+void f(const float *a, float *b, int n) {
+    BLOCK
+    dim3 blocks(n / TILE, n / TILE);
+    turned<<<blocks, block>>>(a, b, n);
+}
+"""
+MACRO, BLOCK = "#define TILE 16", "dim3 block(TILE, TILE);"
+
+
+@pytest.mark.parametrize(
+    ("defined", "block", "values"),
+    [
+        (MACRO, BLOCK, "8, 16, 32"),
+        (MACRO, "dim3 block = dim3(TILE, TILE);", "8, 16, 32"),
+        ("constexpr int TILE = 32;", BLOCK, "8, 16, 32"),
+        ("static const unsigned int TILE = 8;", BLOCK, "8, 16, 32"),
+        (MACRO, "const int width = TILE; dim3 block(width, TILE);", "8, 16, 32"),
+        (MACRO, "dim3 block(TILE, 4);", "8, 16, 32, 64"),
+        (MACRO, "dim3 block(4, 4, TILE);", "4, 8, 16, 32, 64"),
+        ("#define TILE 16u", BLOCK, None),
+        ("#define TILE (8 + 8)", BLOCK, None),
+        ("#define TILE 16\n#ifdef LARGE\n#undef TILE\n#define TILE 32\n#endif", BLOCK, None),
+        ("#define TILE 16\n#define HIGH 16", "dim3 block(TILE, HIGH);", None),
+        (MACRO, "dim3 block(16, 16);", None),
+        (MACRO, "dim3 block(2 * TILE, 4);", None),
+        ("int TILE = 16;", BLOCK, None),
+    ],
+)
+def test_the_constant_that_a_block_is_made_of(defined: str, block: str, values: str) -> None:
+    text = TILED.replace("TILE_DEFINED", defined).replace("BLOCK", block)
+    (found,) = suggestions(program(text))
+    assert found.pragma is None and "one block alone" in found.text
+    said = f"`#pragma cutune tune(TILE: {values})` before line 1 of a.cu"
+    assert (said in found.text) == ("tune(" in found.text) == (values is not None)
+
+
+def test_a_block_follows_the_proposed_constant() -> None:
+    """Inserted, the pragma is one of a parameter that is compiled."""
+    text = TILED.replace("TILE_DEFINED", MACRO).replace("BLOCK", BLOCK)
+    (one,) = program(f"#pragma cutune tune(TILE: 8, 16, 32)\n{text}").constants
+    assert one.name == "TILE" and one.parameter.values == (8, 16, 32)

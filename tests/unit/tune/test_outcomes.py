@@ -1,0 +1,108 @@
+"""What became of each launch: the last lines of `tune`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.analysis.seen import SeenLaunch, seen_launches
+from cutune.cli.report.summary import summary_of
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.core.typed import typed
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
+from cutune.stages.outcomes import LaunchOutcome, TuningOutcome, outcomes
+from tests.support.measured_kernel import KERNEL
+
+TEXT = """
+__global__ void copy(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1;
+}
+__global__ void tile(float *a) { __shared__ float s[32]; a[threadIdx.x] = s[threadIdx.x]; }
+void run(int n, float *a) {
+    copy<<<n / 256, 256>>>(n, a);
+    tile<<<1, 32>>>(a);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return analyze(parse(Source("/project/app.cu", TEXT)))
+
+
+def test_launches_are_written_and_read(program: Program) -> None:
+    seen = list(seen_launches([program]))
+    assert [(one.line, one.is_tunable, one.code) for one in seen] == [
+        (8, True, ""),
+        (9, False, "CT211"),
+    ]
+    assert [typed(SeenLaunch, one.to_json()) for one in seen] == seen
+
+
+def test_each_launch_has_one_outcome(program: Program) -> None:
+    seen = list(seen_launches([program]))
+    kernel = replace(KERNEL, sites=(seen[0].site,))
+
+    def of_copy(*arguments: object) -> tuple[TuningOutcome, str]:
+        first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
+        assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
+        return first.outcome, first.code
+
+    assert of_copy([kernel], {}, []) == (TuningOutcome.TUNED, "")
+    assert of_copy([kernel], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, "")
+    assert of_copy([], {}, []) == (TuningOutcome.NOT_MODELLED, "")
+    said = [
+        Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
+        for name in ("copy", "other")
+    ]
+    assert of_copy([], {}, said) == (TuningOutcome.NOT_MODELLED, "CT502")
+    # What was said of the launch itself counts more than what was said of its kernel.
+    site = program.launches[0]
+    at_launch = Diagnostic.at(Code.NEVER_LAUNCHED, site.source, site.span, kernel="copy")
+    assert of_copy([], {}, [at_launch, *said]) == (TuningOutcome.NOT_MODELLED, "CT412")
+    # A warning of the analysis stands at the launch, too, and does not say why it has no model.
+    warned = Diagnostic.at(
+        Code.REDUNDANT_THREADS, site.source, site.span, kernel="copy", d="y", size="16"
+    )
+    assert of_copy([], {}, [warned, *said]) == (TuningOutcome.NOT_MODELLED, "CT502")
+
+
+def test_the_summary_counts_and_names_them(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tunable, refused = seen_launches([program])
+    summary_of(
+        [
+            LaunchOutcome(tunable, TuningOutcome.TUNED),
+            LaunchOutcome(refused, TuningOutcome.REFUSED, refused.reason, refused.code),
+        ]
+    ).show()
+    head, first, second, advice = capsys.readouterr().out.splitlines()
+    assert advice.endswith("cutune inspect --suggest /project/app.cu")
+    assert head == "2 launches: 1 tuned, 1 refused"
+    assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
+    assert second.split()[:3] == ["/project/app.cu:9", "tile", "refused"]
+    assert second.endswith("[CT211]")
+
+
+def test_files_of_the_current_folder_are_named_from_there(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, refused = seen_launches([program])
+    files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
+    launches = [replace(refused, file=str(file)) for file in files]
+    summary = summary_of(
+        [LaunchOutcome(one, TuningOutcome.REFUSED, "word " * 60) for one in launches]
+    )
+    assert [row[0] for row in summary.rows] == ["src/a b.cu:9", f"{files[1]}:9"]
+    assert summary.advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
+    # A long reason, which stands above in full, is cut behind a word.
+    assert summary.rows[0][3].endswith("word word …")

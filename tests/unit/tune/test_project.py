@@ -1,0 +1,183 @@
+"""A project that its own build system builds: what its builds are told, what becomes of them.
+
+The builds here are lines of a shell; what compiles real ones is in the end-to-end tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.analyzer import Analyzer
+from cutune.analysis.seen import SeenLaunch
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import Workspace
+from cutune.frontend.launch_sites import SiteKey
+from cutune.nvcc.lending import connect, seen_units
+from cutune.nvcc.rewriting import OUTPUTS
+from cutune.nvcc.units import noted_launches, registered
+from cutune.stages import project as stage
+from cutune.stages.project import ProjectBuild, tune_project
+from cutune.toolchain.steps.toolchain import Toolchain
+
+PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})
+#: Written down by a build: what it was told.
+TOLD = ("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CCACHE_DISABLE", OUTPUTS)
+TELL = f'for name in {" ".join(TOLD)}; do eval echo "$name=\\$$name"; done > told; command -v nvcc'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, as the current folder; with a compiler that nobody asks."""
+    compiler = tmp_path / "toolkit" / "nvcc"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\nexit 9\n")
+    compiler.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(project: ProjectBuild, folder: Path) -> CutuneError:
+    """What a project that compiles nothing through cutune ends with."""
+    analyzer = Analyzer(Toolchain(nvcc_option=str(folder / "toolkit" / "nvcc")))
+    with pytest.raises(CutuneError) as caught:
+        tune_project(project, analyzer, "h200,a100", Workspace(Path("workspace")), "paper")
+    return caught.value
+
+
+def test_a_build_that_compiles_nothing_through_cutune_is_refused(folder: Path) -> None:
+    found = refused(PROJECT, folder)
+    assert found.diagnostic.code is Code.NOTHING_COMPILED
+    assert "'true'" in found.diagnostic.message
+
+
+def test_sources_without_launches_are_told_from_none(folder: Path) -> None:
+    # One of them may be compiled and linked at once.
+    note = f"echo app >> ${OUTPUTS}; printf 'a.cu\\nb.cu\\nc.cu\\nd.cu\\n' >> workspace/sources"
+    found = refused(replace(PROJECT, make=note), folder).diagnostic
+    assert found.code is Code.NO_LAUNCH_COMPILED
+    assert "compiled a.cu, b.cu, c.cu, … through cutune" in found.message
+    # Objects and a program may have been made of others: of C++, or of what was there.
+    linked = replace(PROJECT, make=f"printf 'a.o\\napp\\n' >> ${OUTPUTS}")
+    assert refused(linked, folder).diagnostic.code is Code.NOTHING_COMPILED
+
+
+@pytest.mark.parametrize(
+    ("make", "clean", "advice"),
+    [
+        ("true", "", "add --clean 'make clean'"),
+        ("true", "true", "give it another: NVCC='cutune nvcc'"),
+        ("true cmake --build build", "true", "-DCMAKE_CUDA_COMPILER_LAUNCHER='cutune;nvcc'"),
+    ],
+)
+def test_what_leads_a_build_to_cutune(make: str, clean: str, advice: str, folder: Path) -> None:
+    found = refused(replace(PROJECT, make=make, clean=clean), folder).diagnostic.message
+    assert advice in found
+    # What was followed already is no advice.
+    assert ("--clean" in found) == (not clean)
+
+
+def test_a_build_that_fails_ends_it(folder: Path) -> None:
+    found = refused(replace(PROJECT, make="exit 3"), folder)
+    assert found.diagnostic.code is Code.BUILD_COMMAND_FAILED
+    assert "3" in found.diagnostic.message
+
+
+def test_the_project_is_cleaned_before_it_is_built(folder: Path) -> None:
+    project = replace(PROJECT, clean="echo clean >> order", make="echo make >> order")
+    refused(project, folder)
+    assert (folder / "order").read_text().split() == ["clean", "make"]
+
+
+def test_cleaning_may_find_nothing(folder: Path) -> None:
+    project = replace(PROJECT, clean="exit 4", make="echo make >> order")
+    assert refused(project, folder).diagnostic.code is Code.NOTHING_COMPILED
+    assert (folder / "order").read_text().split() == ["make"]
+
+
+def test_launches_that_are_all_refused_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, reason = SiteKey("/project/app.cu", 1), "uses shared memory"
+    seen = SeenLaunch(site, "tile", "app.cu", 8, False, reason, "CT211")
+    monkeypatch.setattr(stage, "noted_launches", lambda workspace: [seen])
+    found = refused(PROJECT, folder).diagnostic
+    assert found.code is Code.NOTHING_TUNABLE_BUILT
+    assert found.message.splitlines()[1:] == [
+        "app.cu:8: tile: uses shared memory [CT211]",
+        "what would help, if anything does: cutune inspect --suggest /project/app.cu",
+    ]
+
+
+def test_the_first_build_is_instrumented_for_the_emulated_device(folder: Path) -> None:
+    refused(replace(PROJECT, make=f"{TELL} > compiler"), folder)
+    workspace = folder / "workspace"
+    assert dict(line.split("=") for line in (folder / "told").read_text().splitlines()) == {
+        "CUTUNE_MODE": "instrument,emulated",
+        "CUTUNE_WORKSPACE": str(workspace),
+        "CUTUNE_DEVICE": "h200,a100",
+        "CCACHE_DISABLE": "1",
+        OUTPUTS: str(workspace / "outputs"),
+    }
+    # The nvcc that the build finds is cutune, which asks the real one.
+    script = Path((folder / "compiler").read_text().strip())
+    assert script == workspace / "bin" / "nvcc"
+    assert os.access(script, os.X_OK)
+    assert f"-m cutune nvcc --cutune-nvcc={folder}/toolkit/nvcc" in script.read_text()
+
+
+def test_what_an_earlier_build_was_is_forgotten(folder: Path) -> None:
+    unit = folder / "workspace/units/key"
+    unit.mkdir(parents=True)
+    # Its source is not there any more: to read it would be another error.
+    entry = {"source": "gone.cu", "folder": str(folder), "flags": [], "key": "key", "first_site": 0}
+    (unit / "unit.json").write_text(json.dumps({"schema": "cutune-unit-1", **entry}))
+    (unit / "seen.json").write_text("{}")
+    assert refused(PROJECT, folder).diagnostic.code is Code.NOTHING_COMPILED
+    assert [*unit.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "read"),
+    [
+        ("unit.json", "unit", registered),
+        ("launches.json", "launches", noted_launches),
+        ("seen.json", "lending", seen_units),
+        ("seen.json", "lending", connect),
+    ],
+    ids=["unit", "launches", "seen", "connected"],
+)
+def test_notes_of_a_build_that_are_damaged_are_diagnosed(
+    name: str, schema: str, read: Callable[[Workspace], object], tmp_path: Path
+) -> None:
+    unit = {"source": "a.cu", "folder": "/a", "flags": [], "key": "../..", "first_site": 0}
+    path = tmp_path / "units/key" / name
+    path.parent.mkdir(parents=True)
+    for entries in ({}, {**unit, "launches": [5], "unit": unit, "has": [], "lacks": []}):
+        path.write_text(json.dumps({"schema": f"cutune-{schema}-1", **entries}))
+        with pytest.raises(CutuneError) as damaged:
+            read(Workspace(tmp_path))
+        assert damaged.value.diagnostic.code is Code.DAMAGED_FILE
+
+
+def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:
+    """What was built is removed first: the build system takes it for up to date else."""
+    lines = []
+    for name, has, lacks in (("first", ["k"], []), ("second", [], ["k"])):
+        unit = {"source": f"{name}.cu", "folder": str(folder), "flags": [], "key": name}
+        seen = {"schema": "cutune-lending-1", "has": has, "lacks": lacks}
+        own = folder / "workspace/units" / name
+        document = json.dumps({**seen, "unit": {**unit, "first_site": 0}})
+        lines.append(f"mkdir -p {own}; echo '{document}' > {own}/seen.json")
+    build = f"test -e app.o || echo built >> order; touch app.o; echo app.o > ${OUTPUTS}"
+    build += "; echo app.cu > workspace/sources"
+    (folder / "build.sh").write_text("\n".join([*lines, build]))
+    found = refused(replace(PROJECT, make="sh build.sh"), folder)
+    assert found.diagnostic.code is Code.NO_LAUNCH_COMPILED
+    assert (folder / "order").read_text().split() == ["built", "built"]

@@ -1,0 +1,44 @@
+"""What the compiler is told about a rewritten source and its headers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.analysis.program_builds import instrument
+from cutune.core.reading import read_source
+from cutune.frontend.syntax.parse import parse
+from cutune.nvcc.shadow_source import ShadowSource
+
+HEADER = """#pragma once
+__global__ static void fill(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1;
+}
+static inline void start(int n, float *a) { fill<<<(n + 127) / 128, 128>>>(n, a); }
+"""
+
+
+def test_a_rewritten_header_is_found_before_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder, which -I names, is one of those in which quoted includes are looked for first."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("include/fill.h", HEADER), ("src/a.cu", '#include "fill.h"\nint x;\n')):
+        Path(name).parent.mkdir()
+        Path(name).write_text(text)
+    source, header = read_source("src/a.cu"), read_source("include/fill.h")
+    program = analyze(parse(source), None, (header,))
+    assert program.launching_headers == (header,)
+    unit = instrument(program)
+    shadow = ShadowSource.write(unit, tmp_path / "copies")
+    # Copies of headers have a folder of their own.
+    copies = tmp_path / "copies-tree"
+    quoted = [option.split(",", 1)[1] for option in shadow.host_options if "-iquote" in option]
+    ours = quoted.index(str(copies / "include"))
+    users = [place for place, path in enumerate(quoted) if os.path.samefile(path, "include")]
+    assert "cutune_launch" in (copies / "include" / "fill.h").read_text()
+    assert all(ours < place for place in users)
