@@ -380,11 +380,7 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
 def measurements(
     workspace: Workspace, warn: Warn
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
-    """All kernels and measurements of a workspace.
-
-    Raises:
-        CutuneError: CT009 when nothing was.
-    """
+    """All kernels and measurements of a workspace. Raises CT009 when nothing was."""
     path = workspace.measurements
     command = "cutune tune FILE (or its step cutune collect)"
     kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, warn)

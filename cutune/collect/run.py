@@ -203,11 +203,7 @@ def run_program(
 def check_end(
     run: Run, ended: ProgramResult, where: str = "the emulated device", seconds: float = RUN_SECONDS
 ) -> None:
-    """Refuse a run that did not end as it should.
-
-    Raises:
-        CutuneError: CT411.
-    """
+    """Refuse a run that did not end as it should. Raises CT411."""
     problem = _problem(run, ended, seconds)
     if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
         problem = _helped(failed)

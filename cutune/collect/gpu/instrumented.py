@@ -206,11 +206,7 @@ def gpu_name() -> tuple[str, str]:
 
 
 def require_gpu() -> None:
-    """Check that programs can use a GPU.
-
-    Raises:
-        CutuneError: CT015.
-    """
+    """Check that programs can use a GPU. Raises CT015."""
     try:
         status = ctypes.CDLL(DRIVER).cuInit(0)
     except OSError as error:
