@@ -284,7 +284,6 @@ class _Measuring:
             code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
             said = Diagnostic.at(
                 code,
-                None,
                 kernel=kernel.name,
                 blocks=_listed(trial.differing),
                 difference=_difference(trial),
@@ -323,7 +322,7 @@ class _Measuring:
         return joined
 
     def _warn(self, code: Code, subject: Subject, **about: Any) -> None:
-        self.reporter.warn(Diagnostic.at(code, None, kernel=subject.kernel.name, **about))
+        self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
 
 
 def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
@@ -363,15 +362,15 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
     """Remarks on candidates that were not tried."""
     if not kernel.asserted:
         if trial.unreached and not run.is_cut:
-            yield Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name)
+            yield Diagnostic.at(Code.NOT_TRIED, kernel=kernel.name)
         return
     late = {*kernel.rejected, *trial.unreached} - {kernel.original}
     refused = {*trial.untried} - late
     if refused and trial.refusal == OTHER_SHARED:
         bytes_ = kernel.dynamic_shared_bytes
-        yield Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
+        yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
     elif refused:
-        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=len(refused))
+        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, kernel=kernel.name, count=len(refused))
     if late:
         count = len(kernel.candidates())
         yield fewer_candidates(kernel.name, count - len(late), count, "tried")
