@@ -137,7 +137,7 @@ def _judged(
         advice, code = "", Code.DATA_DEPENDENT
         if not of_runs:
             advice = try_smaller(counting.runs[0], counting.recorded[0])
-        warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
+        warn(Diagnostic.at(code, kernel=name, reason=problem, advice=advice))
         return None
     largest = [max(one, key=lambda e: e.work) for one in of_runs]
     measured = _measured(subject, largest)
@@ -145,7 +145,7 @@ def _judged(
         count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
         warn(fewer_candidates(name, count - len(left_out), count, "counted"))
     if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
-        warn(Diagnostic.at(Code.SAMPLED, None, kernel=name, threads=max(threads)))
+        warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=max(threads)))
     number = runs_with[0].number if runs_with else 0
     run, launches = counting.runs[number], counting.recorded[number]
     if remark := unclear_growth(subject, [one.asked for one in largest], run, launches):
@@ -156,7 +156,7 @@ def _judged(
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
     """The remark that so many candidates were tried, or counted, in the time that there is."""
     code = Code.FEWER_COUNTED
-    return Diagnostic.at(code, None, kernel=name, kept=kept, count=count, done=done)
+    return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
 
 
 def unclear_growth(
@@ -171,13 +171,13 @@ def unclear_growth(
         asked = subject.kernel.as_asked(seen[0].items())
         shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
         advice = try_two(run, launches)
-        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown, advice=advice)
+        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=advice)
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]
         if len(alike) > 1 and len(set(values)) > 1 and size == alike[0]:
             names = " and ".join(f"'{one}'" for one in alike)
-            return Diagnostic.at(Code.ALIKE_SIZES, None, kernel=name, names=names)
+            return Diagnostic.at(Code.ALIKE_SIZES, kernel=name, names=names)
     return None
 
 

@@ -102,7 +102,7 @@ def record_launches(
                 continue  # It launches nothing in that time; runs before it did.
             if made.is_cut and not is_long:
                 advice = try_smaller(run, launches)
-                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown, advice=advice))
+                warn(Diagnostic.at(Code.CUT_SHORT, command=run.shown, advice=advice))
             recorded.append((made, launches))
     if not any(launches for _, launches in recorded):
         raise nothing_launched(run, ended)

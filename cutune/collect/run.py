@@ -153,7 +153,7 @@ def plan_runs(
 
 
 def _bad_run(template: str, reason: object) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
+    return CutuneError(Diagnostic.at(Code.BAD_RUN, template=template, reason=reason))
 
 
 def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
@@ -203,16 +203,12 @@ def run_program(
 def check_end(
     run: Run, ended: ProgramResult, where: str = "the emulated device", seconds: float = RUN_SECONDS
 ) -> None:
-    """Refuse a run that did not end as it should.
-
-    Raises:
-        CutuneError: CT411.
-    """
+    """Refuse a run that did not end as it should. Raises CT411."""
     problem = _problem(run, ended, seconds)
     if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
         problem = _helped(failed)
     if problem:
-        text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
+        text = Diagnostic.at(Code.RUN_FAILED, command=run.shown, where=where, reason=problem)
         raise _with_last_lines(text, ended)
 
 
@@ -235,7 +231,7 @@ def check_kernels(run: Run, ended: ProgramResult) -> None:
     # Who accepts any end knows that something fails.
     if failed and run.statuses is not None:
         where, reason = "the emulated device", _helped(failed)
-        text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=reason)
+        text = Diagnostic.at(Code.RUN_FAILED, command=run.shown, where=where, reason=reason)
         raise CutuneError(text)
 
 
@@ -249,7 +245,7 @@ def _helped(failed: str) -> str:
 
 def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
     """The error for a program that launches nothing, with what it said last."""
-    text = Diagnostic.at(Code.NOTHING_LAUNCHED, None, command=run.shown)
+    text = Diagnostic.at(Code.NOTHING_LAUNCHED, command=run.shown)
     return _with_last_lines(text, ended)
 
 

@@ -181,7 +181,7 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         named = ", ".join(missing)
-        warn(Diagnostic.at(Code.TUNERS_MISSING, None, names=named, packages=packages))
+        warn(Diagnostic.at(Code.TUNERS_MISSING, names=named, packages=packages))
     return list({one.name: one for one in searches}.values())
 
 
@@ -197,7 +197,6 @@ def _without(tuner: Tuner, technique: str) -> Diagnostic:
     known = ", ".join(tuner.techniques)
     return Diagnostic.at(
         Code.NO_SUCH_TECHNIQUE,
-        None,
         tuner=tuner.name,
         name=technique,
         default=tuner.default,

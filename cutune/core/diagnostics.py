@@ -44,7 +44,7 @@ class Diagnostic:
     @staticmethod
     def at(
         code: Code,
-        source: Source | None,
+        source: Source | None = None,
         span: Span | None = None,
         *,
         notes: tuple[Diagnostic, ...] = (),

@@ -89,7 +89,7 @@ class Workspace:
         with ExitStack() as held:
             for name in sorted({*names}):
                 path = self.folder / f"{name}.lock"
-                busy = Diagnostic.at(Code.BUSY_WORKSPACE, None, name=name, folder=self.folder)
+                busy = Diagnostic.at(Code.BUSY_WORKSPACE, name=name, folder=self.folder)
                 held.enter_context(locked(path, partial(warn, busy)))
             yield
 
@@ -305,7 +305,7 @@ def read_lines(
                 if entry["schema"] == schema:
                     yield convert(entry)
             except (ValueError, KeyError, TypeError):
-                warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
+                warn(Diagnostic.at(Code.TORN_LINE, line=number, path=path))
 
 
 def _unknown(path: Path, wanted: str, found: object) -> CutuneError:

@@ -135,11 +135,7 @@ class LoadedModule:
             self._library.cutune_unload(self._handle)
 
     def kernel(self, name: str) -> KernelCode:
-        """Metadata of a kernel.
-
-        Raises:
-            CutuneError: CT452 when the module has no such kernel.
-        """
+        """Metadata of a kernel. Raises CT452 when the module has no such kernel."""
         kernels = self.assembled.kernels
         if name not in kernels:
             raise _error(Code.UNKNOWN_KERNEL, name=name, known=known_names(name, kernels))

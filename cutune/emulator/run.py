@@ -223,7 +223,7 @@ def main_run(
     profile = DeviceProfile.named(device)
     stdout = sys.stderr.fileno() if json_output else None
     sys.stdout.flush()
-    hint = Diagnostic.at(Code.RUNS_LONG, None, path=argv[0], seconds=LONG_SECONDS)
+    hint = Diagnostic.at(Code.RUNS_LONG, path=argv[0], seconds=LONG_SECONDS)
     waited = Timer(LONG_SECONDS, _say, [hint])
     waited.daemon = True
     if limit is None:
@@ -241,7 +241,7 @@ def main_run(
         waited.cancel()
     if result.signal:
         name = signal_name(-result.signal)
-        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, None, path=argv[0], name=name))
+        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, path=argv[0], name=name))
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
@@ -250,7 +250,7 @@ def main_run(
         for finding in result.findings[:shown]:
             _say(finding.diagnostic())
     if not result.kernels and result.status == 0:
-        _say(Diagnostic.at(Code.NO_LAUNCHES, None, path=argv[0]))
+        _say(Diagnostic.at(Code.NO_LAUNCHES, path=argv[0]))
     if check and not json_output:
         print(counted(result.findings, shown), file=sys.stderr)
     return result.status or int(any(finding.counts for finding in result.findings))

@@ -111,9 +111,9 @@ class Baseline:
         what = [v.described(name) for name, v in self.varying.items() if v.numbers]
         if what:
             text = "; ".join(what)
-            yield Diagnostic.at(Code.LEFT_OUT, None, command=command, what=text)
+            yield Diagnostic.at(Code.LEFT_OUT, command=command, what=text)
         if not self._compared_lines():
-            yield Diagnostic.at(Code.ONLY_STATUS, None, command=command)
+            yield Diagnostic.at(Code.ONLY_STATUS, command=command)
 
     def _varying(self, name: str, content: bytes, again: RunOutcome) -> Varying:
         try:
@@ -122,7 +122,6 @@ class Baseline:
             command = self.run.shown
             message = Diagnostic.at(
                 Code.VARYING_LENGTH,
-                None,
                 name=name,
                 command=command,
                 first=other.first,
@@ -171,7 +170,7 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
 
 def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
     command = run.shown
-    message = Diagnostic.at(Code.ORIGINAL_FAILED, None, command=command, reason=reason).message
+    message = Diagnostic.at(Code.ORIGINAL_FAILED, command=command, reason=reason).message
     said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []
     return CutuneError(Diagnostic(Code.ORIGINAL_FAILED, "\n".join([message, *said])))
 

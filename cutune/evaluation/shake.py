@@ -64,7 +64,7 @@ class Shaken:
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
             command = self.run.shown
-            yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
+            yield Diagnostic.at(Code.NOT_SHAKEN, command=command)
 
 
 def trials_of(seeds: Iterable[int], variants: Iterable[str] = ()) -> list[SeededRun]:

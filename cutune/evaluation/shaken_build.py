@@ -104,6 +104,6 @@ def _not_compiled(error: CutuneError) -> CutuneError:
     if error.diagnostic.code is not Code.NVCC_FAILED:
         return error
     reason = first_error(error.diagnostic.message)
-    message = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, None, reason=reason).message
+    message = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=reason).message
     said = "\n".join([message, *error.diagnostic.message.splitlines()[1:]])
     return CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, said))

@@ -32,4 +32,4 @@ def verify(
             yield known, None
             continue
         command = second.shown
-        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, None, command=command, reason=reason)
+        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=command, reason=reason)

@@ -55,7 +55,7 @@ def fit_model(
     classes = alignment_classes(kernel, measurements)
     launches = _feature_launches(kernel, classes, measurements)
     if launches is None:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+        return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     published: PublishedCounts | None = None
     if method == PAPER:
         # Takes half a second to import.
@@ -81,7 +81,7 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+        return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     reason = ""
     if kernel.on_data:
         checked, limit = _on_data(kernel, counted), PROPORTION_LIMIT
@@ -90,7 +90,7 @@ def _counts(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> Held
         reason = bounded_elsewhere(kernel, checked.functions, features)
     if reason:
         name = kernel.name
-        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=reason, advice="")
+        return Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=reason, advice="")
     error = max(_error(kernel, checked.functions), checked.deviation)
     return _poor_fit(kernel, checked, error) if error > limit else checked
 
@@ -123,7 +123,6 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
         example = f", such as {values} where {name} was {most} at most"
     return Diagnostic.at(
         Code.POOR_FIT,
-        None,
         kernel=kernel.name,
         error=f"{100 * error:.0f}",
         where=checked.where,

@@ -35,11 +35,7 @@ COMMAND = "cutune tune FILE, or of a project cutune tune --make (or its step cut
 
 
 def write_models(path: Path, models: Sequence[FittedModel]) -> None:
-    """Save all models of a program.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Save all models of a program. Raises CT002."""
     # Tables of thousands of numbers: nobody reads them a line each.
     write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]}, indent=None)
 

@@ -75,7 +75,7 @@ def fit_published(
     """One function per counter, of the first size and the block's free dimensions."""
     launches = training_counters(kernel, measured)
     if not launches:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+        return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     axes = [axis for axis, free in enumerate(kernel.free) if free]
     variables = (kernel.variables[0], *(AXES[axis] for axis in axes))
     points = [(one.size, *(one.block[axis] for axis in axes)) for one in launches]

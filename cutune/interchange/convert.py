@@ -124,7 +124,7 @@ def convert(results: Results, target: Path, name: str, is_replacing: bool, warn:
     again = Source(str(target), data.decode("latin-1"))
     left_out = losses(results, format_.read(again, Meaning(), warn))
     if left_out:
-        warn(Diagnostic.at(Code.NO_PLACE, None, kind=format_.kind, what=", ".join(left_out)))
+        warn(Diagnostic.at(Code.NO_PLACE, kind=format_.kind, what=", ".join(left_out)))
 
 
 def _named(name: str) -> Format | None:

@@ -85,7 +85,7 @@ def read(source: Source, warn: Warn) -> Results:
             if line is not lines[-1] or not begun or source.text.endswith("\n"):
                 raise
             number = source.location(line.start).line
-            warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=source.path))
+            warn(Diagnostic.at(Code.TORN_LINE, line=number, path=source.path))
     if not begun:
         raise JsonText.whole(source, KIND).wrong("no line of it is one of trials", 0)
     devices = {

@@ -36,29 +36,28 @@ def write_figures(folder: Path, report: PageFacts, training: Iterable[TrainingRo
         CutuneError: CT017 where matplotlib is not installed, CT002.
     """
     matplotlib = required("matplotlib")
-    required("matplotlib.figure")
     make_folder(folder)
     written: list[Path] = []
     with matplotlib.rc_context(STYLE):
-        for name, pages in _documents(matplotlib, report, list(training)):
+        for name, pages in _documents(report, list(training)):
             written += _save(folder, name, pages)
     return written
 
 
 def _documents(
-    matplotlib: Any, report: PageFacts, training: Sequence[TrainingRow]
+    report: PageFacts, training: Sequence[TrainingRow]
 ) -> Iterator[tuple[str, list[Any]]]:
     """Names of files, and their pages."""
     if report.kernels:
-        yield "gains", [_gains(matplotlib, report)]
+        yield "gains", [_gains(report)]
     if report.evaluation is not None:
         largest = _largest(report.evaluation)
-        yield "figure3", [_times(matplotlib, largest, report.evaluation.judged, report.device)]
+        yield "figure3", [_times(largest, report.evaluation.judged, report.device)]
         title = f"Default, chosen, best and worst configuration on {report.device} (times in ms)"
-        yield "table3", _table(matplotlib, title, TABLE_3, list(table_3(report.evaluation)))
+        yield "table3", _table(title, TABLE_3, list(table_3(report.evaluation)))
     if training:
         title = "MWP-CWP on collected counters, and on those of the rational program (cycles)"
-        yield "table2", _table(matplotlib, title, TABLE_2, [row.cells for row in training])
+        yield "table2", _table(title, TABLE_2, [row.cells for row in training])
 
 
 def _save(folder: Path, name: str, pages: Sequence[Any]) -> Iterator[Path]:
@@ -78,15 +77,15 @@ def _save(folder: Path, name: str, pages: Sequence[Any]) -> Iterator[Path]:
         yield png
 
 
-def _figure(matplotlib: Any, rows: int, around: float = AROUND) -> Any:
+def _figure(rows: int, around: float = AROUND) -> Any:
     size = (WIDTH, around + ROW * max(rows, 4))
-    return matplotlib.figure.Figure(figsize=size, layout="constrained")
+    return required("matplotlib.figure").Figure(figsize=size, layout="constrained")
 
 
-def _gains(matplotlib: Any, report: PageFacts) -> Any:
+def _gains(report: PageFacts) -> Any:
     """Predicted gains of all kernels, and measured ones where there are any."""
     kernels = list(report.ranked)[::-1]
-    figure = _figure(matplotlib, len(kernels))
+    figure = _figure(len(kernels))
     axes, places = figure.add_subplot(), range(len(kernels))
     axes.barh(places, [k.gain - 1 for k in kernels], left=1.0, color=CHOSEN, height=0.6)
     timed = [(k.measured_gain, n) for n, k in enumerate(kernels) if k.measured_gain]
@@ -108,9 +107,9 @@ def _largest(evaluation: Evaluation) -> list[Case]:
     return [largest[name] for name in sorted(largest, reverse=True)]
 
 
-def _times(matplotlib: Any, cases: Sequence[Case], judged: str, device: str) -> Any:
+def _times(cases: Sequence[Case], judged: str, device: str) -> Any:
     """From best to worst, with default and choice, in milliseconds."""
-    figure = _figure(matplotlib, len(cases))
+    figure = _figure(len(cases))
     axes, places = figure.add_subplot(), range(len(cases))
     best = [min(case.launch.times.values()) / 1e3 for case in cases]
     worst = [max(case.launch.times.values()) / 1e3 for case in cases]
@@ -145,14 +144,14 @@ def table_3(evaluation: Evaluation) -> Iterator[Row]:
 TABLE_2 = ("kernel", "N", "best", "cycles", "chosen", "cycles", "collected cycles")
 
 
-def _table(matplotlib: Any, title: str, head: Row, rows: Sequence[Row]) -> list[Any]:
+def _table(title: str, head: Row, rows: Sequence[Row]) -> list[Any]:
     """Pages with at most `ROWS` rows."""
     parts = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
-    return [_table_page(matplotlib, title, head, part) for part in parts]
+    return [_table_page(title, head, part) for part in parts]
 
 
-def _table_page(matplotlib: Any, title: str, head: Row, rows: Sequence[Row]) -> Any:
-    figure = _figure(matplotlib, len(rows) + 1, around=0.5)
+def _table_page(title: str, head: Row, rows: Sequence[Row]) -> Any:
+    figure = _figure(len(rows) + 1, around=0.5)
     axes = figure.add_subplot()
     axes.axis("off")
     axes.set_title(title, fontsize=9, loc="left")

@@ -105,7 +105,7 @@ def required(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        missing = Diagnostic.at(Code.NO_REPORT_EXTRA, None, module=module, reason=error)
+        missing = Diagnostic.at(Code.NO_REPORT_EXTRA, module=module, reason=error)
         raise CutuneError(missing) from error
 
 
@@ -146,10 +146,6 @@ def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
 
 def _name(configuration: SweptConfiguration) -> str:
     return configuration_text(*configuration)
-
-
-def _file_name(path: str) -> str:
-    return PurePath(path).name
 
 
 def _bar_width(gain: float, most: float) -> str:
@@ -197,7 +193,7 @@ _FUNCTIONS = {
     "agreement": agreement,
     "bar_width": _bar_width,
     "choice_chart": choice_chart,
-    "file_name": _file_name,
+    "file_name": lambda path: PurePath(path).name,
     "heat_tables": heat_tables,
     "launch_rows": _launch_rows,
     "least": _least,

@@ -61,11 +61,7 @@ class TranslationUnit:
         return replace(self, prelude=self.prelude + text)
 
     def rewritten(self) -> Source:
-        """The source with all edits made.
-
-        Raises:
-            CutuneError: CT301 when two passes want the same place.
-        """
+        """The source with all edits made. Raises CT301 when two passes want the same place."""
         return self._edited(self.program.source)
 
     def rewritten_headers(self) -> tuple[Source, ...]:

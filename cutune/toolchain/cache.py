@@ -36,7 +36,7 @@ def _usable_cache(wanted: Path) -> Path:
     if _unusable_reason(other):
         other = run_folder() / "cache"
         other.mkdir()
-    said = Diagnostic.at(Code.CACHE_ELSEWHERE, None, path=wanted, reason=reason, other=other)
+    said = Diagnostic.at(Code.CACHE_ELSEWHERE, path=wanted, reason=reason, other=other)
     print(said.render(), file=sys.stderr)
     return other
 

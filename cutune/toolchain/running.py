@@ -110,5 +110,5 @@ def _refuse_killed(program: str, status: int, said: str) -> None:
     """Refuse to conclude anything from a compiler that somebody else has ended."""
     signal = ended_by(status, said)
     if signal is not None and not _ENDED.is_set():
-        ended = Diagnostic.at(Code.COMPILER_KILLED, None, program=program, signal=signal.name)
+        ended = Diagnostic.at(Code.COMPILER_KILLED, program=program, signal=signal.name)
         raise CompilerKilled(ended, signal)

@@ -206,18 +206,14 @@ def gpu_name() -> tuple[str, str]:
 
 
 def require_gpu() -> None:
-    """Check that programs can use a GPU.
-
-    Raises:
-        CutuneError: CT015.
-    """
+    """Check that programs can use a GPU. Raises CT015."""
     try:
         status = ctypes.CDLL(DRIVER).cuInit(0)
     except OSError as error:
-        raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=error)) from error
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=error)) from error
     if status != 0:
         reason = f"the driver does not start (error {status})"
-        raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=reason))
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=reason))
 
 
 def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
@@ -255,4 +251,4 @@ def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:
     else:
         reason = "it launched nothing that can be tuned, or there is no GPU"
     command = " ".join(run.command)
-    return CutuneError(Diagnostic.at(Code.NOT_TIMED, None, command=command, reason=reason))
+    return CutuneError(Diagnostic.at(Code.NOT_TIMED, command=command, reason=reason))

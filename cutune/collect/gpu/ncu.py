@@ -150,4 +150,4 @@ def _last_line(text: str) -> str:
 
 
 def _failed(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NO_COUNTERS, None, reason=reason))
+    return CutuneError(Diagnostic.at(Code.NO_COUNTERS, reason=reason))

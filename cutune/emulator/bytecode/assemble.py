@@ -343,8 +343,9 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
             lower(encoder, instruction)
     targets = [base + target for target in terminator.targets]
     if suspending is not None:
+        encoder.begin(suspending)
         lower_last = lower_function_call if suspending.opcode == "call" else lower_barrier
-        lower_last(encoder, suspending, targets[0])
+        lower_last(encoder, targets[0])
         return
     if terminator.instruction is not None:
         encoder.begin(terminator.instruction)

@@ -13,12 +13,11 @@ from cutune.emulator.lower.encoder import (
     Lowering,
 )
 from cutune.emulator.lower.memory import space_of
-from cutune.emulator.ptx.types import Instruction
 
 
-def _lower_copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_copy(encoder: FunctionEncoder) -> None:
     """`cp.async [shared], [global], bytes{, bytes that are read}`; the rest becomes zeros."""
-    modifiers, operands = instruction.modifiers, instruction.operands
+    modifiers, operands = encoder.modifiers, encoder.operands
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
         return
     if "mbarrier" in modifiers:
@@ -46,7 +45,7 @@ def _lower_copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
             encoder.emit("mov_b32", d=word, a=encoder.constant("u32", 0))
         whole = encoder.temporary("pred")
         encoder.emit("copies_all", d=whole, a=encoder.source(read, "u32"), imm=size)
-        if instruction.guard:  # guards do not nest
+        if encoder.instruction.guard:  # guards do not nest
             raise encoder.unsupported()
         encoder.emit("guard", a=whole, x=2)
     first, site = words[0], encoder.access("load", "global", size)
@@ -62,8 +61,7 @@ def _lower_copy(encoder: FunctionEncoder, instruction: Instruction) -> None:
 
 def _barrier_object(encoder: FunctionEncoder, text: str) -> dict[str, int]:
     """The fields of a record that name a barrier in shared memory."""
-    assert encoder.instruction is not None
-    space = space_of(encoder.instruction)
+    space = space_of(encoder)
     if space not in ("shared", "generic"):
         raise encoder.unsupported()
     base, offset = encoder.memory_operand(text)
@@ -87,8 +85,8 @@ def _emit_arrival(
     )
 
 
-def _lower_shared_barrier(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    modifiers, operands = instruction.modifiers, instruction.operands
+def _lower_shared_barrier(encoder: FunctionEncoder) -> None:
+    modifiers, operands = encoder.modifiers, encoder.operands
     operation = modifiers[0]
     if {"expect_tx", "complete_tx"} & set(modifiers):
         raise encoder.unsupported()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cutune.emulator.lower.encoder import FunctionEncoder, width_of
 from cutune.emulator.lower.opcodes import handlers
-from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
+from cutune.emulator.ptx.types import TYPE_BYTES
 
 _INTEGERS = frozenset(("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"))
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
@@ -17,22 +17,22 @@ _TO_INTEGRAL = frozenset(("rni", "rzi", "rmi", "rpi"))
 _ROUNDING = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 
 
-def lower_conversion(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def lower_conversion(encoder: FunctionEncoder) -> None:
     """`cvt{.modifiers}.dtype.stype d, a`, and the pairs `cvt.rn.f16x2.f32 d, a, b`."""
-    target_kind, source_kind = instruction.modifiers[-2:]
+    target_kind, source_kind = encoder.modifiers[-2:]
     if target_kind in ("f16x2", "bf16x2") and source_kind == "f32":
-        _pair(encoder, instruction)
+        _pair(encoder)
     elif target_kind == "tf32":
-        value = encoder.source(instruction.operands[1], "f32")
-        encoder.emit("cvt_tf32_f32", d=encoder.destination(instruction.operands[0], "b32"), a=value)
+        value = encoder.source(encoder.operands[1], "f32")
+        encoder.emit("cvt_tf32_f32", d=encoder.destination(encoder.operands[0], "b32"), a=value)
     elif source_kind in _INTEGERS and target_kind in _INTEGERS:
-        _integer(encoder, instruction)
+        _integer(encoder)
     elif source_kind in _INTEGERS and target_kind in _FLOATS:
-        _from_integer(encoder, instruction)
+        _from_integer(encoder)
     elif source_kind in _FLOATS and target_kind in _INTEGERS:
-        _to_integer(encoder, instruction)
+        _to_integer(encoder)
     elif source_kind in _FLOATS and target_kind in _FLOATS:
-        _float(encoder, instruction)
+        _float(encoder)
     else:
         raise encoder.unsupported()
 
@@ -65,44 +65,42 @@ def _loaded(encoder: FunctionEncoder, text: str, kind: str) -> tuple[int, str]:
     return encoder.computed(f"extend_{kind}", "u32", a=value), f"{kind[0]}32"
 
 
-def _integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target_kind, source_kind = instruction.modifiers[-2:]
-    value, held = _loaded(encoder, instruction.operands[1], source_kind)
+def _integer(encoder: FunctionEncoder) -> None:
+    target_kind, source_kind = encoder.modifiers[-2:]
+    value, held = _loaded(encoder, encoder.operands[1], source_kind)
     is_wide_target = TYPE_BYTES[target_kind] == 8
-    if "sat" in instruction.modifiers and target_kind != held:
+    if "sat" in encoder.modifiers and target_kind != held:
         value = encoder.computed(f"sat_{target_kind}_{held}", target_kind, a=value)
     elif is_wide_target and held[1:] == "32":
         value = encoder.computed(f"widen_{held}", "u64", a=value)
     elif not is_wide_target and held[1:] == "64":
         value = encoder.computed("low_b64", "u32", a=value)
-    _finish(encoder, instruction.operands[0], value, target_kind)
+    _finish(encoder, encoder.operands[0], value, target_kind)
 
 
-def _from_integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target_kind, source_kind = instruction.modifiers[-2:]
-    value, held = _loaded(encoder, instruction.operands[1], source_kind)
-    if _rounding(instruction) and target_kind in ("f16", "bf16"):
+def _from_integer(encoder: FunctionEncoder) -> None:
+    target_kind, source_kind = encoder.modifiers[-2:]
+    value, held = _loaded(encoder, encoder.operands[1], source_kind)
+    if _rounding(encoder) and target_kind in ("f16", "bf16"):
         # Double holds every integer that is not too large for half precision anyway.
         value, held = encoder.computed(f"cvt_f64_{held}", "f64", a=value), "f64"
-    _emit_rounded(encoder, f"cvt_{target_kind}_{held}", instruction, value)
+    _emit_rounded(encoder, f"cvt_{target_kind}_{held}", value)
 
 
-def _emit_rounded(
-    encoder: FunctionEncoder, name: str, instruction: Instruction, value: int
-) -> None:
-    kind, mode = instruction.modifiers[-2], _rounding(instruction)
-    destination = encoder.destination(instruction.operands[0], kind)
+def _emit_rounded(encoder: FunctionEncoder, name: str, value: int) -> None:
+    kind, mode = encoder.modifiers[-2], _rounding(encoder)
+    destination = encoder.destination(encoder.operands[0], kind)
     if mode:
         name = f"{name}_rounded"
     encoder.emit(name, d=destination, a=value, flags=mode << 8)
-    if "sat" in instruction.modifiers:
+    if "sat" in encoder.modifiers:
         encoder.emit(f"saturate_{kind}", d=destination, a=destination)
-    if "relu" in instruction.modifiers:
+    if "relu" in encoder.modifiers:
         encoder.emit(f"relu_{kind}", d=destination, a=destination)
 
 
-def _rounding(instruction: Instruction) -> int:
-    return next((_ROUNDING[m] for m in instruction.modifiers if m in _ROUNDING), 0)
+def _rounding(encoder: FunctionEncoder) -> int:
+    return next((_ROUNDING[m] for m in encoder.modifiers if m in _ROUNDING), 0)
 
 
 def _as_single(encoder: FunctionEncoder, text: str, kind: str, flush: bool) -> tuple[int, str]:
@@ -115,11 +113,11 @@ def _as_single(encoder: FunctionEncoder, text: str, kind: str, flush: bool) -> t
     return value, kind
 
 
-def _to_integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target_kind, source_kind = instruction.modifiers[-2:]
-    flush = "ftz" in instruction.modifiers
-    value, held = _as_single(encoder, instruction.operands[1], source_kind, flush)
-    mode = next((m for m in instruction.modifiers if m in _TO_INTEGRAL), "rzi")
+def _to_integer(encoder: FunctionEncoder) -> None:
+    target_kind, source_kind = encoder.modifiers[-2:]
+    flush = "ftz" in encoder.modifiers
+    value, held = _as_single(encoder, encoder.operands[1], source_kind, flush)
+    mode = next((m for m in encoder.modifiers if m in _TO_INTEGRAL), "rzi")
     # Narrow integers saturate at their own limits; going through 32 bits keeps the order.
     through = target_kind if TYPE_BYTES[target_kind] >= 4 else "s32"
     result = encoder.computed(f"cvt_{mode}_{through}_{held}", through, a=value)
@@ -129,41 +127,41 @@ def _to_integer(encoder: FunctionEncoder, instruction: Instruction) -> None:
             is_nan = encoder.computed("setp_nan_f64", "pred", a=value, b=value)
             highest_bit = encoder.constant("u32", 1 << (8 * TYPE_BYTES[target_kind] - 1))
             result = encoder.computed("selp_b32", "u32", a=highest_bit, b=result, c=is_nan)
-    _finish(encoder, instruction.operands[0], result, target_kind)
+    _finish(encoder, encoder.operands[0], result, target_kind)
 
 
-def _float(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target_kind, source_kind = instruction.modifiers[-2:]
-    flush, text = "ftz" in instruction.modifiers, instruction.operands[1]
+def _float(encoder: FunctionEncoder) -> None:
+    target_kind, source_kind = encoder.modifiers[-2:]
+    flush, text = "ftz" in encoder.modifiers, encoder.operands[1]
     if target_kind == "f64" and source_kind in ("f16", "bf16"):
         value, held = encoder.source(text, source_kind), source_kind
     else:
         value, held = _as_single(encoder, text, source_kind, flush)
-    integral = next((m for m in instruction.modifiers if m in _TO_INTEGRAL), "")
+    integral = next((m for m in encoder.modifiers if m in _TO_INTEGRAL), "")
     if integral:
         value = encoder.computed(f"cvt_{integral}_{held}", held, a=value)
     name = f"cvt_{target_kind}_{held}"
     if target_kind == held:
         name = "mov_b64" if held == "f64" else "mov_b32"
-    _emit_rounded(encoder, name, instruction, value)
+    _emit_rounded(encoder, name, value)
     if flush and target_kind == "f32":
         last = encoder.records[-1]
         encoder.emit("flush_result_f32", d=last.d, a=last.d)
 
 
-def _pair(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _pair(encoder: FunctionEncoder) -> None:
     """`cvt.rn.f16x2.f32 d, a, b`: a becomes the upper half."""
-    kind = instruction.modifiers[-2].removesuffix("x2")
-    mode = _rounding(instruction)
+    kind = encoder.modifiers[-2].removesuffix("x2")
+    mode = _rounding(encoder)
     name = f"cvt_{kind}_f32{'_rounded' if mode else ''}"
-    if name not in handlers() or "satfinite" in instruction.modifiers:
+    if name not in handlers() or "satfinite" in encoder.modifiers:
         raise encoder.unsupported()
     halves = []
-    for text in instruction.operands[1:3]:
+    for text in encoder.operands[1:3]:
         half = encoder.temporary("b16")
         encoder.emit(name, d=half, a=encoder.source(text, "f32"), flags=mode << 8)
-        if "relu" in instruction.modifiers:
+        if "relu" in encoder.modifiers:
             encoder.emit(f"relu_{kind}", d=half, a=half)
         halves.append(half)
-    destination = encoder.destination(instruction.operands[0], "b32")
+    destination = encoder.destination(encoder.operands[0], "b32")
     encoder.emit("pack_b32", d=destination, a=halves[1], b=halves[0])

@@ -37,15 +37,16 @@ from cutune.emulator.ptx.types import Instruction
 def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Emit the records of one instruction that does not end a basic block."""
     encoder.begin(instruction)
-    lowering = _LOWERINGS.get(instruction.opcode, _lower_regular)
+    is_hint = instruction.opcode in HINTS
+    lowering = _lower_nothing if is_hint else _LOWERINGS.get(instruction.opcode, _lower_regular)
     if not instruction.guard:
-        lowering(encoder, instruction)
+        lowering(encoder)
         return
     predicate = encoder.register(instruction.guard)
     flags = NEGATED if instruction.negated else 0
     guard = encoder.emit("guard", a=predicate, flags=flags)
     first = len(encoder.records)
-    lowering(encoder, instruction)
+    lowering(encoder)
     for record in encoder.records[first:]:
         if record.handler.startswith(("ld_", "st_", "atom_", "matrix_load", "mbarrier_")):
             record.flags |= GUARDED
@@ -53,14 +54,14 @@ def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     guard.x = len(encoder.records) - first
 
 
-def _lower_regular(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_regular(encoder: FunctionEncoder) -> None:
     """`op d, a, b, c` with the handler of that name, or composed from the plain operation."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if not modifiers or not instruction.operands:
+    opcode, modifiers = encoder.opcode, encoder.modifiers
+    if not modifiers or not encoder.operands:
         raise encoder.unsupported()
     name = handler_name(opcode, modifiers)
     if name in handlers():
-        _apply(encoder, name, instruction.operands)
+        _apply(encoder, name, encoder.operands)
         return
     plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
@@ -72,7 +73,7 @@ def _lower_regular(encoder: FunctionEncoder, instruction: Instruction) -> None:
     if name not in handlers():
         raise encoder.unsupported()
     flush = modifiers[-1] if "ftz" in modifiers else ""
-    result = _apply(encoder, name, instruction.operands, flush=flush, flags=flags)
+    result = _apply(encoder, name, encoder.operands, flush=flush, flags=flags)
     for modifier, clamp in (("sat", "saturate"), ("relu", "relu")):
         if modifier in modifiers:
             encoder.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
@@ -100,9 +101,9 @@ def _apply(
     return destination
 
 
-def _lower_move(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    kind = instruction.modifiers[-1]
-    target, value = instruction.operands
+def _lower_move(encoder: FunctionEncoder) -> None:
+    kind = encoder.modifiers[-1]
+    target, value = encoder.operands
     if kind == "b128":
         raise encoder.unsupported()
     if target.startswith("{"):
@@ -146,82 +147,81 @@ def _unpack(encoder: FunctionEncoder, parts: list[str], value: int, kind: str) -
             encoder.emit("mov_b32", d=encoder.destination(part, narrow), a=half)
 
 
-def _lower_slct(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_slct(encoder: FunctionEncoder) -> None:
     """`slct.dtype.ctype d, a, b, c`: a where c >= 0."""
-    kind, tested = instruction.modifiers[-2:]
-    target, a, b, c = instruction.operands
+    kind, tested = encoder.modifiers[-2:]
+    target, a, b, c = encoder.operands
     condition = encoder.source(c, tested)
-    if "ftz" in instruction.modifiers:
+    if "ftz" in encoder.modifiers:
         condition = flushed(encoder, condition, tested)
-    slots = encoder.operands(kind, target, a=a, b=b)
+    slots = encoder.registers_of(kind, target, a=a, b=b)
     encoder.emit(f"slct_{bits_type(kind)}_{tested}", **slots, c=condition)
 
 
-def _lower_lop3(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target, a, b, c, truth = instruction.operands
-    if instruction.modifiers != ("b32",):
+def _lower_lop3(encoder: FunctionEncoder) -> None:
+    target, a, b, c, truth = encoder.operands
+    if encoder.modifiers != ("b32",):
         raise encoder.unsupported()
-    slots = encoder.operands("b32", target, a=a, b=b, c=c)
+    slots = encoder.registers_of("b32", target, a=a, b=b, c=c)
     encoder.emit("lop3_b32", **slots, imm=int(truth, 0))
 
 
-def _lower_bfi(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    kind = instruction.modifiers[-1]
-    target, a, b, position, length = instruction.operands
-    slots = encoder.operands(kind, target, a=a, b=b)
+def _lower_bfi(encoder: FunctionEncoder) -> None:
+    kind = encoder.modifiers[-1]
+    target, a, b, position, length = encoder.operands
+    slots = encoder.registers_of(kind, target, a=a, b=b)
     c, x = encoder.source(position, "u32"), encoder.source(length, "u32")
     encoder.emit(f"bfi_{kind}", **slots, c=c, x=x)
 
 
-def _lower_permutation(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_permutation(encoder: FunctionEncoder) -> None:
     """`prmt.b32{.mode}`."""
-    _apply(encoder, "_".join(["prmt", *instruction.modifiers[1:], "b32"]), instruction.operands)
+    _apply(encoder, "_".join(["prmt", *encoder.modifiers[1:], "b32"]), encoder.operands)
 
 
-def _lower_packed(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_packed(encoder: FunctionEncoder) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
-    name = "_".join([instruction.opcode, *instruction.modifiers])
-    _apply(encoder, name, instruction.operands)
+    name = "_".join([encoder.opcode, *encoder.modifiers])
+    _apply(encoder, name, encoder.operands)
 
 
 _CARRY_IN, _CARRY_OUT = 1, 2
 
 
-def _lower_carry(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_carry(encoder: FunctionEncoder) -> None:
     """add.cc, addc, sub.cc, subc, mad.cc and madc: chains through the carry flag."""
-    opcode = instruction.opcode.removesuffix("c")
-    reads = instruction.opcode.endswith("c")
-    writes = "cc" in instruction.modifiers
-    kind = instruction.modifiers[-1]
+    opcode = encoder.opcode.removesuffix("c")
+    reads = encoder.opcode.endswith("c")
+    writes = "cc" in encoder.modifiers
+    kind = encoder.modifiers[-1]
     name = f"{opcode}_carry_{bits_type(kind)}"
     if opcode == "mad":
-        high = "hi" in instruction.modifiers
+        high = "hi" in encoder.modifiers
         name = f"mad_carry_hi_{kind}" if high else f"mad_carry_lo_{bits_type(kind)}"
-    slots = [encoder.source(text, kind) for text in instruction.operands[1:]]
+    slots = [encoder.source(text, kind) for text in encoder.operands[1:]]
     encoder.emit(
         name,
-        d=encoder.destination(instruction.operands[0], kind),
+        d=encoder.destination(encoder.operands[0], kind),
         flags=(_CARRY_IN * reads + _CARRY_OUT * writes) << 8,
         **dict(zip("abc", slots, strict=False)),
     )
 
 
-def _lower_sum(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    (_lower_carry if "cc" in instruction.modifiers else _lower_regular)(encoder, instruction)
+def _lower_sum(encoder: FunctionEncoder) -> None:
+    (_lower_carry if "cc" in encoder.modifiers else _lower_regular)(encoder)
 
 
-def _lower_trap(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    del instruction
+def _lower_trap(encoder: FunctionEncoder) -> None:
     encoder.emit("trap")
 
 
-def _lower_nothing(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_nothing(encoder: FunctionEncoder) -> None:
     """Hints have no effect."""
 
 
-def _lower_fence(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_fence(encoder: FunctionEncoder) -> None:
     """The machine keeps the order of accesses anyway; a fence matters to the race checker only."""
-    if "cta" not in instruction.modifiers and "proxy" not in instruction.modifiers:
+    if "cta" not in encoder.modifiers and "proxy" not in encoder.modifiers:
         encoder.emit("fence")
 
 
@@ -239,7 +239,6 @@ _LOWERINGS: dict[str, Lowering] = {
     "cvt": lower_conversion,
     "trap": _lower_trap,
     **dict.fromkeys(("membar", "fence"), _lower_fence),
-    **dict.fromkeys(HINTS, _lower_nothing),
     **MEMORY_LOWERINGS,
     **WARP_LOWERINGS,
     **TEXTURE_LOWERINGS,

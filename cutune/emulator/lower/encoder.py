@@ -34,6 +34,8 @@ GUARDED, SHARED, SPINNING, NEGATED = 1, 2, 4, 8
 _WIDE = frozenset(("u64", "s64", "f64", "b64"))
 _MEMORY = re.compile(r"\[\s*([^\s+\]]+)\s*(?:\+\s*(-?\w+))?\s*(?:,[^\]]*)?\]$")
 _NUMBER = re.compile(r"-?\d")
+#: Before the first instruction.
+_NOTHING = Instruction("", (), (), "", False, 0, 0)
 _FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 _EXACT_FLOAT = re.compile(r"-?0([fFdD])([0-9a-fA-F]+)$")
 
@@ -96,13 +98,12 @@ class Symbols(Protocol):
 
 @dataclass
 class FunctionEncoder:
-    """Collects the records of one function."""
+    """Collects the records of one function, instruction by instruction of it."""
 
     function: Function
     symbols: Symbols
     records: list[Record] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
-    instruction: Instruction | None = None
 
     def __post_init__(self) -> None:
         self.slots: dict[str, int] = {}
@@ -111,7 +112,7 @@ class FunctionEncoder:
         self.constant_values: list[tuple[int, int, int]] = []
         self.constant_bytes = 0
         self.temporaries: dict[int, list[int]] = {4: [], 8: []}
-        self.used = {4: 0, 8: 0}
+        self.begin(_NOTHING)
         self.frame, self.local_bytes = self._local_frame()
 
     # ---- places ---------------------------------------------------------------------------
@@ -128,22 +129,18 @@ class FunctionEncoder:
     def fail(self, reason: str) -> PtxError:
         """The error for the instruction that is being lowered."""
         at = self.instruction
-        return PtxError(at.line if at else 0, reason, at.source_line if at else 0)
+        return PtxError(at.line, reason, at.source_line)
 
     def unsupported(self) -> PtxError:
         """The instruction has no counterpart in the machine."""
-        at = self.instruction
-        assert at is not None
-        return self.fail(f"'{'.'.join((at.opcode, *at.modifiers))}' is not supported")
+        return self.fail(f"'{'.'.join((self.opcode, *self.modifiers))}' is not supported")
 
     def emit(self, handler: str, **fields: int) -> Record:
         """Append a record. A handler that the machine does not have is refused."""
         if handler not in handlers():
             raise self.unsupported()
         at = self.instruction
-        record = Record(handler, **fields)
-        if at is not None:
-            record.line, record.source_line = at.line, at.source_line
+        record = Record(handler, **fields, line=at.line, source_line=at.source_line)
         self.records.append(record)
         return record
 
@@ -156,7 +153,6 @@ class FunctionEncoder:
     def access(self, kind: str, space: str, size: int, *, real: bool = False) -> int:
         """Number the memory access of the current instruction; see `Access`."""
         at = self.instruction
-        assert at is not None
         return self.symbols.site(Access(kind, space, size, bool(at.guard), at.line, real))
 
     # ---- registers ------------------------------------------------------------------------
@@ -177,7 +173,8 @@ class FunctionEncoder:
 
     def begin(self, instruction: Instruction) -> None:
         """Start lowering an instruction: its temporaries may use the last one's."""
-        self.instruction = instruction
+        self.instruction, self.opcode = instruction, instruction.opcode
+        self.modifiers, self.operands = instruction.modifiers, instruction.operands
         self.used = {4: 0, 8: 0}
 
     def is_register(self, text: str) -> bool:
@@ -250,7 +247,7 @@ class FunctionEncoder:
             return self._special(text, kind)
         return self.address(text, kind)
 
-    def operands(self, kind: str, d: str, **sources: str) -> dict[str, int]:
+    def registers_of(self, kind: str, d: str, **sources: str) -> dict[str, int]:
         """The registers of a destination and of sources of one type, by the fields of a record."""
         slots = {"d": self.destination(d, kind)}
         return slots | {field: self.source(text, kind) for field, text in sources.items()}
@@ -360,5 +357,5 @@ def _float_bits(value: float, kind: str) -> int:
     return int(struct.unpack(unsigned, struct.pack(real, value))[0])
 
 
-Lowering = Callable[[FunctionEncoder, Instruction], None]
-"""Emits the records of one instruction."""
+Lowering = Callable[[FunctionEncoder], None]
+"""Emits the records of the instruction that the encoder is at."""

@@ -11,7 +11,6 @@ import re
 
 from cutune.emulator.lower.encoder import SHARED, FunctionEncoder, Lowering, elements
 from cutune.emulator.lower.memory import space_of
-from cutune.emulator.ptx.types import Instruction
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 #: As `enum Element` in machine_matrix.cpp, with bytes.
@@ -44,8 +43,8 @@ _UNSUPPORTED = frozenset(("b1", "s4", "u4", "xor", "and", "e4m3", "e5m2", "sp", 
 _OWN_LAYOUT, _SATURATED, _COLUMNS, _STORE = 1, 2, 4, 8
 
 
-def _shape(encoder: FunctionEncoder, instruction: Instruction) -> tuple[str, list[int]]:
-    for modifier in instruction.modifiers:
+def _shape(encoder: FunctionEncoder) -> tuple[str, list[int]]:
+    for modifier in encoder.modifiers:
         if match := _SHAPE.match(modifier):
             return modifier, [int(number) for number in match.groups()]
     raise encoder.unsupported()
@@ -57,18 +56,18 @@ def _slots(encoder: FunctionEncoder, text: str, kind: str, write: bool) -> list[
     return [register(part, lane) for part in elements(text)]
 
 
-def _lower_product(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_product(encoder: FunctionEncoder) -> None:
     """`mma.sync….shape.row.col.d.a.b.c d, a, b, c`, and `wmma.mma` whose f16 form omits a and b."""
-    modifiers = instruction.modifiers
-    is_wmma = instruction.opcode == "wmma"
-    shape, sizes = _shape(encoder, instruction)
+    modifiers = encoder.modifiers
+    is_wmma = encoder.opcode == "wmma"
+    shape, sizes = _shape(encoder)
     kinds = [m for m in modifiers if m in _ELEMENTS]
     if is_wmma and len(kinds) == 2:
         kinds = [kinds[0], "f16", "f16", kinds[1]]
     if (
         len(kinds) != 4
         or not _UNSUPPORTED.isdisjoint(modifiers)
-        or len(instruction.operands) != 4
+        or len(encoder.operands) != 4
         or shape not in (_WMMA if is_wmma else _MMA).get(kinds[1], ())
         or (kinds[1] != kinds[2] and not {*kinds[1:3]} <= {"s8", "u8"})
         or (not is_wmma and [m for m in modifiers if m in ("row", "col")] != ["row", "col"])
@@ -76,7 +75,7 @@ def _lower_product(encoder: FunctionEncoder, instruction: Instruction) -> None:
         raise encoder.unsupported()
     fragments = [
         _slots(encoder, text, kind, write=not index)
-        for index, (text, kind) in enumerate(zip(instruction.operands, kinds, strict=True))
+        for index, (text, kind) in enumerate(zip(encoder.operands, kinds, strict=True))
     ]
     table = [*sizes, _OWN_LAYOUT * is_wmma + _SATURATED * ("satfinite" in modifiers)]
     for kind, fragment in zip(kinds, fragments, strict=True):
@@ -84,10 +83,10 @@ def _lower_product(encoder: FunctionEncoder, instruction: Instruction) -> None:
     encoder.emit("matrix_multiply", flags=encoder.table(table))
 
 
-def _lower_fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_fragment(encoder: FunctionEncoder) -> None:
     """`wmma.load.{a,b,c}…layout.shape{.space}.type r, [p]{, stride}` and `wmma.store.d`."""
-    modifiers, operands = instruction.modifiers, list(instruction.operands)
-    shape, (m, n, k) = _shape(encoder, instruction)
+    modifiers, operands = encoder.modifiers, list(encoder.operands)
+    shape, (m, n, k) = _shape(encoder)
     kind = modifiers[-1]
     if kind not in _ELEMENTS or not any(shape in shapes for shapes in _WMMA.values()):
         raise encoder.unsupported()
@@ -95,7 +94,7 @@ def _lower_fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
     is_store = modifiers[0] == "store"
     place, values = operands[:2] if is_store else operands[1::-1]
     by_columns = "col" in modifiers
-    is_shared = space_of(instruction) == "shared"
+    is_shared = space_of(encoder) == "shared"
     base, offset = encoder.memory_operand(place)
     address = encoder.source(base, "u32" if is_shared else "u64")
     if len(operands) > 2:
@@ -104,30 +103,30 @@ def _lower_fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
         stride = encoder.constant("u32", rows if by_columns else columns)
     slots = _slots(encoder, values, kind, write=not is_store)
     number, size = _ELEMENTS[kind]
-    site = encoder.access("store" if is_store else "load", space_of(instruction), size)
+    site = encoder.access("store" if is_store else "load", space_of(encoder), size)
     flags = _COLUMNS * by_columns + _STORE * is_store
     table = encoder.table([rows, columns, number, flags, len(slots), *slots])
     flags = table | (SHARED if is_shared else 0)
     encoder.emit("matrix_fragment", a=address, b=stride, x=site, imm=offset, flags=flags)
 
 
-def _lower_wmma(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    if instruction.modifiers[:1] == ("mma",):
-        _lower_product(encoder, instruction)
-    elif instruction.modifiers[:1] in (("load",), ("store",)):
-        _lower_fragment(encoder, instruction)
+def _lower_wmma(encoder: FunctionEncoder) -> None:
+    if encoder.modifiers[:1] == ("mma",):
+        _lower_product(encoder)
+    elif encoder.modifiers[:1] in (("load",), ("store",)):
+        _lower_fragment(encoder)
     else:
         raise encoder.unsupported()
 
 
-def _lower_matrix_load(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_matrix_load(encoder: FunctionEncoder) -> None:
     """`ldmatrix.sync.aligned.m8n8.x4{.trans}.shared.b16 {r…}, [p]`."""
-    modifiers = instruction.modifiers
+    modifiers = encoder.modifiers
     if "m8n8" not in modifiers or modifiers[-1] != "b16":
         raise encoder.unsupported()
-    base, offset = encoder.memory_operand(instruction.operands[1])
-    is_shared = space_of(instruction) == "shared"
-    slots = _slots(encoder, instruction.operands[0], "b32", write=True)
+    base, offset = encoder.memory_operand(encoder.operands[1])
+    is_shared = space_of(encoder) == "shared"
+    slots = _slots(encoder, encoder.operands[0], "b32", write=True)
     site = encoder.access("load", "shared" if is_shared else "generic", 16)
     address = encoder.source(base, "u32" if is_shared else "u64")
     table = encoder.table(["trans" in modifiers, len(slots), *slots])

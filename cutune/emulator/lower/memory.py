@@ -18,7 +18,7 @@ from cutune.emulator.lower.encoder import (
 )
 from cutune.emulator.lower.opcodes import bits_type
 from cutune.emulator.ptx.control_flow import call_target
-from cutune.emulator.ptx.types import TYPE_BYTES, Instruction, placed
+from cutune.emulator.ptx.types import TYPE_BYTES, placed
 
 #: Functions that the machine has, and how many arguments they take.
 BUILTINS = {"vprintf": 2, "__assertfail": 5, "malloc": 1, "free": 1}
@@ -31,9 +31,9 @@ _ATOMICS = frozenset(("add", "min", "max", "and", "or", "xor", "exch", "cas", "i
 _REALS = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 
-def space_of(instruction: Instruction) -> str:
+def space_of(encoder: FunctionEncoder) -> str:
     """The state space that the opcode names, or `generic`."""
-    spaces = (modifier.split("::")[0] for modifier in instruction.modifiers)
+    spaces = (modifier.split("::")[0] for modifier in encoder.modifiers)
     return next((space for space in spaces if space in _SPACES), "generic")
 
 
@@ -41,9 +41,9 @@ def _element(kind: str) -> str:
     return _NARROW.get(kind) or ("b64" if TYPE_BYTES[kind] == 8 else "b32")
 
 
-def _handler_space(encoder: FunctionEncoder, instruction: Instruction, address: str) -> str:
+def _handler_space(encoder: FunctionEncoder, address: str) -> str:
     """The space of the handlers: `local` for memory of a thread, `global` for other addresses."""
-    space, (base, _) = space_of(instruction), encoder.memory_operand(address)
+    space, (base, _) = space_of(encoder), encoder.memory_operand(address)
     if space == "param":
         return "local" if base in encoder.frame or not encoder.function.is_kernel else "global"
     return "global" if space in ("generic", "const") else space
@@ -55,27 +55,23 @@ def _address(encoder: FunctionEncoder, text: str, space: str) -> tuple[int, int]
     return encoder.source(base, "u32" if space == "shared" else "u64"), offset
 
 
-def _access(
-    encoder: FunctionEncoder, instruction: Instruction, kind: str, size: int, handler_space: str
-) -> int:
+def _access(encoder: FunctionEncoder, kind: str, size: int, handler_space: str) -> int:
     # Parameters of a kernel lie in constant memory, those of a call in its thread's own.
-    space = space_of(instruction)
+    space = space_of(encoder)
     space = "const" if space == "param" and handler_space == "global" else space
-    is_real = kind == "atomic" and instruction.modifiers[-1] in _REALS
+    is_real = kind == "atomic" and encoder.modifiers[-1] in _REALS
     return encoder.access(kind, space, size, real=is_real)
 
 
-def _flags(instruction: Instruction, space: str) -> int:
+def _flags(encoder: FunctionEncoder, space: str) -> int:
     flags = SHARED if space == "shared" else 0
-    return flags if _SPIN.isdisjoint(instruction.modifiers) else flags | SPINNING
+    return flags if _SPIN.isdisjoint(encoder.modifiers) else flags | SPINNING
 
 
-def _moved(
-    encoder: FunctionEncoder, instruction: Instruction, operand: str
-) -> tuple[str, list[str]]:
+def _moved(encoder: FunctionEncoder, operand: str) -> tuple[str, list[str]]:
     """The type that a load or store moves, and the elements of its register operand."""
-    kind = instruction.modifiers[-1]
-    if kind == "b128" or "v8" in instruction.modifiers:
+    kind = encoder.modifiers[-1]
+    if kind == "b128" or "v8" in encoder.modifiers:
         raise encoder.unsupported()
     return kind, elements(operand)
 
@@ -84,22 +80,22 @@ def _vector(parts: list[str]) -> str:
     return f"v{len(parts)}_" if len(parts) > 1 else ""
 
 
-def _lower_load(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    target, address = instruction.operands[:2]
-    kind, parts = _moved(encoder, instruction, target)
+def _lower_load(encoder: FunctionEncoder) -> None:
+    target, address = encoder.operands[:2]
+    kind, parts = _moved(encoder, target)
     base, offset = encoder.memory_operand(address)
     parameters = {p.name: o for o, p in parameter_offsets(encoder.function)}
-    if space_of(instruction) == "param" and encoder.function.is_kernel and base in parameters:
+    if space_of(encoder) == "param" and encoder.function.is_kernel and base in parameters:
         for k, part in enumerate(parts):
             slot = _receiver(encoder, part, kind)
             place = parameters[base] + offset + k * TYPE_BYTES[kind]
             encoder.emit(f"ld_param_{_element(kind)}", d=slot, imm=place)
             _widen_received(encoder, part, kind, slot)
         return
-    space = _handler_space(encoder, instruction, address)
+    space = _handler_space(encoder, address)
     slot_a, offset = _address(encoder, address, space)
-    site = _access(encoder, instruction, "load", TYPE_BYTES[kind] * len(parts), space)
-    flags = _flags(instruction, space)
+    site = _access(encoder, "load", TYPE_BYTES[kind] * len(parts), space)
+    flags = _flags(encoder, space)
     receivers = [_receiver(encoder, part, kind) for part in parts]
     if len(parts) > 1:
         flags |= encoder.table(receivers)
@@ -125,80 +121,80 @@ def _widen_received(encoder: FunctionEncoder, text: str, kind: str, slot: int) -
         encoder.emit("widen_s32" if kind[0] == "s" else "widen_u32", d=target, a=slot)
 
 
-def _lower_store(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    address, value = instruction.operands[:2]
-    kind, parts = _moved(encoder, instruction, value)
-    space = _handler_space(encoder, instruction, address)
+def _lower_store(encoder: FunctionEncoder) -> None:
+    address, value = encoder.operands[:2]
+    kind, parts = _moved(encoder, value)
+    space = _handler_space(encoder, address)
     bits = f"b{8 * TYPE_BYTES[kind]}"
     lane = kind if kind in ("f32", "f64") else "b64" if bits == "b64" else "b32"
     sources = [encoder.source(part, lane) for part in parts]
     slot, offset = _address(encoder, address, space)
-    _emit_release(encoder, instruction)
-    site = _access(encoder, instruction, "store", TYPE_BYTES[kind] * len(parts), space)
-    flags = _flags(instruction, space)
+    _emit_release(encoder)
+    site = _access(encoder, "store", TYPE_BYTES[kind] * len(parts), space)
+    flags = _flags(encoder, space)
     if len(parts) > 1:
         flags |= encoder.table(sources)
     name = f"st_{space}_{_vector(parts)}{bits}"
     encoder.emit(name, a=slot, b=sources[0], x=site, flags=flags, imm=offset)
 
 
-def _emit_release(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    if {"release", "acq_rel"} & set(instruction.modifiers):
+def _emit_release(encoder: FunctionEncoder) -> None:
+    if {"release", "acq_rel"} & set(encoder.modifiers):
         encoder.emit("fence")
 
 
-def _lower_atomic(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_atomic(encoder: FunctionEncoder) -> None:
     """`atom.op.type d, [a], b{, c}`; `red` has no result."""
-    kind = instruction.modifiers[-1]
-    has_result = instruction.opcode == "atom"
-    result, address, *values = instruction.operands if has_result else ("", *instruction.operands)
-    operation = next((m for m in instruction.modifiers if m in _ATOMICS), "")
-    if {"v2", "v4", "v8"} & set(instruction.modifiers) or not operation:
+    kind = encoder.modifiers[-1]
+    has_result = encoder.opcode == "atom"
+    result, address, *values = encoder.operands if has_result else ("", *encoder.operands)
+    operation = next((m for m in encoder.modifiers if m in _ATOMICS), "")
+    if {"v2", "v4", "v8"} & set(encoder.modifiers) or not operation:
         raise encoder.unsupported()
     is_signless = operation not in ("min", "max", "inc", "dec") and kind[0] in "su"
-    space = _handler_space(encoder, instruction, address)
+    space = _handler_space(encoder, address)
     slot, offset = _address(encoder, address, space)
     sources = [encoder.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
     destination = encoder.destination(result, kind) if encoder.is_read(result) else NO_REGISTER
-    _emit_release(encoder, instruction)
-    site = _access(encoder, instruction, "atomic", TYPE_BYTES[kind], space)
+    _emit_release(encoder)
+    site = _access(encoder, "atomic", TYPE_BYTES[kind], space)
     encoder.emit(
         f"atom_{operation}_{bits_type(kind) if is_signless else kind}",
         d=destination,
         a=slot,
         x=site,
-        flags=_flags(instruction, space),
+        flags=_flags(encoder, space),
         imm=offset,
         **dict(zip("bc", sources, strict=False)),
     )
 
 
-def _lower_address_conversion(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_address_conversion(encoder: FunctionEncoder) -> None:
     """`cvta.space` and `cvta.to.space`: only shared and local addresses change."""
-    target, value = instruction.operands[:2]
-    space = space_of(instruction)
-    if instruction.modifiers[-1] != "u64":
+    target, value = encoder.operands[:2]
+    space = space_of(encoder)
+    if encoder.modifiers[-1] != "u64":
         raise encoder.unsupported()
     source, destination = encoder.source(value, "u64"), encoder.destination(target, "u64")
-    direction = "to_" if "to" in instruction.modifiers else ""
+    direction = "to_" if "to" in encoder.modifiers else ""
     name = f"cvta_{direction}{space}" if space in ("shared", "local") else "mov_b64"
     encoder.emit(name, d=destination, a=source)
 
 
-def _lower_space_test(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_space_test(encoder: FunctionEncoder) -> None:
     """`isspacep.space p, a`."""
-    space = space_of(instruction)
-    target, value = instruction.operands
+    space = space_of(encoder)
+    target, value = encoder.operands
     if space not in ("shared", "local", "global"):
         raise encoder.unsupported()
     destination = encoder.destination(target, "pred")
     encoder.emit(f"isspacep_{space}", d=destination, a=encoder.source(value, "u64"))
 
 
-def _lower_builtin_call(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_builtin_call(encoder: FunctionEncoder) -> None:
     """A call of a function of the machine; others end a block: see `lower_function_call`."""
-    results, arguments = _call_operands(instruction)
-    name = call_target(instruction)
+    results, arguments = _call_operands(encoder)
+    name = call_target(encoder.instruction)
     if len(arguments) != BUILTINS.get(name):
         raise encoder.fail(f"function '{name}' is not defined in this module")
     places = [encoder.frame[variable] for variable in (*arguments, *results)]
@@ -206,11 +202,11 @@ def _lower_builtin_call(encoder: FunctionEncoder, instruction: Instruction) -> N
     encoder.emit(handler, flags=encoder.table([len(arguments), *places]))
 
 
-def _call_operands(instruction: Instruction) -> tuple[list[str], list[str]]:
+def _call_operands(encoder: FunctionEncoder) -> tuple[list[str], list[str]]:
     """The results and the arguments of `call (results), target, (arguments)`."""
-    at = instruction.operands.index(call_target(instruction))
-    results = _listed(instruction.operands[0]) if at else []
-    rest = instruction.operands[at + 1 :]
+    at = encoder.operands.index(call_target(encoder.instruction))
+    results = _listed(encoder.operands[0]) if at else []
+    rest = encoder.operands[at + 1 :]
     return results, _listed(rest[0]) if rest and rest[0].startswith("(") else []
 
 
@@ -218,11 +214,10 @@ def _listed(text: str) -> list[str]:
     return [name.strip() for name in text.strip("() \n").split(",") if name.strip()]
 
 
-def lower_function_call(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> None:
+def lower_function_call(encoder: FunctionEncoder, resume: int) -> None:
     """Emit the call of a device function; the warp goes on at block `resume`."""
-    encoder.begin(instruction)
-    name = call_target(instruction)
-    results, arguments = _call_operands(instruction)
+    name = call_target(encoder.instruction)
+    results, arguments = _call_operands(encoder)
     for text in (*results, *arguments):
         if text not in encoder.frame:
             raise encoder.fail(f"call operand '{text}' is not a .param variable")

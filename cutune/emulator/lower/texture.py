@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from cutune.emulator.lower.encoder import FunctionEncoder, Lowering, elements
-from cutune.emulator.ptx.types import Instruction
 
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
 _LAYERED, _FLOAT_COORDINATES = 1, 2
@@ -14,8 +13,8 @@ _OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}
 _TEXTURE_PLACE = re.compile(r"\[\s*([%\w$]+)\s*,\s*\{?([^{}\]]*)\}?\s*\]$")
 
 
-def _geometry(encoder: FunctionEncoder, instruction: Instruction) -> str:
-    geometry = next((m for m in instruction.modifiers if m in _DIMENSIONS), "")
+def _geometry(encoder: FunctionEncoder) -> str:
+    geometry = next((m for m in encoder.modifiers if m in _DIMENSIONS), "")
     if not geometry:
         raise encoder.unsupported()
     return geometry
@@ -36,17 +35,17 @@ def _coordinates(
     return encoder.source(match.group(1), "u64"), sources
 
 
-def _lower_fetch(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_fetch(encoder: FunctionEncoder) -> None:
     """`tex{.level|.grad}.geom.v4.dtype.ctype {d…}, [t, {c…}]`, and `tld4.comp.2d…`.
 
     Without mipmaps the level of detail has no effect. `d|p` (sparse textures) is refused.
     """
-    modifiers, operands = instruction.modifiers, instruction.operands
-    geometry = _geometry(encoder, instruction)
+    modifiers, operands = encoder.modifiers, encoder.operands
+    geometry = _geometry(encoder)
     kind, coordinate_kind = modifiers[-2:]
     if "|" in operands[0] or kind not in ("f32", "s32", "u32") or "v4" not in modifiers:
         raise encoder.unsupported()
-    gather = 1 + "rgba".index(modifiers[0]) if instruction.opcode == "tld4" else 0
+    gather = 1 + "rgba".index(modifiers[0]) if encoder.opcode == "tld4" else 0
     handle, coordinates = _coordinates(encoder, operands[1], geometry, coordinate_kind)
     results = [encoder.destination(part, kind) for part in elements(operands[0])]
     flags = _LAYERED * (geometry[0] == "a") + _FLOAT_COORDINATES * (coordinate_kind == "f32")
@@ -54,14 +53,14 @@ def _lower_fetch(encoder: FunctionEncoder, instruction: Instruction) -> None:
     encoder.emit("texture_fetch", a=handle, flags=encoder.table([*shape, *results, *coordinates]))
 
 
-def _lower_surface(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_surface(encoder: FunctionEncoder) -> None:
     """`suld.b.geom.vec.type.clamp {d…}, [s, {c…}]` and `sust.b…`; x counts bytes."""
-    modifiers, operands = instruction.modifiers, instruction.operands
-    geometry = _geometry(encoder, instruction)
+    modifiers, operands = encoder.modifiers, encoder.operands
+    geometry = _geometry(encoder)
     kind = next((m for m in modifiers if m in ("b8", "b16", "b32", "b64")), "")
     if modifiers[0] != "b" or not kind:
         raise encoder.unsupported()
-    is_store = instruction.opcode == "sust"
+    is_store = encoder.opcode == "sust"
     place, values = operands if is_store else operands[::-1]
     handle, coordinates = _coordinates(encoder, place, geometry, "s32")
     register = encoder.source if is_store else encoder.destination

@@ -13,17 +13,17 @@ from cutune.emulator.lower.encoder import (
     paired_names,
 )
 from cutune.emulator.lower.opcodes import bits_type
-from cutune.emulator.ptx.types import Instruction, first_of
+from cutune.emulator.ptx.types import first_of
 
 _EVERYONE = 0xFFFFFFFF
 _REDUCTIONS = {"popc": 1, "and": 2, "or": 3}
 
 
-def _lower_shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_shuffle(encoder: FunctionEncoder) -> None:
     """`shfl.sync.mode.b32 d|p, a, b, c, membermask`."""
-    mode = first_of(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
-    names = paired_names(instruction.operands[0])
-    a, b, c = (encoder.source(text, "b32") for text in instruction.operands[1:4])
+    mode = first_of(m for m in encoder.modifiers if m in ("up", "down", "bfly", "idx"))
+    names = paired_names(encoder.operands[0])
+    a, b, c = (encoder.source(text, "b32") for text in encoder.operands[1:4])
     encoder.emit(
         f"shfl_{mode}",
         d=encoder.destination(names[0], "b32"),
@@ -34,10 +34,10 @@ def _lower_shuffle(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _lower_vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_vote(encoder: FunctionEncoder) -> None:
     """`vote.sync.mode.type d, {!}a, membermask`; without `.sync` all lanes are members."""
-    mode = first_of(m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot"))
-    target, value, *members = instruction.operands
+    mode = first_of(m for m in encoder.modifiers if m in ("all", "any", "uni", "ballot"))
+    target, value, *members = encoder.operands
     kind = "b32" if mode == "ballot" else "pred"
     encoder.emit(
         f"vote_{mode}",
@@ -48,42 +48,41 @@ def _lower_vote(encoder: FunctionEncoder, instruction: Instruction) -> None:
     )
 
 
-def _lower_match(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    mode = "all" if "all" in instruction.modifiers else "any"
-    kind = instruction.modifiers[-1]
-    names = paired_names(instruction.operands[0])
+def _lower_match(encoder: FunctionEncoder) -> None:
+    mode = "all" if "all" in encoder.modifiers else "any"
+    kind = encoder.modifiers[-1]
+    names = paired_names(encoder.operands[0])
     encoder.emit(
         f"match_{mode}_{kind}",
         d=encoder.destination(names[0], "b32"),
-        a=encoder.source(instruction.operands[1], kind),
-        b=encoder.source(instruction.operands[2], "b32"),
+        a=encoder.source(encoder.operands[1], kind),
+        b=encoder.source(encoder.operands[2], "b32"),
         x=encoder.destination(names[1], "pred") if len(names) > 1 else NO_REGISTER,
     )
 
 
-def _lower_reduction(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_reduction(encoder: FunctionEncoder) -> None:
     """`redux.sync.op.type d, a, membermask`."""
-    operation, kind = instruction.modifiers[-2:]
+    operation, kind = encoder.modifiers[-2:]
     if operation not in ("min", "max"):
         kind = bits_type(kind)
-    target, value, members = instruction.operands
-    slots = encoder.operands(kind, target, a=value)
+    target, value, members = encoder.operands
+    slots = encoder.registers_of(kind, target, a=value)
     encoder.emit(f"redux_{operation}_{kind}", **slots, b=encoder.source(members, "b32"))
 
 
-def _lower_active_mask(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    encoder.emit("activemask", d=encoder.destination(instruction.operands[0], "b32"))
+def _lower_active_mask(encoder: FunctionEncoder) -> None:
+    encoder.emit("activemask", d=encoder.destination(encoder.operands[0], "b32"))
 
 
-def _lower_arrival(encoder: FunctionEncoder, instruction: Instruction) -> None:
+def _lower_arrival(encoder: FunctionEncoder) -> None:
     """`bar.arrive` does not wait; all other barriers end a block."""
-    encoder.emit("barrier_arrive", a=encoder.source(instruction.operands[0], "u32"))
+    encoder.emit("barrier_arrive", a=encoder.source(encoder.operands[0], "u32"))
 
 
-def lower_barrier(encoder: FunctionEncoder, instruction: Instruction, resume: int) -> None:
+def lower_barrier(encoder: FunctionEncoder, resume: int) -> None:
     """Emit a barrier of the block or of the warp; the warp goes on at block `resume`."""
-    encoder.begin(instruction)
-    modifiers, operands = instruction.modifiers, list(instruction.operands)
+    modifiers, operands = encoder.modifiers, list(encoder.operands)
     if "warp" in modifiers:
         encoder.emit("warp_barrier", a=encoder.source(operands[0], "b32"), x=resume)
         return

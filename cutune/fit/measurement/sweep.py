@@ -198,11 +198,7 @@ def _rows(times: Mapping[Block, float]) -> list[list[float]]:
 
 
 def write_sweep(path: Path, sweep: RecordedSweep) -> None:
-    """Save a sweep, a line per launch.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Save a sweep, a line per launch. Raises CT002."""
     head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
     head |= {"cache": sweep.cache} if sweep.cache != RESTORED else {}
     rows = ",\n  ".join(

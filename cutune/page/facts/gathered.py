@@ -177,7 +177,7 @@ def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
     fresh = tuple(model for model in own if model.kernel.origin == origin)
-    stale = Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path)
+    stale = Diagnostic.at(Code.STALE_MODELS, path=program.source.path)
     return ReportSource(
         origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
     )

@@ -65,7 +65,9 @@ def kernel_facts(
         return None
     shown = list(every.answers(_questions(model, launches, sizes)))
     if not shown or not (sizes or launches or any(one.gain is not None for one in shown)):
-        shown = list(every.answers(_as_run(model))) or shown
+        # No others can be asked for.
+        as_run = (SizeQuestion(_label(own), own) for own in sizes_as_run(model))
+        shown = list(every.answers(as_run)) or shown
     if not shown:
         return None
     kernel, usable = model.kernel, launchable(model, device)
@@ -113,12 +115,6 @@ def _questions(
         if str(size) not in labels:
             held = usually_held(model.kernel)
             yield SizeQuestion(_label(held, f"{word}={size}" if word else str(size)), held, size)
-
-
-def _as_run(model: FittedModel) -> Iterator[SizeQuestion]:
-    """Launches of the runs, where no others can be asked for."""
-    for sizes in sizes_as_run(model):
-        yield SizeQuestion(_label(sizes), sizes)
 
 
 def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
