@@ -15,8 +15,15 @@ import sys
 from collections.abc import Sequence
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.build import MACHINE, build_library, machine_sources
-from cutune.emulator.built_in import ABOUT, FOLDER, digest_of_sources, minor_version
+from cutune.emulator.build import (
+    ABOUT,
+    FOLDER,
+    MACHINE,
+    build_library,
+    digest_of_sources,
+    machine_sources,
+    minor_version,
+)
 from cutune.emulator.link import build_runtime_library
 from cutune.toolchain.nvcc import find_nvcc
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from cutune.passes import InstrumentTunables
-from cutune.rewrite.output import write_unit
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.search.program_space import ProgramSpace, Setting
+from cutune.source.rewrite.output import write_unit
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration

@@ -10,15 +10,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.run import RunPlan
 from cutune.core.reading import read_source
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
-from cutune.rewrite.output import Target
-from cutune.stages.stages import collect, emit, fit
+from cutune.measure.program_runs import RunPlan
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.rewrite.output import Target
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tune.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
 

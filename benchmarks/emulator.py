@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load, pack_parameters
 from cutune.toolchain.nvcc import find_nvcc
 

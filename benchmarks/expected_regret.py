@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.regret import models_of, swept_gpu
+from cutune.check.evaluate import sizes_of
+from cutune.check.sweep_gpu import by_name
 from cutune.core.diagnostics import CutuneError
-from cutune.evaluation.evaluate import sizes_of
-from cutune.evaluation.sweep_gpu import by_name
-from cutune.fit.measurement.sweep import SweptConfiguration, read_sweep
-from cutune.models.selection.expected import KINDS, kind_of
-from cutune.models.selection.question import Chooser
+from cutune.model.measurement.sweep import SweptConfiguration, read_sweep
+from cutune.model.selection.choose import KINDS, kind_of
+from cutune.model.selection.chooser import Chooser
 from tests.support.swept_programs import JUDGES, RECORDED, recorded_sweep
 
 FILE = RECORDED / "regrets_h200.json"

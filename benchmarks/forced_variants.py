@@ -37,18 +37,17 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.compile_lines import compiled_files
 from benchmarks.public_programs import reduced
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.agreement import Agreement
-from cutune.collect.run import Run
+from cutune.check.outcome import RunPlace, outcome_of
+from cutune.check.shake import SeededRun, Shaken, build_both, shake, trials_of
+from cutune.check.verify import Conditions
 from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import RunPlace, outcome_of
-from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
-from cutune.evaluation.shaken_build import build_both
+from cutune.measure.agreement import Agreement
+from cutune.measure.program_runs import Run
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.registry import checked_names
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.variants.registry import checked_names
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60

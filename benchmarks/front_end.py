@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse
 from cutune.start import collect_seldom
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"

@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.rewrite.output import Target
-from cutune.stages.stages import collect, emit, fit
+from cutune.measure.program_runs import RunPlan
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.rewrite.output import Target
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tune.stages import collect, emit, fit
 
 PAIRS, LAUNCHES = 100, 20_000
 PROGRAM = """

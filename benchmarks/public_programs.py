@@ -45,10 +45,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.outcomes import KINDS, Outcome, different_lines, judge, refused
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.link import append_flags, runtime_library
-from cutune.emulator.ptx.types import PtxError
 from cutune.emulator.run import program_environment
+from cutune.ptx.types import PtxError
 from cutune.toolchain.nvcc import find_nvcc
 
 STATE = 20261121

@@ -26,18 +26,18 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
-from cutune.analysis.analyze import analyze
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import instrument
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.emulator.program_builds import instrument
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
-from cutune.rewrite.output import write_unit
-from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.source.rewrite.output import write_unit
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 SEED = 20261121

@@ -19,16 +19,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cutune.check.evaluate import Evaluation
+from cutune.check.sweep_gpu import evaluate
 from cutune.cli.report.evaluations import print_evaluation
-from cutune.device.present import profile_of
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.evaluate import Evaluation
-from cutune.evaluation.sweep_gpu import evaluate
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
-from cutune.fit.models_file import read_models, write_models
-from cutune.models.selection.model_check import choice_at, with_timings
-from cutune.models.selection.registry import DEFAULT
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.measurement.sweep import RecordedSweep, read_sweep
+from cutune.model.selection.chooser import DEFAULT
+from cutune.model.selection.model_check import choice_at, with_timings
+from cutune.toolchain.device.present import profile_of
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.swept_programs import JUDGES, SAMPLES, SMALL, recorded_sweep, set_name, tuned
 
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.

@@ -10,14 +10,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cutune.collect.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.bytecode.module import KernelCode
+from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module_metadata import KernelCode
 from cutune.emulator.sampling import SampledCounters, run_sampled
+from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"

@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from cutune.tunables.neighbours.classifier import Regret, best_fixed, classifier, regret
-from cutune.tunables.neighbours.correction import observed
-from cutune.tunables.neighbours.model import ChoiceModel, fit_choice
-from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
+from cutune.search.neighbours.classifier import Regret, best_fixed, classifier, observed, regret
+from cutune.search.neighbours.model import ChoiceModel, fit_choice
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from samples.tridiagonal.sweep import (
     BETWEEN,
     FRESH,

@@ -1,7 +1,7 @@
 """cutune: every CUDA kernel launch picks its own thread-block shape at run time.
 
 `inspect`, `tune`, `select`, `evaluate` and `Workspace` are the verbs of the command line as
-functions (`cutune/python/calls.py`); they are loaded when they are first used.
+functions (`cutune/cli/python.py`); they are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cutune.cli.python import TunedFolder as Workspace
+    from cutune.cli.python import evaluate, inspect, select
+    from cutune.cli.python import tune_sources as tune
     from cutune.core.diagnostics import CutuneError
-    from cutune.python.calls import TunedFolder as Workspace
-    from cutune.python.calls import evaluate, inspect, select
-    from cutune.python.calls import tune_sources as tune
 
 __version__ = "0.1.0"
 __all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
             raise AttributeError(f"module 'cutune' has no attribute '{name}'; it has {there}")
         from importlib import import_module  # noqa: PLC0415
 
-        place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.python.calls"
+        place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.cli.python"
         return getattr(import_module(place), _DEFINED_AS.get(name, name))
 
     def __dir__() -> list[str]:

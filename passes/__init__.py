@@ -9,7 +9,7 @@ from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.passes.replace_tunables import ReplaceTunables
-from cutune.rewrite.pipeline import Pass
+from cutune.source.rewrite.pipeline import Pass
 
 PASSES: tuple[type[Pass], ...] = (
     InstrumentLaunches,

@@ -29,8 +29,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.rewrite.copied import Copies, copy_edits
-from cutune.rewrite.pipeline import Pass, TranslationUnit
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+from cutune.source.rewrite.value_set_copies import Copies, copy_edits
 
 
 @dataclass(frozen=True)

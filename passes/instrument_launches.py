@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.rewrite.launch_edit import with_launch_edits
-from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.site_table import lent_code, needed_headers, site_table
+from cutune.source.rewrite.launch_edit import with_launch_edits
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.frontend.tunable import HostTunable, TunableConstant
-from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.prelude import c_string
-from cutune.rewrite.tunable_edit import (
+from cutune.source.rewrite.c_text import c_string
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+from cutune.source.rewrite.tunable_edit import (
     VALUE_PREFIX,
     data_arguments,
     region_edits,
@@ -49,6 +48,7 @@ from cutune.rewrite.tunable_edit import (
     with_tunable_edits,
     with_value,
 )
+from cutune.source.tunable import HostTunable, TunableConstant
 
 
 @dataclass(frozen=True)

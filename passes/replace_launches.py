@@ -20,14 +20,20 @@ from functools import cache
 from itertools import chain
 from typing import ClassVar
 
-from cutune.frontend.program import LaunchSite, Program
-from cutune.rewrite.launch_edit import launch_edits, variants_at, with_launch_edits
-from cutune.rewrite.merged import with_joined_declarations, with_short_casts
-from cutune.rewrite.packed import CppToken, cpp_tokens, packed_text
-from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.short_names import short_names, with_names
-from cutune.rewrite.site_table import lent_code, needed_headers, site_table
-from cutune.rewrite.used import without_unused
+from cutune.source.program import LaunchSite, Program
+from cutune.source.rewrite.compact_cpp import (
+    CppToken,
+    cpp_tokens,
+    packed_text,
+    short_names,
+    with_joined_declarations,
+    with_names,
+    with_short_casts,
+    without_unused,
+)
+from cutune.source.rewrite.launch_edit import launch_edits, variants_at, with_launch_edits
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.

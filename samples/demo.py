@@ -17,26 +17,26 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build
 from cutune.cli.common import show
+from cutune.cli.page.gather import ReportSource, Timings, read_timings, report_of
+from cutune.cli.page.html import to_html
 from cutune.cli.report.console import standard_output
 from cutune.cli.report.programs import print_programs
-from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Reporter, progress_for
 from cutune.core.workspace import Workspace, replace_file
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import configuration_text
+from cutune.emulator.program_builds import build
 from cutune.emulator.run import device_environment, program_environment
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
-from cutune.frontend.program import Program
-from cutune.models.selection.variants import VariantChooser
-from cutune.page.facts.gathered import ReportSource, Timings, read_timings, report_of
-from cutune.page.html import to_html
-from cutune.rewrite.output import Target
-from cutune.stages.stages import collect, emit, fit
+from cutune.measure.program_runs import RunPlan
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.selection.variants import VariantChooser
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import configuration_text
+from cutune.tune.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parent / "demo.cu"
 #: Kernels of the demonstration → the samples that have them, and were swept.

@@ -16,20 +16,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.analysis.analyze import analyze
-from cutune.cli.report.programs import print_programs
-from cutune.cli.report.suggestions import print_suggestions
+from cutune.cli.report.programs import print_programs, print_suggestions
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.fit.models_file import read_models
-from cutune.frontend.syntax.parse import parse
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.models_file import read_models
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECT = re.compile(r"//\s*expect (CT\d{3}): (.*?)\s*$")

@@ -1,1 +1,1 @@
-"""The command line: verbs, their options, and what they print."""
+"""The command line, the functions for Python, and the report."""

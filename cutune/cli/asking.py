@@ -14,15 +14,15 @@ from cutune.cli.common import (
     sizes_to_show,
     workspace_of,
 )
-from cutune.tunables.method_names import NEIGHBOURS
+from cutune.search.tunables.verb_options import NEIGHBOURS
 
 
 def select_verb(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
     from cutune.cli.report.choices import choice_to_json, print_choice
-    from cutune.models.selection.question import parse_size, parse_sizes
-    from cutune.models.selection.variants import VariantChooser
-    from cutune.nvcc.unit_models import models_in, named_model
+    from cutune.model.selection.chooser import parse_size, parse_sizes
+    from cutune.model.selection.variants import VariantChooser
+    from cutune.tune.nvcc.units import models_in, named_model
 
     every = None
     if options.all_sizes is not None:
@@ -44,7 +44,7 @@ def _select_measured(
 ) -> int:
     from cutune.core.codes import Code
     from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
-    from cutune.tunables.host import read_blocks
+    from cutune.search.tunables.choices import read_blocks
 
     _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
     choice = next((one for one in choices if one.kernel == options.kernel), None)
@@ -67,9 +67,9 @@ def _select_measured(
 
 def report_verb(options: argparse.Namespace) -> int:
     """One page about everything that is known."""
+    from cutune.cli.page.gather import read_subjects, read_timings, report_of
+    from cutune.cli.page.html import required, to_html
     from cutune.core.workspace import replace_file
-    from cutune.page.facts.gathered import read_subjects, read_timings, report_of
-    from cutune.page.html import required, to_html
 
     # Looking at programs takes a while: what is missing is said before.
     required("jinja2")
@@ -85,8 +85,8 @@ def report_verb(options: argparse.Namespace) -> int:
     print(found.summary)
     print(f"report: {options.output}")
     if options.figures is not None:
-        from cutune.page.facts.gathered import training
-        from cutune.page.figures import write_figures
+        from cutune.cli.page.figures import write_figures
+        from cutune.cli.page.gather import training
 
         rows = training(show, workspace, subjects, profile)
         written = write_figures(Path(options.figures), found, rows)
@@ -98,8 +98,8 @@ def report_verb(options: argparse.Namespace) -> int:
 
 def device_verb(options: argparse.Namespace) -> int:
     """Show profiles, or calibrate one."""
-    from cutune.cli.report.devices import print_profile, print_profiles
-    from cutune.device.profile import DeviceProfile, shipped_profiles
+    from cutune.cli.report.console import print_profile, print_profiles
+    from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
 
     if options.calibrate:
         return _calibrate(options)
@@ -118,11 +118,11 @@ def device_verb(options: argparse.Namespace) -> int:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from cutune.cli.report.devices import print_calibration
+    from cutune.check.calibration.calibrate import calibrate
+    from cutune.check.calibration.pycuda_gpu import open_gpu
+    from cutune.cli.report.console import print_calibration
     from cutune.core.progress import progress_for
     from cutune.core.workspace import write_text
-    from cutune.evaluation.calibration.calibrate import calibrate
-    from cutune.evaluation.calibration.gpu import open_gpu
     from cutune.toolchain.nvcc import find_nvcc
 
     nvcc = find_nvcc(options.nvcc)

@@ -16,17 +16,17 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
-    from cutune.analysis.analyzer import Analyzer
-    from cutune.collect.run import RunPlan
     from cutune.core.progress import Reporter
     from cutune.core.workspace import Workspace
-    from cutune.device.profile import DeviceProfile
-    from cutune.frontend.program import Program
-    from cutune.rewrite.output import Target
-    from cutune.space.asked import ParameterOptions
+    from cutune.measure.program_runs import RunPlan
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.source.program import Program
+    from cutune.source.rewrite.output import Target
     from cutune.space.condition import Value
-    from cutune.toolchain.steps.architectures import Begun
-    from cutune.toolchain.steps.toolchain import Toolchain
+    from cutune.space.parameter import ParameterOptions
+    from cutune.toolchain.device.profile import DeviceProfile
+    from cutune.toolchain.device_code import Begun
+    from cutune.toolchain.toolchain import Toolchain
 
 
 #: A range of whole numbers, and what looks like one.
@@ -38,14 +38,14 @@ MOST_VALUES = 1000
 
 def analyzer_of(options: argparse.Namespace) -> Analyzer:
     """The analyzer that the options describe."""
-    from cutune.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.analyzer import Analyzer
 
     return Analyzer(toolchain_of(options), reporter_of(options), options.variants == "all")
 
 
 def toolchain_of(options: argparse.Namespace, begun: Begun | None = None) -> Toolchain:
     """The compiler and its flags; `begun`: a source that it has begun to compile."""
-    from cutune.toolchain.steps.toolchain import Toolchain
+    from cutune.toolchain.toolchain import Toolchain
 
     flags = asked_of(options).flags_at({})
     return Toolchain(options.nvcc, flags, architectures_of(options), begun)
@@ -64,9 +64,8 @@ def asked_of(options: argparse.Namespace) -> ParameterOptions:
     Raises:
         CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
     """
-    from cutune.frontend.syntax.headers import expand_response_files
-    from cutune.space.asked import ParameterOptions
-    from cutune.space.parameter import read_option
+    from cutune.source.syntax.headers import expand_response_files
+    from cutune.space.parameter import ParameterOptions, read_option
 
     words = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
     words += [f"-std={options.std}"] if options.std is not None else []
@@ -85,7 +84,7 @@ def asked_of(options: argparse.Namespace) -> ParameterOptions:
 
 def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
     """Where the program will run, the emulated device included."""
-    from cutune.toolchain.steps.architectures import EMULATED
+    from cutune.toolchain.device_code import EMULATED
 
     named = getattr(options, "device", None)
     devices = devices_of(options) if named else []
@@ -99,7 +98,7 @@ def device_of(options: argparse.Namespace) -> DeviceProfile:
 
 def devices_of(options: argparse.Namespace) -> list[DeviceProfile]:
     """All devices that the tuned program is made for; the first one is modelled."""
-    from cutune.device.present import named_devices
+    from cutune.toolchain.device.present import named_devices
 
     return named_devices(options.device.split(","))
 
@@ -121,7 +120,7 @@ def plan_of(options: argparse.Namespace) -> RunPlan:
     Raises:
         CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
     """
-    from cutune.collect.run import RunPlan
+    from cutune.measure.program_runs import RunPlan
 
     vary = varied_values(options.vary)
     plan = RunPlan(options.run, vary, options.candidates, statuses=statuses_of(options))
@@ -206,7 +205,7 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
     if not words:
         return None
     # What is loaded here would take longer than to give a kept result.
-    from cutune.models.selection.question import parse_size
+    from cutune.model.selection.chooser import parse_size
 
     return list(dict.fromkeys(parse_size(word, "--sizes 1024 2048") for word in words))
 
@@ -215,7 +214,7 @@ def show_compile_line(
     toolchain: Toolchain, program: Program, target: Target, further: Sequence[str] = ()
 ) -> None:
     """Say how what was written is compiled."""
-    from cutune.rewrite.output import flags_at
+    from cutune.source.rewrite.output import flags_at
     from cutune.toolchain.nvcc import Nvcc
 
     written, own = target.source_of(program), Path(program.source.path)

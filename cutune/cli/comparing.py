@@ -25,18 +25,18 @@ from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from cutune.analysis.analyzer import Analyzer
-    from cutune.collect.run import Run
-    from cutune.evaluation.baseline import Conditions
-    from cutune.evaluation.shake import SeededRun, Shaken
-    from cutune.frontend.program import Program
+    from cutune.check.shake import SeededRun, Shaken
+    from cutune.check.verify import Conditions
+    from cutune.measure.program_runs import Run
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.source.program import Program
 
 VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 
 
 def verify_verb(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
-    from cutune.evaluation.verify import verify
+    from cutune.check.verify import verify
 
     # Wrong options are reported before anything is built.
     conditions = _conditions(options)
@@ -64,9 +64,9 @@ def verify_verb(options: argparse.Namespace) -> int:
 
 def shake_verb(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
+    from cutune.check.shake import trials_of
     from cutune.cli.report.programs import print_programs
-    from cutune.evaluation.shake import trials_of
-    from cutune.variants.registry import checked_names
+    from cutune.proof.variants.registry import checked_names
 
     # Wrong options are reported before anything is built.
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
@@ -126,8 +126,7 @@ def _shaken(
     folder: Path,
 ) -> list[Shaken]:
     """Results of the runs, up to the first that differs."""
-    from cutune.evaluation.shake import shake
-    from cutune.evaluation.shaken_build import build_both
+    from cutune.check.shake import build_both, shake
 
     progress = analyzer.reporter.progress
     progress("compiling", 0, 1)
@@ -194,7 +193,7 @@ def _print_shaken(
 
 def named_trial() -> SeededRun | None:
     """The one run that the environment names, as it is printed where a run differs."""
-    from cutune.evaluation.shake import SEED, VARIANT, SeededRun
+    from cutune.check.shake import SEED, VARIANT, SeededRun
 
     seed = os.environ.get(SEED, "")
     if not seed:
@@ -212,10 +211,10 @@ def _jobs(options: argparse.Namespace) -> int:
 
 
 def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
-    from cutune.collect.agreement import Agreement
-    from cutune.collect.gpu.instrumented import require_gpu
-    from cutune.evaluation.baseline import Conditions
-    from cutune.evaluation.outcome import RunPlace
+    from cutune.check.outcome import RunPlace
+    from cutune.check.verify import Conditions
+    from cutune.measure.agreement import Agreement
+    from cutune.measure.gpu_sweep import require_gpu
 
     tolerance, exact = options.tolerance, options.tolerance is None
     relative = 1e-5 if exact else tolerance
@@ -237,7 +236,7 @@ def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
     """A program; a source is compiled for where it runs."""
     if not path.endswith(".cu"):
         return Path(path)
-    from cutune.analysis.program_builds import build_emulated, build_plain
+    from cutune.emulator.program_builds import build_emulated, build_plain
 
     toolchain = toolchain_of(options)
     place.mkdir()
@@ -247,7 +246,7 @@ def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
 
 
 def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:
-    from cutune.collect.run import plan_runs
+    from cutune.measure.program_runs import plan_runs
 
     return plan_runs(options.run, varied_values(options.vary), binary)
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import temporary_folder
-from cutune.device.present import present_profiles
 from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.device.present import present_profiles
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 
 FOUND, MISSING, BROKEN = "found", "missing", "broken"

@@ -12,13 +12,17 @@ from cutune.cli.report.classifiers import print_model, print_published_procedure
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
-from cutune.frontend.syntax.annotation import names_in, read_condition
-from cutune.tunables.neighbours.classifier import accuracy, leave_one_out, null_accuracy
-from cutune.tunables.neighbours.correction import corrected, observed
-from cutune.tunables.neighbours.emit_classifier import emit_choices
-from cutune.tunables.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json
-from cutune.tunables.neighbours.published_procedure import distribution, search
-from cutune.tunables.neighbours.table import (
+from cutune.search.neighbours.classifier import (
+    accuracy,
+    corrected,
+    leave_one_out,
+    null_accuracy,
+    observed,
+)
+from cutune.search.neighbours.emit_classifier import emit_choices
+from cutune.search.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json, transfer
+from cutune.search.neighbours.published_procedure import distribution, search
+from cutune.search.neighbours.table import (
     Columns,
     Configuration,
     Point,
@@ -26,7 +30,7 @@ from cutune.tunables.neighbours.table import (
     read_labels,
     read_table,
 )
-from cutune.tunables.neighbours.transfer import transfer
+from cutune.space.annotation import names_in, read_condition
 
 
 def fit_tables(options: argparse.Namespace) -> int:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.analyzer import Analyzer
+from cutune.check.sweep_gpu import collect_on_gpu, evaluate, sweep
+from cutune.check.training_table import training_rows
 from cutune.cli.common import (
     analyzer_of,
     asked_of,
@@ -25,30 +26,28 @@ from cutune.cli.common import (
 from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
-from cutune.cli.report.evaluations import print_evaluation, save
-from cutune.cli.report.training import print_training
-from cutune.cluster.asked import workers_of
-from cutune.collect.agreement import Agreement
-from cutune.collect.collect import measurements
-from cutune.collect.run import RunPlan
-from cutune.contest.compare import compare
+from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.core.workspace import Workspace
-from cutune.device.present import profile_of
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
-from cutune.evaluation.training import training_rows
-from cutune.fit.measurement.measurement import by_entry
-from cutune.fit.measurement.sweep import read_sweep, write_sweep
-from cutune.fit.models_file import read_models
-from cutune.frontend.program import Program
+from cutune.lab.tuner_comparison.compare import compare
+from cutune.measure.agreement import Agreement
+from cutune.measure.collect import measurements
+from cutune.measure.program_runs import RunPlan
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import by_entry
+from cutune.model.measurement.sweep import read_sweep, write_sweep
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.collect import HostSweep, Search, collect_host
-from cutune.search.own_results import rules_of
-from cutune.search.techniques.budget import Budget
+from cutune.search.output_check import rules_of
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
+from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import GPU, Measuring
-from cutune.space.asked import holes
-from cutune.tunables.method_names import TECHNIQUES
+from cutune.search.tunables.verb_options import TECHNIQUES
+from cutune.search.workers.choose_workers import workers_of
+from cutune.source.program import Program
+from cutune.space.parameter import holes
+from cutune.toolchain.device.present import profile_of
+from cutune.toolchain.device.profile import DeviceProfile
 
 
 def sweep_and_show(

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from cutune.cli.common import show
 from cutune.cli.options import parse
-from cutune.cli.usage.verbs import VERBS
+from cutune.cli.usage.parser import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import CompilerKilled
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the status for the shell."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] == ["nvcc"]:
-        from cutune.nvcc.driver import main_nvcc
+        from cutune.tune.nvcc.driver import main_nvcc
 
         return main_nvcc(words[1:])
     options = parse(words)

@@ -9,16 +9,22 @@ from functools import partial
 from typing import Any
 
 from cutune import __version__
-from cutune.cli.usage.comparing_options import SHAKE, add_shake, add_verify
+from cutune.cli.usage.command_line import NVCC_FLAG, arranged
 from cutune.cli.usage.completion import SHELLS
-from cutune.cli.usage.parser import Parser
-from cutune.cli.usage.source_options import add_inspect, add_instrument, add_json
-from cutune.cli.usage.tuners_options import add_bat, add_convert
-from cutune.cli.usage.verbs import VERBS
-from cutune.cli.usage.words import NVCC_FLAG, arranged
+from cutune.cli.usage.parser import VERBS, Parser
+from cutune.cli.usage.verb_options import (
+    SHAKE,
+    add_bat,
+    add_convert,
+    add_inspect,
+    add_instrument,
+    add_json,
+    add_shake,
+    add_verify,
+)
 from cutune.core.options import add_list, add_status
-from cutune.device.present import default_device
-from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
+from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
+from cutune.toolchain.device.present import default_device
 
 WORKSPACE = ".cutune"
 #: Names of `fit.fit`, `models.registry` and `fit.measurement.sweep`, which take numpy to import.

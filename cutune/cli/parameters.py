@@ -27,16 +27,16 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.core.workspace import Workspace
-    from cutune.frontend.program import Program
-    from cutune.rewrite.output import Target
-    from cutune.space.asked import ParameterOptions
+    from cutune.source.program import Program
+    from cutune.source.rewrite.output import Target
+    from cutune.space.parameter import ParameterOptions
 
 
 def fit_measured(program: Program, options: argparse.Namespace, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
     from cutune.proof.unit_compiler import UnitCompiler
-    from cutune.tunables.host import HostChoices, fit_host, write_choices
-    from cutune.tunables.measured_blocks import fit_blocks
+    from cutune.search.tunables.choices import HostChoices, fit_host, write_choices
+    from cutune.search.tunables.measured_blocks import fit_blocks
 
     workspace = workspace_of(options)
     has_host_times = workspace.trials.exists()
@@ -64,8 +64,13 @@ def fit_measured(program: Program, options: argparse.Namespace, limit: float) ->
 def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
-    from cutune.tunables.emit_fixed import HEADER, header_text, options_text, without_place
-    from cutune.tunables.host import fixed_values, replacement
+    from cutune.search.tunables.choices import fixed_values, replacement
+    from cutune.search.tunables.compiled_values import (
+        HEADER,
+        header_text,
+        options_text,
+        without_place,
+    )
 
     if len(programs) > 1:
         parser().error("emit: --as takes one FILE")
@@ -91,8 +96,8 @@ def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int
 
 def print_values(asked: ParameterOptions, program: Program, workspace: Workspace) -> None:
     """Print the options of nvcc, and the command, that belong to the emitted program."""
-    from cutune.tunables.emit_fixed import compiler_flags, make_command
-    from cutune.tunables.host import fixed_values
+    from cutune.search.tunables.choices import fixed_values
+    from cutune.search.tunables.compiled_values import compiler_flags, make_command
 
     flags = compiler_flags(fixed_values(program, workspace), asked)
     if flags:
@@ -110,8 +115,8 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
     """
     from cutune.cli.gpu import collect_tunables
     from cutune.search.trial_runs import GPU
-    from cutune.stages.stages import emit
-    from cutune.tunables.method_names import LIMIT_PERCENT
+    from cutune.search.tunables.verb_options import LIMIT_PERCENT
+    from cutune.tune.stages import emit
 
     if options.json:
         parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")
@@ -137,8 +142,8 @@ def _build_tuned(
     options: argparse.Namespace, program: Program, target: Target, workspace: Workspace
 ) -> None:
     """Build a copy of the project with the tuned source in it."""
-    from cutune.search.made import tuned_copy
-    from cutune.tunables.host import fixed_values
+    from cutune.search.make_builds import tuned_copy
+    from cutune.search.tunables.choices import fixed_values
 
     values = fixed_values(program, workspace)
     nvcc, asked = toolchain_of(options).nvcc, asked_of(options)

@@ -31,7 +31,7 @@ def run_verb(options: argparse.Namespace) -> int:
         arguments = arguments[1:]
     if not program.endswith(".cu"):
         return run_binary([program, *arguments])
-    from cutune.analysis.program_builds import build_emulated
+    from cutune.emulator.program_builds import build_emulated
 
     with temporary_folder() as folder:
         progress = reporter_of(options).progress
@@ -50,8 +50,7 @@ def doctor_verb(options: argparse.Namespace) -> int:
 
 def help_verb(options: argparse.Namespace) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.completion import completion
-    from cutune.cli.usage.manual import manual_page
+    from cutune.cli.usage.completion import completion, manual_page
     from cutune.cli.usage.topics import text_on, title_of, topics
 
     whole = parser()

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import analyzer_of, asked_of, device_of, show, show_compile_line
-from cutune.cli.usage.inputs import inputs_of
+from cutune.cli.usage.compile_commands import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
-from cutune.frontend.program import Program
+from cutune.source.program import Program
 
 if TYPE_CHECKING:
-    from cutune.analysis.analyzer import Analyzer
-    from cutune.analysis.linked import ReadSource
-    from cutune.cli.usage.required import Lacking
-    from cutune.rewrite.pipeline import Pass, TranslationUnit
+    from cutune.cli.report.programs import Lacking
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.linked import ReadSource
+    from cutune.search.clones.find_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
-    from cutune.space.asked import ParameterOptions
-    from cutune.tunables.clones.verdict import BySizeVerdict
+    from cutune.source.rewrite.pipeline import Pass, TranslationUnit
+    from cutune.space.parameter import ParameterOptions
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
@@ -39,14 +39,14 @@ def inspect_verb(options: argparse.Namespace) -> int:
     analyzer = analyzer_of(options)
     toolchain, parameters = replace(analyzer.toolchain, architectures=()), asked_of(options)
     programs, failed = _programs_of(replace(analyzer, toolchain=toolchain), options)
-    from cutune.cli.usage.required import NOT_AS_REQUIRED, lacking
+    from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
 
     spaces: list[Spaces] = []
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
                 from cutune.proof.unit_compiler import UnitCompiler
-                from cutune.tunables.clones.verdict import by_size_verdicts
+                from cutune.search.clones.find_copies import by_size_verdicts
 
                 found = _space_of(program, parameters, options)
                 # Conditions that leave nothing are found before anything is printed.
@@ -84,7 +84,7 @@ def _programs_of(analyzer: Analyzer, options: argparse.Namespace) -> tuple[list[
             failed = True
     progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
-    from cutune.analysis.linked import linked
+    from cutune.proof.analysis.linked import linked
 
     found = linked(read)
     progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)
@@ -105,8 +105,12 @@ def _show_inspected(
     contradictions: Sequence[Lacking],
     options: argparse.Namespace,
 ) -> None:
-    from cutune.cli.report.programs import print_programs, to_json
-    from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
+    from cutune.cli.report.programs import (
+        print_programs,
+        print_suggestions,
+        suggestions_to_json,
+        to_json,
+    )
 
     if options.sarif:
         from cutune.cli.report.sarif import to_sarif
@@ -141,14 +145,14 @@ def _space_of(
 
 
 def _spaces_json(spaces: Sequence[Spaces]) -> list[dict[str, object]]:
-    from cutune.cli.report.spaces import space_json
+    from cutune.cli.report.programs import space_json
 
     return [space_json(found, known) for _, found, known in spaces]
 
 
 def _print_spaces(spaces: Sequence[Spaces]) -> None:
     for program, found, known in spaces:
-        from cutune.cli.report.spaces import space_lines
+        from cutune.cli.report.programs import space_lines
 
         print("\n".join([program.source.path, *space_lines(program, found, known)]))
 
@@ -173,8 +177,8 @@ def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
 def instrument_verb(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
     from cutune.passes import passes_named
-    from cutune.rewrite.output import Target, needs_folder
-    from cutune.rewrite.pipeline import rewrite
+    from cutune.source.rewrite.output import Target, needs_folder
+    from cutune.source.rewrite.pipeline import rewrite
     from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
     analyzer = analyzer_of(options)

@@ -27,21 +27,21 @@ from cutune.cli.common import (
     workspace_of,
 )
 from cutune.cli.options import PAPER, parser
-from cutune.cluster.executor_options import WORKER_OPTION_NAMES
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.analysis.seen import SeenLaunch
     from cutune.cli.report.tuned import Shown, Summary
-    from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
-    from cutune.device.profile import DeviceProfile
-    from cutune.fit.fitted_model import FittedModel
-    from cutune.frontend.program import Program
-    from cutune.rewrite.output import Target
-    from cutune.toolchain.steps.toolchain import Toolchain
-    from cutune.unchanged.inputs import Request
+    from cutune.measure.program_runs import RunPlan
+    from cutune.model.fit.fitted_model import FittedModel
+    from cutune.proof.analysis.recorded_launches import SeenLaunch
+    from cutune.source.program import Program
+    from cutune.source.rewrite.output import Target
+    from cutune.toolchain.device.profile import DeviceProfile
+    from cutune.toolchain.toolchain import Toolchain
+    from cutune.tune.cache.inputs import Request
 
 
 def collect_verb(options: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ def collect_verb(options: argparse.Namespace) -> int:
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
-    from cutune.stages.stages import collect
+    from cutune.tune.stages import collect
 
     device, workspace = device_of(options), workspace_of(options)
     collect(analyzer, programs, _plan(options), device, workspace)
@@ -113,7 +113,7 @@ def fit_verb(options: argparse.Namespace) -> int:
     if options.model == "neighbours":
         return _fit_neighbours(options)
     from cutune.cli.report.choices import models_to_json, print_models
-    from cutune.stages.stages import fit
+    from cutune.tune.stages import fit
 
     workspace = workspace_of(options)
     models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
@@ -140,7 +140,7 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 def emit_verb(options: argparse.Namespace) -> int:
     """Write the tuned program."""
     from cutune.cli.parameters import emit_values, print_values
-    from cutune.stages.stages import emit
+    from cutune.tune.stages import emit
 
     analyzer, asked = analyzer_of(options), asked_of(options)
     # What is not proven on compiled code is not written.
@@ -150,7 +150,7 @@ def emit_verb(options: argparse.Namespace) -> int:
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
-        from cutune.emit.random_program import random_programs
+        from cutune.model.emit.programs import random_programs
 
         random_programs(analyzer, programs, options.choose, targets)
         _show_compile_line(analyzer.toolchain, programs, targets)
@@ -175,7 +175,7 @@ def _show_compile_line(
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
     """Where the sources of a tuned program are written to."""
-    from cutune.stages.tune import tuned_targets
+    from cutune.tune.tune import tuned_targets
 
     if len(programs) == 1 and output is not None and _may_be_binary(output):
         parser().error(
@@ -216,8 +216,8 @@ def tune_verb(options: argparse.Namespace) -> int:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
-    from cutune.stages.tune import NothingTuned, Tuning, tune
-    from cutune.unchanged.kept import Kept
+    from cutune.tune.cache.kept import Kept
+    from cutune.tune.tune import NothingTuned, Tuning, tune
 
     request, sizes = _request(options), sizes_to_show(options.sizes)
     workspace, flags = request.workspace, request.toolchain.flags
@@ -258,7 +258,7 @@ def tune_verb(options: argparse.Namespace) -> int:
 
 def _request(options: argparse.Namespace) -> Request:
     """The request that the options describe."""
-    from cutune.unchanged.inputs import Request
+    from cutune.tune.cache.inputs import Request
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
@@ -283,15 +283,14 @@ def _summary(
     kept: Mapping[str, str],
     said: Sequence[Diagnostic],
 ) -> Summary:
-    from cutune.cli.report.summary import summary_of
-    from cutune.stages.outcomes import outcomes
+    from cutune.cli.report.choices import outcomes, summary_of
 
     return summary_of(list(outcomes(seen, [model.kernel for model in models], kept, said)))
 
 
 def _said_of_build(command: str, workspace: Workspace) -> str:
     """That it is tuned, and how it stays so where the command is plain `make`."""
-    from cutune.stages.makefile import is_make, kept_tuned
+    from cutune.tune.project import is_make, kept_tuned
 
     folder = os.path.relpath(workspace.folder / "bin")
     is_plain = is_make(command) and "NVCC=" not in command
@@ -302,10 +301,10 @@ def _said_of_build(command: str, workspace: Workspace) -> str:
 def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
-    from cutune.collect.run import plan_runs
-    from cutune.nvcc.units import noted_launches
-    from cutune.stages.project import ProjectBuild, tune_project
-    from cutune.stages.stages import nothing_modelled
+    from cutune.measure.program_runs import plan_runs
+    from cutune.tune.nvcc.units import noted_launches
+    from cutune.tune.project import ProjectBuild, tune_project
+    from cutune.tune.stages import nothing_modelled
 
     if options.files or options.output is not None:
         parser().error("tune: with --make, no sources and no -o")

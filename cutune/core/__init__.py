@@ -1,1 +1,1 @@
-"""The ground of everything: sources, edits, diagnostics, workspaces, progress."""
+"""Texts, files and messages: what everything stands on."""

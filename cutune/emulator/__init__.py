@@ -1,1 +1,1 @@
-"""The emulated device: PTX to bytecode, a 32-lane machine, a replacement for libcudart."""
+"""The emulated device: a 32-lane machine for PTX, and a replacement for libcudart."""

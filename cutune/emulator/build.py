@@ -8,6 +8,7 @@ objects are kept too, so that two libraries made of the same sources compile the
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -15,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -25,9 +26,92 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, silent
 from cutune.core.workspace import locked
-from cutune.emulator.built_in import NATIVE, built_in_library
-from cutune.emulator.joined import joined_units
 from cutune.toolchain.cache import cache_folder
+
+NATIVE = Path(__file__).parent / "native"
+FOLDER = Path(__file__).parent / "built"
+ABOUT = "about.json"
+#: x86-64-v3, which processors have since 2013 to 2015: as /proc/cpuinfo names what is used of it.
+NEEDED = {"x86_64": ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")}
+
+
+def built_in_library(name: str, toolkit: str | None = None) -> Path | None:
+    """`lib<name>.so` of the package; `toolkit` is the version of CUDA that it must be made for."""
+    about = _about()
+    if about is None or (toolkit is not None and about["toolkit"] != minor_version(toolkit)):
+        return None
+    library = FOLDER / f"lib{name}.so"
+    return library if library.exists() else None
+
+
+def minor_version(version: str) -> str:
+    """`13.0` of `13.0.88`: within it CUDA's headers declare the same."""
+    return ".".join(version.split(".")[:2])
+
+
+def digest_of_sources() -> str:
+    """Hash the sources of the emulated device."""
+    digest = hashlib.sha256()
+    for path in sorted(NATIVE.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _about() -> dict[str, str] | None:
+    """The notes made with the libraries, if these may be used here."""
+    path = FOLDER / ABOUT
+    if not path.exists():
+        return None
+    about: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    here = about["processor"] == platform.machine() and _has({*NEEDED.get(about["processor"], ())})
+    return about if here and about["sources"] == digest_of_sources() else None
+
+
+def _has(features: set[str]) -> bool:
+    if not features:
+        return True
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return found is not None and features <= {*found[1].split()}
+
+
+#: Of the sources of a unit together, unless it is a single one.
+MOST_BYTES = 48_000
+#: Headers of programs declare weakly what the device defines: only in a unit without definitions.
+_OF_PROGRAMS = re.compile(r'^\s*#\s*include\s+"\.\./', re.MULTILINE)
+
+
+def joined_units(sources: Sequence[Path], keep: Callable[[str, str], Path]) -> tuple[Path, ...]:
+    """Join sources into larger translation units, and give these, the largest first.
+
+    A compiler spends most of its time on a small source with headers, which are read once for a
+    unit. `keep` writes a file of a name and a text, and gives its path. Sources are included by
+    their names: their folder is the compiler's to know.
+    """
+    groups: list[list[Path]] = []
+    room = 0
+    for source in sources:
+        size = source.stat().st_size
+        if _OF_PROGRAMS.search(source.read_text(encoding="utf-8")):
+            groups.insert(0, [source])
+            continue
+        if size > room:
+            groups.append([])
+            room = MOST_BYTES
+        groups[-1].append(source)
+        room -= size
+    groups.sort(key=lambda group: sum(map(os.path.getsize, group)), reverse=True)
+    return tuple(group[0] if len(group) == 1 else _unit(group, keep) for group in groups)
+
+
+def _unit(group: Sequence[Path], keep: Callable[[str, str], Path]) -> Path:
+    text = "".join(f'#include "{source.name}"\n' for source in group)
+    return keep(f"{group[0].stem}_to_{group[-1].stem}.cpp", text)
+
 
 MACHINE = "cutune_machine"
 BUILDING = "compiling the emulated device"

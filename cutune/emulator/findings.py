@@ -20,7 +20,7 @@ from cutune.core.reading import read_source
 from cutune.core.source import Location, Source, Span
 from cutune.core.typed import Count, Text, one_of, parsed, typed
 from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
-from cutune.toolchain.demangle import demangled
+from cutune.toolchain.kernel_names import demangled
 
 SCHEMA = "cutune-findings-1"
 _CODES = MappingProxyType(

@@ -7,13 +7,34 @@ C++ structure and the log are made from the same lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from cutune.core.typed import Count, Meta, SiteNumber, Small, parsed, require, typed
-from cutune.emulator.counters import site_counters
+from cutune.emulator.build import NATIVE
+
+_COUNTER = re.compile(r'COUNTER\((\w+), (\w+), "([^"]*)", "([^"]*)"\)')
+
+
+class SiteCounter(NamedTuple):
+    """`kind`: `counted` in all executions, `traced` in those looked at, `range` of addresses."""
+
+    name: str
+    kind: str
+    unit: str
+    what: str
+
+
+@cache
+def site_counters() -> tuple[SiteCounter, ...]:
+    """All counters, in the order of the machine's `struct Site`."""
+    text = (NATIVE / "machine_counters.h").read_text(encoding="utf-8")
+    return tuple(SiteCounter(*found) for found in _COUNTER.findall(text))
+
 
 SCHEMA = "cutune-launch-1"
 CUT_SCHEMA = "cutune-cut-1"

@@ -23,13 +23,14 @@ from cutune.core.progress import Progress, silent
 from cutune.emulator.build import (
     MACHINE,
     MACHINE_FLAGS,
+    NATIVE,
     build_failed,
     build_library,
+    built_in_library,
+    joined_units,
     kept_file,
     machine_library,
 )
-from cutune.emulator.built_in import NATIVE, built_in_library
-from cutune.emulator.joined import joined_units
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.emulator.build import machine_library
-from cutune.emulator.bytecode.module import AssembledModule, KernelCode
-from cutune.emulator.counters import site_counters
+from cutune.emulator.launch_log import site_counters
+from cutune.emulator.module_metadata import AssembledModule, KernelCode
 
 Total = TypeVar("Total", int, float)
 Entry = TypeVar("Entry", np.uint64, np.float64)

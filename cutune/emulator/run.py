@@ -21,13 +21,13 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
-from cutune.device.present import FALLBACK
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
-from cutune.toolchain.demangle import demangled
+from cutune.toolchain.device.present import FALLBACK
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.kernel_names import demangled
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 
 SCHEMA = "cutune-run-1"

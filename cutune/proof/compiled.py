@@ -11,16 +11,15 @@ from hashlib import sha256
 from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
-from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.entry_names import base_name
-from cutune.toolchain.steps.architectures import EMULATED
-from cutune.toolchain.steps.built_code import BuiltCode
-from cutune.toolchain.steps.device_code import DeviceCode
+from cutune.ptx.parse import parse
+from cutune.ptx.types import PtxError
+from cutune.source.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.device_code import EMULATED, DeviceCode
+from cutune.toolchain.kernel_names import base_name
 
 Change = TypeVar("Change")
 Compile = Callable[[TranslationUnit], Sequence[str]]

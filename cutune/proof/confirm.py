@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
-from cutune.frontend.c_names import names_in
-from cutune.frontend.function.members import MOST_ARGUMENTS
-from cutune.frontend.program import (
+from cutune.proof.compiled import Compiled
+from cutune.proof.entry_proof import EntryProof
+from cutune.source.c_names import names_in
+from cutune.source.function.members import MOST_ARGUMENTS
+from cutune.source.program import (
     DIMENSIONS,
     DataParameter,
     DimensionProof,
@@ -21,10 +23,8 @@ from cutune.frontend.program import (
     Kernel,
     Role,
 )
-from cutune.frontend.unit.integers import integer_type
-from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.proof.compiled import Compiled
-from cutune.proof.entry_proof import EntryProof
+from cutune.source.unit.integers import integer_type
+from cutune.source.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 
 #: Reasons for which the source could not be analysed: the compiled code decides alone.
 UNFOLLOWED = frozenset(
@@ -151,7 +151,7 @@ def _is_its_number(kind: str, type_text: str) -> bool:
     """Does a load of this kind give the number that the parameter is?
 
     Of a `short` that is read without a sign, it is only where that is not negative. So it is asked
-    of types that are not known (`_fits` in `cutune/rewrite/site_table.py`).
+    of types that are not known (`_fits` in `cutune/source/rewrite/site_table.py`).
     """
     if int(kind[1:]) >= _LONG_BITS:
         return True

@@ -7,44 +7,65 @@ bound of the id.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx.control_flow import control_flow
-from cutune.emulator.ptx.taint import names
-from cutune.emulator.ptx.types import (
-    UNREADABLE,
-    Function,
-    Instruction,
-    Module,
-    Variable,
-)
-from cutune.frontend.values.polynomial import IntegerPolynomial
-from cutune.proof.blocks.each_block import EachBlockJudge
-from cutune.proof.blocks.rows import shared_rows
+from cutune.proof.blocks.shared_rows import shared_rows
+from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
-from cutune.proof.flow.graph import Graph, Irreducible
-from cutune.proof.flow.pressure import register_pressure
+from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
-from cutune.proof.guarding import guards
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums
-from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.places import meetings
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
-from cutune.proof.values.bounds import IdBound, of_threads
-from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns
-from cutune.proof.values.inequalities import SizeConditions
-from cutune.proof.values.kept_grid import KeptGrid, RowsOfEachBlock
+from cutune.proof.memory.thread_meetings import meetings
+from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptGrid, RowsOfEachBlock
+from cutune.proof.values.id_bounds import IdBound, common, of_threads
+from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
 from cutune.proof.values.predicates import Relation, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties, Atoms
+from cutune.ptx.control_flow import control_flow
+from cutune.ptx.taint import names
+from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
+from cutune.source.values.polynomial import IntegerPolynomial
+
+
+def guards(
+    dimension: str, accesses: Iterable[MemoryAccess], graph: Graph, walk: Walk
+) -> list[IdBound]:
+    """The bounds that hold wherever additional threads could do something."""
+    places = [a.known for a in accesses if _matters(a, dimension, graph, walk)]
+    places += [
+        walk.known_at_beginning(header)
+        for header, blocks in graph.loop_of_header.items()
+        if _may_last(blocks, dimension, graph, walk)
+    ]
+    return common(places, dimension, walk.atoms)
+
+
+def _matters(access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
+    """May additional threads do anything that the present ones do not do anyway?"""
+    if access.is_effect or dimension in access.properties.ids:
+        return True
+    deciding = graph.controllers(access.block)
+    return any(dimension in properties_of(walk.branches[b], walk.atoms).ids for b in deciding)
+
+
+def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
+    """Does the id decide how long threads stay in a loop?"""
+    leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
+    return any(
+        dimension in properties_of(walk.branches[b], walk.atoms).ids
+        for b in leaving
+        if b in walk.branches
+    )
+
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.

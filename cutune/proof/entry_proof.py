@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
-from cutune.frontend.program import Role
-from cutune.proof.memory.conditions import Spread
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses
-from cutune.proof.values.bounds import IdBound
+from cutune.proof.values.id_bounds import IdBound
+from cutune.proof.values.launch_conditions import Spread
+from cutune.source.program import Role
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,31 @@ analyzed, or of the one in which its variants were checked.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from cutune.frontend.program import Program
 from cutune.proof.compiled import Compilation
-from cutune.toolchain.steps.built_code import BuiltCode
+from cutune.ptx.parse import parse
+from cutune.ptx.taint import data_oblivious
+from cutune.ptx.types import PtxError
+from cutune.source.program import Program
+from cutune.toolchain.built_code import BuiltCode
+
+
+def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
+    """Those of the entries that cannot be counted in either way, and why."""
+    try:
+        module = parse(text)
+    except PtxError as error:
+        return dict.fromkeys(entries, error.reason)
+    found = {}
+    for name, function in module.functions.items():
+        if name in entries:
+            verdict = data_oblivious(function, module.functions)
+            if not verdict.holds and not verdict.countable:
+                found[name] = verdict.reason
+    return found
+
 
 Names = frozenset[tuple[str, str]]
 """Variants, each with the name of its kernel."""
@@ -67,7 +86,6 @@ class KnownCode:
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
         if compiled is None or not kernels:
             return program
-        from cutune.proof.countable import uncountable  # noqa: PLC0415 : others start without
 
         entries = {entry for kernel in kernels for entry in kernel.entries}
         reasons = uncountable(compiled.results()[0], entries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cutune.emulator.ptx.types import Function, Instruction, Module, Variable
+from cutune.ptx.types import Function, Instruction, Module, Variable
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")

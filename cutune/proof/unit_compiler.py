@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from cutune.core.temporary import temporary_folder
 from cutune.proof.compiled import Compilation
-from cutune.rewrite.output import write_unit
-from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.steps.cudafe import host_assembly
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.source.rewrite.output import write_unit
+from cutune.source.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.cudafe import host_assembly
+from cutune.toolchain.toolchain import Toolchain
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""Parameters of a program tried: built, run, timed, searched."""
+"""Parameters of a program tried: built, run, timed, compared, searched, chosen."""

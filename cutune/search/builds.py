@@ -15,25 +15,24 @@ from signal import SIGKILL
 from subprocess import CompletedProcess
 from threading import Lock
 
-from cutune.analysis.program_builds import build_options
-from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import CompilerKilled
 from cutune.core.workspace import writing
 from cutune.emulator.elf import code_hash
-from cutune.frontend.program import Program
+from cutune.emulator.program_builds import build_options
+from cutune.measure.program_runs import Run
 from cutune.passes import InstrumentTunables
-from cutune.rewrite.output import write_unit
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.search.copies import BUILDS
 from cutune.search.program_space import COMPILED, ProgramSpace, Setting
-from cutune.space.asked import ParameterOptions, holes
+from cutune.search.project_copies import BUILDS
+from cutune.source.program import Program
+from cutune.source.rewrite.output import write_unit
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.space.condition import Value
-from cutune.space.parameter import shown
+from cutune.space.parameter import ParameterOptions, holes, shown
 from cutune.space.space import Configuration
 from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.toolchain import Toolchain
 
 #: Of a compiler that is killed: the second time it is for want of memory.
 ATTEMPTS = 2

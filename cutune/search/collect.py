@@ -14,27 +14,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.cluster.crew import Crew
-from cutune.cluster.gpus import gpu_names
-from cutune.cluster.local import LocalWorkers
-from cutune.cluster.workers import Workers
-from cutune.collect.gpu.instrumented import gpu_target
-from cutune.collect.run import WELL, Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.processes import ending_in_order
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import runtime_library, searched_libraries
 from cutune.emulator.run import device_environment
-from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import Program
-from cutune.search.batches import Batches
+from cutune.measure.gpu_sweep import gpu_target
+from cutune.measure.program_runs import WELL, Run, plan_runs
+from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects
-from cutune.search.finals import finals
-from cutune.search.limits import LaunchLimits
-from cutune.search.made import make_builds
+from cutune.search.finalists import finals
+from cutune.search.launch_limits import LaunchLimits
+from cutune.search.make_builds import make_builds
 from cutune.search.program_space import (
     ProgramSpace,
     Setting,
@@ -42,16 +35,20 @@ from cutune.search.program_space import (
     program_space,
 )
 from cutune.search.regions import FailedRun, HostMeasurement
-from cutune.search.techniques.budget import Allowance, Budget
+from cutune.search.shared_processes import Batches
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
-from cutune.search.techniques.tries import Timed, Tries
+from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
 from cutune.search.trials import Status, Trials, trusted
-from cutune.space.asked import ParameterOptions
+from cutune.search.workers.crew import Crew
+from cutune.search.workers.local import LocalWorkers, gpu_names
+from cutune.search.workers.task import Workers
+from cutune.source.program import Program
 from cutune.space.condition import Value
-from cutune.space.parameter import listed, shown
+from cutune.space.parameter import ParameterOptions, listed, shown
 from cutune.space.space import Configuration, Space
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.toolchain import Toolchain
 
 #: A sweep of more runs is refused: it is probably a mistake.
 MOST_RUNS = 100_000

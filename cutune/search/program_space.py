@@ -15,14 +15,13 @@ from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
-from cutune.device.profile import DeviceProfile
-from cutune.frontend.program import Program
-from cutune.frontend.tunable import HostTunable, TunableConstant
-from cutune.rewrite.tunable_edit import VALUE_PREFIX
-from cutune.space.asked import ParameterOptions, holes
+from cutune.source.program import Program
+from cutune.source.rewrite.tunable_edit import VALUE_PREFIX
+from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.space.condition import Condition, Value
-from cutune.space.parameter import Parameter, narrowed, shown
+from cutune.space.parameter import Parameter, ParameterOptions, holes, narrowed, shown
 from cutune.space.space import Configuration, Space
+from cutune.toolchain.device.profile import DeviceProfile
 
 
 class Setting(Enum):

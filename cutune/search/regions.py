@@ -15,16 +15,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.cluster.task import Task, TaskOutcome, perform
-from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import ProgramResult
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
-from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.tunable import HostTunable
+from cutune.measure.program_runs import RUN_SECONDS, Run
+from cutune.model.measurement.measurement import Origin
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
+from cutune.search.workers.task import Task, TaskOutcome, perform
+from cutune.source.tunable import HostTunable
 from cutune.space.condition import holds
-from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
 #: How a shell says that signal 9 ended what it ran.

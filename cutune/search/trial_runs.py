@@ -16,14 +16,11 @@ from functools import partial
 from math import inf
 from threading import Lock
 
-from cutune.cluster.crew import Crew
-from cutune.cluster.workers import StoppedError, WorkerLostError
-from cutune.collect.agreement import Agreement
-from cutune.collect.run import RUN_SECONDS, Run
-from cutune.frontend.program import Program
+from cutune.measure.agreement import Agreement
+from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.search.builds import Builds, Built
-from cutune.search.limits import LaunchLimits, says_limits
-from cutune.search.own_results import ReferenceOutput, rules_of
+from cutune.search.launch_limits import LaunchLimits, says_limits
+from cutune.search.output_check import ReferenceOutput, rules_of
 from cutune.search.program_space import COMPILED, Setting
 from cutune.search.regions import (
     FailedRun,
@@ -34,6 +31,9 @@ from cutune.search.regions import (
     merged,
 )
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
+from cutune.search.workers.crew import Crew
+from cutune.search.workers.task import StoppedError, WorkerLostError
+from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.space.parameter import shown
 from cutune.space.space import Configuration

@@ -23,10 +23,10 @@ from typing import Annotated, Any
 from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
-from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.tunable import HostTunable
-from cutune.search.copies import STATE, ProjectFolder
+from cutune.model.measurement.measurement import Origin
+from cutune.search.project_copies import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
+from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value
 
 SCHEMA = "cutune-trial-1"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.frontend.syntax.annotation import Expression
+from cutune.space.annotation import Expression
 from cutune.space.condition import EXPONENTS, Value, subtree
 
 Array = NDArray[Any]

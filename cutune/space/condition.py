@@ -15,7 +15,7 @@ from functools import cached_property
 from lark import Tree
 
 from cutune.core.source import Source, Span
-from cutune.frontend.syntax.annotation import Expression, names_in, read_condition
+from cutune.space.annotation import Expression, names_in, read_condition
 
 #: A value of a parameter: an exact number, or a word.
 Value = int | Fraction | str

@@ -19,10 +19,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.workspace import make_folder, write_text
+from cutune.toolchain.compiler_commands import executed_word, run_command, run_limited
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
-from cutune.toolchain.running import run_command, run_limited
-from cutune.toolchain.shell_words import executed_word
 
 #: Endings of sources and headers that nvcc knows, or takes as it always did.
 _SOURCES = frozenset((".cu", ".cuh", ".ptx", ".inc", ".h", ".hh", ".hpp", ".hxx")).union(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from cutune.core.typed import Meta
-from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.kernel_names import base_name
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _USED = re.compile(r"Used (\d+) registers")

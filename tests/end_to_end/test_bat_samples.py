@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.main import main
-from cutune.collect.gpu.instrumented import gpu_target
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
+from cutune.measure.gpu_sweep import gpu_target
 from cutune.search.builds import Builds
-from cutune.search.limits import LaunchLimits
+from cutune.search.launch_limits import LaunchLimits
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.space.condition import Value
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample
 
 # Some of them read textures.

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.findings import Finding, counted
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import main_run, run_program
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
 
 #: Cooperative groups rely on mathematics.

@@ -264,7 +264,7 @@ def test_without_the_extra_it_is_said_what_to_install(
     for name in ("distributed", "dask_jobqueue", "dask"):
         monkeypatch.setitem(sys.modules, name, None)
     for name in ("dask_workers", "slurm_jobs"):
-        monkeypatch.delitem(sys.modules, f"cutune.cluster.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"cutune.search.workers.{name}", raising=False)
     sweep = ["collect", str(tmp_path / "program.cu"), "--tunables", "--on", "gpu", "-q", *QUICK]
     run = ["--run", "{program} {n}", "--vary", "n=9"]
     for options in (["--scheduler", "tcp://a:1"], ["--executor", "slurm", "--workers", "2"]):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
-from cutune.frontend.program import Program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
 
 pytestmark = pytest.mark.nvcc
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cutune.cli.main import main
-from cutune.contest import counted, live
+from cutune.lab.tuner_comparison import live
+from cutune.lab.tuner_comparison import live as counted
 from cutune.search import regions
 from cutune.search.regions import FailedRun, MeasuredRun
 from tests.support.cutune_runs import QUICK

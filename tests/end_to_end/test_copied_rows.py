@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc

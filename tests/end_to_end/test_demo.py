@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.fit.measurement.sweep import read_sweep
+from cutune.model.measurement.sweep import read_sweep
 from samples import demo
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build
 from cutune.core.codes import Code
-from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.rewrite.output import Target
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.emulator.program_builds import build
+from cutune.model.emit.programs import random_program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.rewrite.output import Target
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc

@@ -16,10 +16,10 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.support.cutune_runs import build_flags
 from tests.support.hardware_counters import memory_ratios, ratio

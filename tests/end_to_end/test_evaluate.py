@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.gpu.ncu import parse
 from cutune.core.workspace import Workspace, append_lines
-from cutune.fit.measurement.sweep import read_sweep, swept_line
-from cutune.fit.models_file import read_models
-from cutune.fit.rational.program import point
-from cutune.fit.rational.values import evaluate
-from cutune.models.published.mwp_cwp import compose_mwp_cwp
+from cutune.measure.ncu import parse
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.sweep import read_sweep, swept_line
+from cutune.model.performance.published_models import compose_mwp_cwp
+from cutune.model.rational.evaluate import evaluate
+from cutune.model.rational.program import point
 from tests.support.cutune_runs import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc

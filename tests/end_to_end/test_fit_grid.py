@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device.thread_block import keeps_warps
+from cutune.toolchain.device.thread_block import keeps_warps
 from tests.support.cutune_runs import host_program
 
 pytestmark = pytest.mark.nvcc

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from cutune.cli.main import main
-from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
-from cutune.fit.measurement.measurement import Origin
+from cutune.measure.program_runs import Run
+from cutune.model.measurement.measurement import Origin
 from cutune.search import collect, trial_runs
 from cutune.search.builds import Builds, Built
 from cutune.search.regions import FailedRun, HostMeasurement, MeasuredRun, measure
 from cutune.search.trials import EndedTrial, Status, Trial, Trials
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.cutune_runs import QUICK, build_flags
 from tests.support.short_headers import STANDARD

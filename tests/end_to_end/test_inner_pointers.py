@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build, build_emulated
-from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.frontend.program import Program
+from cutune.emulator.program_builds import build, build_emulated
+from cutune.model.emit.programs import random_program
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.toolchain.entry_names import base_name
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc

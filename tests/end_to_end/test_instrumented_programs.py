@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.resources import or_none, resources_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import read_launches
 from cutune.emulator.run import program_environment
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.measure.resources import or_none, resources_of
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.known_code import KnownCode
-from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
-from cutune.toolchain.entry_names import base_name
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.kernel_names import base_name
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import build_flags
 from tests.support.short_headers import STANDARD
 

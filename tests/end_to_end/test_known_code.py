@@ -10,23 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import (
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.link import TARGET_FLAGS
+from cutune.emulator.program_builds import (
     InstrumentedProgram,
     build,
     build_emulated,
     build_instrumented,
 )
-from cutune.collect.resources import resources_of
-from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
-from cutune.emulator.link import TARGET_FLAGS
+from cutune.measure.resources import resources_of
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.registry import with_only
+from cutune.toolchain import built_code as host_build
+from cutune.toolchain import dry_run
+from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
-from cutune.toolchain.steps import dry_run, host_build
-from cutune.toolchain.steps.built_code import BuiltCode
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.variants.registry import with_only
+from cutune.toolchain.toolchain import Toolchain
 
 pytestmark = pytest.mark.nvcc
 STANDARD = "-std=c++14"

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build, build_emulated
 from cutune.core.codes import Code
-from cutune.emit.random_program import WIDTHS, random_blocks, random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.frontend.program import DistinctPlaces, Kernel, Program
+from cutune.emulator.program_builds import build, build_emulated
+from cutune.model.emit.programs import WIDTHS, random_blocks, random_program
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import DistinctPlaces, Kernel, Program
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 from tests.support.short_headers import STANDARD
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pytest import approx
 
-from cutune.collect import record
-from cutune.collect.replay import replay
+from cutune.measure import emulated_runs as record
+from cutune.measure.replay import replay
 from tests.support.cutune_runs import QUICK, cutune, select
 
 pytestmark = pytest.mark.nvcc

@@ -10,11 +10,11 @@ from shutil import copyfile
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
-from cutune.frontend.program import LaunchSite, Program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import LaunchSite, Program
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, build_flags, cutune, run
 from tests.support.short_headers import STANDARD
 

@@ -9,8 +9,8 @@ import pytest
 
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
-from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import SweptLaunch, swept_line
+from cutune.model.measurement.measurement import Origin
+from cutune.model.measurement.sweep import SweptLaunch, swept_line
 from tests.support.cutune_runs import H200, QUICK, SAMPLES, compiled, cutune
 
 pytestmark = pytest.mark.nvcc

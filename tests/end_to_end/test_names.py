@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device.thread_block import EXTENTS
+from cutune.toolchain.device.thread_block import EXTENTS
 from tests.support.cutune_runs import compiled, run, select, tune
 
 pytestmark = pytest.mark.nvcc

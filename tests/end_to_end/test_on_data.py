@@ -9,12 +9,12 @@ from unittest.mock import patch
 
 import pytest
 
-from cutune.collect import executed_kernel
-from cutune.collect.collect import measurements
-from cutune.collect.larger_run import MOST_DOUBLINGS
-from cutune.collect.replay import replay
 from cutune.core.progress import ignore
 from cutune.core.workspace import Workspace
+from cutune.measure import counted_on_data as executed_kernel
+from cutune.measure.collect import measurements
+from cutune.measure.other_runs import MOST_DOUBLINGS
+from cutune.measure.replay import replay
 from tests.support.cutune_runs import QUICK, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.gpu.instrumented import gpu_name
-from cutune.device.profile import DeviceProfile, profile_names
+from cutune.measure.gpu_sweep import gpu_name
+from cutune.toolchain.device.profile import DeviceProfile, profile_names
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.aliasing_programs import KINDS, NO_PEERS, PROGRAM, with_variant
 from tests.support.cutune_runs import SAMPLES, cutune

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import read_launches
-from cutune.rewrite.launch_edit import variants_at
-from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.registry import with_only
+from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.kernel_names import base_name, canonical, renamed_entry
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.variants.registry import with_only
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.aliasing_programs import with_variant
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, compiled, cutune, run
 from tests.support.short_headers import STANDARD

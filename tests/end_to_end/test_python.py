@@ -14,8 +14,8 @@ import pytest
 
 import cutune
 from cutune.core.diagnostics import CutuneError
-from cutune.fit.measurement.sweep import RecordedSweep, write_sweep
-from cutune.stages import stages
+from cutune.model.measurement.sweep import RecordedSweep, write_sweep
+from cutune.tune import stages
 from tests.support.reported_program import RECORDED, with_times
 
 #: In the order in which they are run: later ones use what earlier ones have written.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cutune.page.html import LARGEST, to_html
+from cutune.cli.page.html import LARGEST, to_html
 from tests.support.cutune_runs import SAMPLES, Tuned, cutune
 from tests.support.reported_program import hostile, whole
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
-from cutune.frontend.program import Program
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
 
 pytestmark = pytest.mark.nvcc

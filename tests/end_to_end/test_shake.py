@@ -9,20 +9,19 @@ from unittest.mock import patch
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.run import plan_runs
+from cutune.check.outcome import RunPlace
+from cutune.check.shake import build_both, trials_of
+from cutune.check.shake import shake as compare
+from cutune.check.verify import Conditions
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import RunPlace
-from cutune.evaluation.shake import shake as compare
-from cutune.evaluation.shake import trials_of
-from cutune.evaluation.shaken_build import build_both
-from cutune.frontend.program import Program
-from cutune.rewrite.output import Target
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.measure.program_runs import plan_runs
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build
-from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.rewrite.output import Target
+from cutune.emulator.program_builds import build
+from cutune.model.emit.programs import random_program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.rewrite.output import Target
 from tests.support.cutune_runs import QUICK, cutune, run, select
 
 pytestmark = pytest.mark.nvcc

@@ -10,19 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.reading import read_source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
 from cutune.passes import ChooseValues
-from cutune.rewrite.copied import Copies
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.tunables.clones.depending import Dependent, dependent
-from cutune.tunables.clones.places import copies_of, tag
-from cutune.tunables.clones.proven import ProgramWithCopies, unequal_code, without_unproven
-from cutune.tunables.clones.verdict import by_size_verdicts, found_copies
-from cutune.tunables.clones.versions import versions
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.search.clones.dependence import Dependent, dependent, versions
+from cutune.search.clones.find_copies import by_size_verdicts, copies_of, found_copies, tag
+from cutune.search.clones.prove_copies import ProgramWithCopies, unequal_code, without_unproven
+from cutune.source.program import Program
+from cutune.source.rewrite.value_set_copies import Copies
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.toolchain import Toolchain
 from tests.support import hostile_values as hostile
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS, SAMPLES, compiled, cutune, run
 from tests.support.short_headers import with_all_headers

@@ -103,7 +103,7 @@ def test_it_tunes_a_sample(tmp_path: Path) -> None:
     sizes = ("--run", "./{program} {n}", "--vary", "n=64,96")
     ran(python, "-m", "cutune", "tune", *words, *sizes)
     assert "cutune_select_mvt_kernel1" in (tmp_path / "mvt.tuned.cu").read_text()
-    files = "[p.name for p in files('cutune.page').joinpath('templates').iterdir()]"
+    files = "[p.name for p in files('cutune.cli.page').joinpath('templates').iterdir()]"
     listed = ran(python, "-c", f"from importlib.resources import files; print({files})")
     assert {"page.html", "parts.html", "style.css", "script.js"} <= {*ast.literal_eval(listed)}
     assert "# Annotations of kernels" in ran(python, "-m", "cutune", "help", "annotations")

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from cutune.analysis.seen import SeenLaunch
 from cutune.core.workspace import COMMAND_SCHEMA
-from cutune.device.profile import DeviceProfile
-from cutune.fit.measurement.measurement import Measurement, Origin, SiteCounters
-from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line, write_sweep
-from cutune.frontend.launch_sites import SiteKey
-from cutune.interchange.convert import FORMATS
-from cutune.interchange.results import Metric, Result, Results
-from cutune.nvcc.lending import SCHEMA as LENDING_SCHEMA
-from cutune.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
-from cutune.nvcc.units import SCHEMA as UNIT_SCHEMA
+from cutune.lab.interchange.convert import FORMATS
+from cutune.lab.interchange.results import Metric, Result, Results
+from cutune.model.measurement.measurement import Measurement, Origin, SiteCounters
+from cutune.model.measurement.sweep import RecordedSweep, SweptLaunch, swept_line, write_sweep
+from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial
+from cutune.source.launch_sites import SiteKey
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tune.nvcc.shared_kernels import SCHEMA as LENDING_SCHEMA
+from cutune.tune.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
+from cutune.tune.nvcc.units import SCHEMA as UNIT_SCHEMA
 from tests.support.full_documents import choices_document, models_document
 from tests.support.measured_kernel import KERNEL
 

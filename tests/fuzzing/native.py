@@ -27,10 +27,10 @@ import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator import machine
+from cutune.emulator.assemble import assemble
 from cutune.emulator.build import build_library, machine_sources
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.machine import load, pack_parameters, pointer
+from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from tests.fuzzing.failures import failure_of
 from tests.fuzzing.reader import ROOT, reader_named
 

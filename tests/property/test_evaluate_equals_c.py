@@ -14,35 +14,31 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.emit.emitter import Emitter
-from cutune.emit.model import OUTPUTS, emit_model, padded
-from cutune.emit.routine import emit_rule
-from cutune.emit.simpler import simplify
-from cutune.emit.tables import Tables
-from cutune.fit.rational.nodes import (
-    CANDIDATE,
-    Cell,
-    Constant,
-    Expression,
-    Lookup,
-    Operation,
-    Operator,
-    Reference,
-)
-from cutune.fit.rational.program import Definition, RationalProgram
-from cutune.fit.rational.values import evaluate
-from cutune.models.constants import (
+from cutune.model.emit.emitter import Emitter
+from cutune.model.emit.model import OUTPUTS, emit_model, padded
+from cutune.model.emit.routine import emit_rule
+from cutune.model.emit.simplify import simplify
+from cutune.model.emit.tables import Tables
+from cutune.model.performance.constants import (
     OWN_BAND_DATA_LARGER,
     OWN_BAND_DATA_SMALLER,
     OWN_BAND_STRAIGHT,
 )
-from cutune.models.definitions import TIME, TIME_WITH_FLOOR
-from cutune.models.selection.choose import (
-    SelectionRule,
-    choose,
-    selection_rule,
+from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
+from cutune.model.rational.evaluate import evaluate
+from cutune.model.rational.program import (
+    CANDIDATE,
+    Cell,
+    Constant,
+    Definition,
+    Expression,
+    Lookup,
+    Operation,
+    Operator,
+    RationalProgram,
+    Reference,
 )
-from cutune.models.selection.own_block import OwnBand
+from cutune.model.selection.choose import OwnBand, SelectionRule, choose, selection_rule
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare

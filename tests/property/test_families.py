@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutune.device.profile import DeviceProfile, shipped_profiles
-from cutune.emit.family import families
-from cutune.emit.simpler import simplify
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.models_file import read_models
-from cutune.fit.rational.program import RationalProgram
-from cutune.fit.rational.values import evaluate
-from cutune.models.candidates import launchable
-from cutune.models.definitions import TIME, TIME_WITH_FLOOR
-from cutune.models.selection.registry import MODELS
+from cutune.model.emit.family import families
+from cutune.model.emit.simplify import simplify
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models
+from cutune.model.performance.candidates import launchable
+from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
+from cutune.model.rational.evaluate import evaluate
+from cutune.model.rational.program import RationalProgram
+from cutune.model.selection.chooser import MODELS
+from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 SIZES = (1, 31, 64, 1000, 4097, 1 << 20)

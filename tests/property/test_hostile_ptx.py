@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.ptx.types import PtxError
+from cutune.emulator.assemble import assemble
 from cutune.proof.compiled import proven
+from cutune.ptx.types import PtxError
 from tests.support.program_texts import PTX_MODULE
 
 WORDS = (

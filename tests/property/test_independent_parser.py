@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.reading import read_source
-from cutune.frontend.syntax.parse import parse
+from cutune.source.syntax.parse import parse
 
 pytest.importorskip("tree_sitter")
 pytest.importorskip("tree_sitter_cuda")

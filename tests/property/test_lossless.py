@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark import Lark
 
-from cutune.analysis.analyze import analyze
-from cutune.core.edits import Edit, apply_edits
 from cutune.core.reading import read_source
-from cutune.core.source import Source, Span
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
+from cutune.core.source import Edit, Source, Span, apply_edits
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse
+from cutune.source.syntax.tokens import TRIVIA, Token, lex
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])

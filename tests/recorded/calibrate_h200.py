@@ -1,4 +1,4 @@
-"""Makes cutune/device/profiles/h200.json from the recorded times of the micro-kernels.
+"""Makes cutune/toolchain/device/profiles/h200.json from the recorded times of the micro-kernels.
 
 `python -m tests.recorded.calibrate_h200` does what `cutune device --calibrate` does on the GPU,
 with the times of calibration_h200.json in place of new ones.
@@ -12,17 +12,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cutune.device.profile import DeviceProfile, Limits
-from cutune.evaluation.calibration.calibrate import calibrated, emulated_module, timed_cases
-from cutune.evaluation.calibration.emulate import case_model
-from cutune.evaluation.calibration.fit_constants import Calibration, fit_constants
-from cutune.evaluation.calibration.prior import beliefs, prior_constants
-from cutune.evaluation.calibration.suite import MicroBenchmark, cases
-from cutune.fit.fitted_model import FittedModel
+from cutune.check.calibration.calibrate import calibrated, case_model, emulated_module, timed_cases
+from cutune.check.calibration.fit_constants import (
+    Calibration,
+    beliefs,
+    fit_constants,
+    prior_constants,
+)
+from cutune.check.calibration.suite import MicroBenchmark, cases
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.toolchain.device.profile import DeviceProfile, Limits
 from cutune.toolchain.nvcc import find_nvcc
 
 RECORDED = Path(__file__).with_name("calibration_h200.json")
-PROFILE = Path(__file__).parents[2] / "cutune" / "device" / "profiles" / "h200.json"
+PROFILE = Path(__file__).parents[2] / "cutune" / "toolchain" / "device" / "profiles" / "h200.json"
 QUERIED = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes", "limits")
 
 

@@ -13,10 +13,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import Origin
-from cutune.fit.models_file import read_models, write_models
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.measurement.measurement import Origin
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.swept_programs import SAMPLES, SMALL, tuned
 
 ROOT = Path(__file__).parents[2]

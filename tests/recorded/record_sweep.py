@@ -21,14 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.program_builds import build_instrumented
-from cutune.collect.gpu.instrumented import candidates_text, gpu_target
-from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
-from cutune.device.present import profile_of
-from cutune.device.thread_block import Block
-from cutune.fit.measurement.sweep import (
+from cutune.emulator.program_builds import build_instrumented
+from cutune.measure.candidate_trials import TOLERANCE
+from cutune.measure.gpu_sweep import candidates_text, gpu_target
+from cutune.model.measurement.sweep import (
     TIMING,
     RecordedSweep,
     SweptLaunch,
@@ -37,10 +34,13 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
-from cutune.frontend.program import Program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.toolchain.device.present import profile_of
+from cutune.toolchain.device.thread_block import Block
+from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.ptxas import by_kernel
-from cutune.toolchain.steps.architectures import EMULATED
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 ARCHITECTURE = "sm_90"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.launch_edit import variants_at
-from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.toolchain import Toolchain
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "aliasing.cu"
 #: The variant, wherever it may run: then it says so.

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.device.profile import DeviceProfile
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.headers import expand_response_files
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.program_space import ProgramSpace, device_values, program_space
-from cutune.space.asked import ParameterOptions
-from cutune.space.parameter import read_option
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.source.program import Program
+from cutune.source.syntax.headers import expand_response_files
+from cutune.space.parameter import ParameterOptions, read_option
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.toolchain import Toolchain
 
 FOLDER = Path(__file__).parents[2] / "samples" / "bat"
 

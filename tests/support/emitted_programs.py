@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.models_file import read_models
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 H200 = DeviceProfile.named("h200")

@@ -14,8 +14,13 @@ from pathlib import Path
 
 #: What verbs load when they are needed: once for all commands.
 _PRELOADED = (
-    *("cutune.cli.tuning", "cutune.stages.stages", "cutune.python.calls"),
-    *("cutune.nvcc.driver", "cutune.nvcc.rewriting", "cutune.emit.tuned_program", __name__),
+    *("cutune.cli.tuning", "cutune.tune.stages", "cutune.cli.python"),
+    *(
+        "cutune.tune.nvcc.driver",
+        "cutune.tune.nvcc.rewriting",
+        "cutune.model.emit.programs",
+        __name__,
+    ),
 )
 
 

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.lower.memory import BUILTINS
 from cutune.emulator.machine import LoadedModule, load
-from cutune.emulator.ptx.control_flow import control_flow
-from cutune.emulator.ptx.opcode_sets import ATOMICS, BARRIERS, BRANCHES, LEAVING, LOADS, SPECIAL
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.taint import spaces
-from cutune.emulator.ptx.types import Instruction
+from cutune.ptx.control_flow import control_flow
+from cutune.ptx.parse import parse
+from cutune.ptx.taint import spaces
+from cutune.ptx.types import ATOMICS, BARRIERS, BRANCHES, LEAVING, LOADS, SPECIAL, Instruction
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "counters_h200.json"
 #: What both count of memory: name to the metric of ncu.

@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.fit.measurement.measurement import KERNEL_SCHEMA
+from cutune.model.measurement.measurement import KERNEL_SCHEMA
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("-std=c++14", "--nvcc-flag=-arch=compute_80", "--variants=none")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cutune.fit.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
-from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
-from cutune.frontend.launch_sites import SiteKey
+from cutune.model.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
+from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
+from cutune.source.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from cutune.collect.replay.describe import compiled_kernel
-from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
-from cutune.collect.replay.subjects import Subject
-from cutune.device.thread_block import Block
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.bytecode.module import AssembledModule
+from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule, load
-from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
-from cutune.frontend.launch_sites import SiteNumbers
+from cutune.emulator.module_metadata import AssembledModule
+from cutune.measure.replay.kernel_code import compiled_kernel
+from cutune.measure.replay.replayed_kernel import collect_kernel, counted_kernel
+from cutune.measure.replay.subjects import Subject
+from cutune.model.fit.fit import fit_model
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.source.launch_sites import SiteNumbers
+from cutune.toolchain.device.thread_block import Block
 from tests.support.measured_kernel import KERNEL
 from tests.support.ptx_statements import HEADER
 

@@ -9,21 +9,21 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from cutune.analysis.analyze import analyze
+from cutune.cli.page.gather import ReportSource, Timings, report_of
+from cutune.cli.page.page_facts import PageFacts
 from cutune.core.progress import silent
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.fit.models_file import read_models
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
-from cutune.models.selection.variants import VariantChooser
-from cutune.page.facts.gathered import ReportSource, Timings, report_of
-from cutune.page.facts.report import PageFacts
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import Origin
+from cutune.model.measurement.sweep import SweptLaunch
+from cutune.model.selection.variants import VariantChooser
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.toolchain import Toolchain
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")

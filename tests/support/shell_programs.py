@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.collect.run import Run, plan_runs
-from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import RunPlace
+from cutune.check.outcome import RunPlace
+from cutune.check.verify import Conditions
+from cutune.measure.program_runs import Run, plan_runs
 
 #: As on a GPU: nothing stands between a program and the machine.
 PLAIN = Conditions(RunPlace(None))

@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.stages.stages import collect, fit
+from cutune.measure.program_runs import RunPlan
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tune.stages import collect, fit
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "recorded"

@@ -11,7 +11,7 @@ import tree_sitter
 import tree_sitter_cuda
 
 from cutune.core.source import Source
-from cutune.frontend.syntax.parse import parse
+from cutune.source.syntax.parse import parse
 
 Places = tuple[set[int], set[int]]
 

@@ -7,10 +7,10 @@ from itertools import product
 from pathlib import Path
 
 from cutune.core.diagnostics import Diagnostic
-from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import Program
+from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial, Trials
+from cutune.source.program import Program
 
 #: Size and values → milliseconds.
 Time = Callable[[int, Mapping[str, int]], float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from cutune.tunables.neighbours.table import Columns, Configuration, Point, TimeTable, read_table
+from cutune.search.neighbours.table import Columns, Configuration, Point, TimeTable, read_table
 from samples.tridiagonal.sweep import published_streams
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "tridiagonal_h200.csv"

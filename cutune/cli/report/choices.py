@@ -5,9 +5,13 @@ Takes models and what became of each launch; gives what `select`, `fit` and `tun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,24 +19,30 @@ from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
-from cutune.cli.report.tuned import ChoiceTable
-from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import configuration_text, shape
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.size_relations import usually_held
-from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.frontend.program import DIMENSIONS
-from cutune.models.constants import LAUNCH_BOUND
-from cutune.models.selection.choose import PredictedBlock
-from cutune.models.selection.expected import expected_regret, kind_of
-from cutune.models.selection.question import threads_alone
-from cutune.models.selection.registry import DEFAULT
-from cutune.models.selection.support import measured_only_at, supported
-from cutune.models.selection.usual_sizes import sizes_as_run, usual_sizes
-from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
-from cutune.toolchain.demangle import instance_names
-from cutune.variants.bounds import NAME as BOUNDS
+from cutune.cli.report.tuned import ChoiceTable, Summary
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.size_relations import usually_held
+from cutune.model.measurement.sweep import SweptLaunch
+from cutune.model.performance.constants import LAUNCH_BOUND
+from cutune.model.selection.choose import PredictedBlock, expected_regret, kind_of
+from cutune.model.selection.chooser import (
+    DEFAULT,
+    measured_only_at,
+    sizes_as_run,
+    supported,
+    threads_alone,
+    usual_sizes,
+)
+from cutune.model.selection.variants import ConfigurationChoice, VariantChooser
+from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.proof.variants.bounds import NAME as BOUNDS
+from cutune.source.launch_sites import SiteKey
+from cutune.source.program import DIMENSIONS
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import configuration_text, shape
+from cutune.toolchain.kernel_names import instance_names
 
 FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
@@ -328,3 +338,107 @@ def _choice_row(model: FittedModel, size: str, configuration: ConfigurationChoic
     is_own = configuration.plain.kept_original and not configuration.variant
     cells = (size, shape(model.kernel.original), chosen, gain, within)
     return _Chosen(cells, is_own, bool(choice.ranked))
+
+
+class TuningOutcome(Enum):
+    """The outcome of a launch, in the words of the summary."""
+
+    #: It chooses its configuration.
+    TUNED = "tuned"
+    #: It does, and the program's own block is its choice at all sizes shown.
+    KEPT = "kept"
+    #: It may not be changed.
+    REFUSED = "refused"
+    #: It may be, but no model could be made.
+    NOT_MODELLED = "not modelled"
+
+
+@dataclass(frozen=True)
+class LaunchOutcome:
+    """The outcome of a launch; why, and the code of the rule or the message."""
+
+    launch: SeenLaunch
+    outcome: TuningOutcome
+    why: str = ""
+    code: str = ""
+
+
+def outcomes(
+    seen: Iterable[SeenLaunch],
+    kernels: Sequence[MeasuredKernel],
+    kept: Mapping[str, str],
+    said: Sequence[Diagnostic],
+) -> Iterator[LaunchOutcome]:
+    """The outcome of each launch.
+
+    Args:
+        kernels: those of the models that the tuned program has.
+        kept: entries of kernels whose own block is the choice at all sizes shown, and why it is.
+        said: all messages of the measuring stages.
+    """
+    modelled: dict[SiteKey, set[str]] = {}
+    for kernel in kernels:
+        for site in kernel.sites:
+            modelled.setdefault(site, set()).add(kernel.entry)
+    for launch in seen:
+        if not launch.is_tunable:
+            yield LaunchOutcome(launch, TuningOutcome.REFUSED, launch.reason, launch.code)
+        elif launch.site in modelled:
+            entries = sorted(modelled[launch.site])
+            is_kept = all(entry in kept for entry in entries)
+            why = "; ".join(dict.fromkeys(kept[entry] for entry in entries)) if is_kept else ""
+            yield LaunchOutcome(launch, TuningOutcome.KEPT if is_kept else TuningOutcome.TUNED, why)
+        else:
+            last = _last_about(launch, said)
+            why = "no measurement of it" if last is None else last.message.splitlines()[0]
+            code = "" if last is None else last.code.number
+            yield LaunchOutcome(launch, TuningOutcome.NOT_MODELLED, why, code)
+
+
+def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
+    """The last message of measuring that speaks of this launch, else of its kernel."""
+    # What the analysis warns of (CT2..) is true of a launch that may be changed, and no reason.
+    said = [one for one in said if not one.code.number.startswith("CT2")]
+    places = (one for one in reversed(said) if _is_at(one, launch))
+    kernels = (one for one in reversed(said) if one.about == launch.kernel)
+    return next(places, None) or next(kernels, None)
+
+
+def _is_at(diagnostic: Diagnostic, launch: SeenLaunch) -> bool:
+    if diagnostic.source is None or diagnostic.span is None:
+        return False
+    location = diagnostic.source.location(diagnostic.span.start)
+    return (location.path, location.line) == (launch.file, launch.line)
+
+
+#: A reason is cut behind so many characters: its message stands above in full.
+LONGEST = 120
+
+
+def summary_of(outcomes: Sequence[LaunchOutcome]) -> Summary:
+    """A line of counts, then one per launch: place, kernel, outcome, why, code."""
+    counts = Counter(one.outcome for one in outcomes)
+    counted = ", ".join(f"{counts[each]} {each.value}" for each in TuningOutcome if counts[each])
+    plural = "launch" if len(outcomes) == 1 else "launches"
+    line = f"{len(outcomes)} {plural}: {counted or 'nothing to tune'}"
+    return Summary(line, [_row(one) for one in outcomes], _advice(outcomes))
+
+
+def _advice(outcomes: Sequence[LaunchOutcome]) -> str:
+    """How to learn what would help refused launches; empty where there are none."""
+    refused = (_near(one.launch.file) for one in outcomes if one.outcome is TuningOutcome.REFUSED)
+    files = shlex.join(dict.fromkeys(refused))
+    return f"what would help, if anything does: cutune inspect --suggest {files}" if files else ""
+
+
+def _row(one: LaunchOutcome) -> list[str]:
+    launch, why = one.launch, one.why.removeprefix(f"kernel '{one.launch.kernel}' ")
+    short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
+    remark = f"{short} [{one.code}]" if one.code else short
+    return [f"{_near(launch.file)}:{launch.line}", launch.kernel, one.outcome.value, remark]
+
+
+def _near(file: str) -> str:
+    """The path from the current folder of a file that lies in it, as one would type it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -8,16 +8,15 @@ from math import inf
 from rich.console import Console
 from rich.table import Table
 
-from cutune.contest.compare import TunerComparison
+from cutune.lab.tuner_comparison.compare import TunerComparison
+from cutune.search.clones.value_sets import SetChoice
+from cutune.search.neighbours.classifier import Intervals, Regret
+from cutune.search.neighbours.model import ChoiceModel, FittedClassifier, Transfer
+from cutune.search.neighbours.published_procedure import Distribution, Split
+from cutune.search.neighbours.table import Configuration
 from cutune.search.techniques.replay import MOST, quartiles
+from cutune.search.tunables.compiled_values import FixedChoice
 from cutune.space.condition import Value
-from cutune.tunables.clones.sets import SetChoice
-from cutune.tunables.fixed import FixedChoice
-from cutune.tunables.neighbours.classifier import Intervals, Regret
-from cutune.tunables.neighbours.model import ChoiceModel, FittedClassifier
-from cutune.tunables.neighbours.published_procedure import Distribution, Split
-from cutune.tunables.neighbours.table import Configuration
-from cutune.tunables.neighbours.transfer import Transfer
 
 
 def print_model(model: ChoiceModel) -> None:

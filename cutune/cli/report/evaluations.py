@@ -8,18 +8,19 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from rich.table import Table
 
+from cutune.check.evaluate import OWN, Case, Evaluation, StrategyScore
+from cutune.check.training_table import TrainingRow
 from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
-from cutune.device.thread_block import configuration_text, shape
-from cutune.evaluation.evaluate import Case, Evaluation, StrategyScore
-from cutune.evaluation.strategies import OWN
+from cutune.toolchain.device.thread_block import configuration_text, shape
 
 SCHEMA = "cutune-evaluation-1"
 #: Columns of the picture of one launch.
@@ -152,3 +153,26 @@ def to_csv(evaluation: Evaluation) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+#: Fitted cycles that are so close to the collected ones count as right.
+CLOSE = 0.1
+
+
+def print_training(rows: Iterable[TrainingRow]) -> None:
+    """The table, and how often fitted and collected cycles agree."""
+    table = Table(
+        *("kernel", "N", "best", "cycles", "chosen by fit", "cycles", "collected cycles", "ratio"),
+        box=None,
+    )
+    rows = list(rows)
+    for row in rows:
+        table.add_row(*row.cells, f"{row.ratio:.3g}")
+    console = standard_output()
+    console.print(table)
+    if rows:
+        close = sum(abs(row.ratio - 1) <= CLOSE for row in rows)
+        console.print(
+            f"fitted cycles within 10 % of collected ones in {close} of {len(rows)} rows, "
+            f"median ratio {median(row.ratio for row in rows):.3g}"
+        )

@@ -6,17 +6,23 @@ Launches that have to be tunable (`inspect --require`) and are not are found her
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from fnmatch import fnmatchcase
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
 from cutune.cli.report.console import aligned, with_remarks
 from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic, known_names
 from cutune.core.source import Span
-from cutune.frontend.host_formula import Formula, constant, text_of
-from cutune.frontend.program import (
+from cutune.proof.analysis.suggestions import Suggestion, suggestions
+from cutune.search.program_space import ProgramSpace, Setting
+from cutune.source.host_formula import Formula, constant, text_of
+from cutune.source.program import (
     DIMENSIONS,
     Configuration,
     DimensionProof,
@@ -27,9 +33,12 @@ from cutune.frontend.program import (
     Program,
     Verdict,
 )
-from cutune.frontend.tunable import HostTunable, Placed, Region
-from cutune.space.parameter import listed
-from cutune.toolchain.demangle import brief
+from cutune.source.tunable import HostTunable, Placed, Region
+from cutune.space.parameter import listed, shown
+from cutune.toolchain.kernel_names import brief
+
+if TYPE_CHECKING:
+    from cutune.search.clones.find_copies import BySizeVerdict
 
 Json = dict[str, object]
 #: Remark on verdicts where the compiler was not asked.
@@ -338,3 +347,139 @@ def _kept(kernel: Kernel) -> str:
         change = reads if sizes else "has loops that are not unrolled"
         remarks.append(f"launched as a copy that {change}")
     return "; ".join(remarks)
+
+
+def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
+    """The suggestions of `inspect --json`."""
+    return [asdict(suggestion) for program in programs for suggestion in suggestions(program)]
+
+
+def print_suggestions(programs: Sequence[Program], console: Console | None = None) -> None:
+    """Print each as a paragraph that begins with its place."""
+    console = console or Console(emoji=False)
+    paragraphs = [_paragraph(one) for program in programs for one in suggestions(program)]
+    paragraphs += [text for program in programs for text in _unmodelled(program)]
+    if not paragraphs:
+        console.print("nothing to suggest: no launch was refused", highlight=False)
+    for text in paragraphs:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _unmodelled(program: Program) -> Iterator[str]:
+    """A paragraph for each launch that may be changed, and that no model can choose for."""
+    for site in program.launches:
+        if why := why_unmodelled(program, site):
+            place = f"{site.source.path}:{site.source.location(site.span.start).line}"
+            yield (
+                f"{place}: launch of '{site.kernel}'\n"
+                f"    Any legal block gives the same, but which is fast is not known: {why}. No "
+                "annotation helps; the launch stays as it is."
+            )
+
+
+def _paragraph(suggestion: Suggestion) -> str:
+    place = f"{suggestion.file}:{suggestion.line}"
+    if suggestion.pragma is None:
+        return (
+            f"{place}: launch of '{suggestion.kernel}' [{suggestion.code}]\n    {suggestion.text}"
+        )
+    noun = "the launch in line" if len(suggestion.launches) == 1 else "the launches in lines"
+    lines = ", ".join(map(str, suggestion.launches))
+    head = f"{place}: insert, for {noun} {lines} [{suggestion.code}]"
+    return f"{head}\n    {suggestion.pragma}\n    {suggestion.text}"
+
+
+#: The status where a launch that has to be tunable is not.
+NOT_AS_REQUIRED = 3
+
+
+class Lacking(NamedTuple):
+    """A pattern that does not hold: the message, and the launch that it is about."""
+
+    diagnostic: Diagnostic
+    site: LaunchSite | None = None
+
+
+def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[Lacking]:
+    """Patterns that match no launch, and launches that they match and that are not tunable."""
+    launches = [(program, site) for program in programs for site in program.launches]
+    names = [site.kernel for _, site in launches]
+    for pattern in dict.fromkeys(patterns):
+        matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
+        if not matching:
+            known = known_names(pattern, names)
+            yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, None, name=pattern, known=known))
+        for program, site in matching:
+            reason, kernel = _why_not(program, site), site.kernel
+            if reason:
+                code, place = Code.REQUIRED_NOT_TUNABLE, (site.source, site.span)
+                said = Diagnostic.at(code, *place, pattern=pattern, kernel=kernel, reason=reason)
+                yield Lacking(said, site)
+
+
+def _why_not(program: Program, site: LaunchSite) -> str:
+    """Why a launch does not count as tunable; empty where it does."""
+    if verdict_of(program, site) == Verdict.TUNABLE.value:
+        return "" if is_confirmed(program) else "the compiler has not confirmed it"
+    code = f" [{site.code.number}]" if site.code is not None else ""
+    return why_unmodelled(program, site) or f"{site.reason}{code}"
+
+
+def space_lines(
+    program: Program, program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
+) -> Iterator[str]:
+    """Parameters with their places, unless they are host integers; how many configurations."""
+    for constant in program.constants:
+        place = place_of(program, constant, constant.value, "line ")
+        by = f"; by {', '.join(constant.data)}" if constant.data else ""
+        values = listed(constant.parameter.values)
+        yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
+        yield f"  {_verdict_line(verdicts[constant.name])}"
+    for parameter in program_space.space.parameters:
+        setting = program_space.settings[parameter.name]
+        if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):
+            yield f"{setting.value} {{{parameter.name}}}: {listed(parameter.values)}"
+    yield _size_line(program_space)
+    for condition in program_space.sized:
+        yield f"asked at each size: {condition.text}"
+
+
+def _verdict_line(verdict: BySizeVerdict) -> str:
+    if verdict.note is None:
+        return f"by size: chosen at each call of {verdict.outer}"
+    return f"by size: no; {verdict.note.message} [{verdict.note.code.number}]"
+
+
+def _size_line(program_space: ProgramSpace) -> str:
+    size, raw, builds = program_space.space.size, program_space.space.raw_size, program_space.builds
+    of = "" if size == raw else f" of {raw:,}"
+    programs = "1 program" if builds == 1 else f"{builds:,} programs"
+    return f"space: {size:,}{of} configurations, {programs} to build"
+
+
+def space_json(program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]) -> Json:
+    """Raw and valid size, parameters with their settings, the number of programs."""
+    return {
+        "raw_size": program_space.space.raw_size,
+        "size": program_space.space.size,
+        "builds": program_space.builds,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "values": [v if isinstance(v, int) else shown(v) for v in parameter.values],
+                "set_by": program_space.settings[parameter.name].value,
+                **_by_size(verdicts.get(parameter.name)),
+            }
+            for parameter in program_space.space.parameters
+        ],
+        "axes": [list(table.names) for table in program_space.space.tables],
+        "asked_at_each_size": [condition.text for condition in program_space.sized],
+    }
+
+
+def _by_size(verdict: BySizeVerdict | None) -> Json:
+    """Of macros and constants: the function at each call of which one is chosen, or why not."""
+    if verdict is None:
+        return {}
+    note = verdict.note.message if verdict.note is not None else None
+    return {"chosen_at": verdict.outer or None, "one_value": note}

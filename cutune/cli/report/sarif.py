@@ -15,7 +15,7 @@ from cutune.cli.report.programs import Json, verdict_of, why_unmodelled
 from cutune.core.codes import Code
 from cutune.core.diagnostics import shown
 from cutune.core.source import Source
-from cutune.frontend.program import LaunchSite, Program, Verdict
+from cutune.source.program import LaunchSite, Program, Verdict
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The rule of launches that are proven, and that no model can choose for.

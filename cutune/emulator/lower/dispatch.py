@@ -8,9 +8,7 @@ its register is extended. That keeps the machine at a few hundred handlers.
 
 from __future__ import annotations
 
-from cutune.emulator.lower.asynchronous import ASYNCHRONOUS_LOWERINGS
-from cutune.emulator.lower.compare import flushed, lower_set, lower_setp
-from cutune.emulator.lower.convert import lower_conversion
+from cutune.emulator.lower.convert import flushed, lower_conversion, lower_set, lower_setp
 from cutune.emulator.lower.encoder import (
     GUARDED,
     NEGATED,
@@ -20,7 +18,7 @@ from cutune.emulator.lower.encoder import (
     width_of,
 )
 from cutune.emulator.lower.matrix import MATRIX_LOWERINGS
-from cutune.emulator.lower.memory import MEMORY_LOWERINGS
+from cutune.emulator.lower.memory import MEMORY_LOWERINGS, TEXTURE_LOWERINGS
 from cutune.emulator.lower.opcodes import (
     bits_type,
     handler_name,
@@ -28,10 +26,8 @@ from cutune.emulator.lower.opcodes import (
     is_rounded,
     rounding,
 )
-from cutune.emulator.lower.texture import TEXTURE_LOWERINGS
-from cutune.emulator.lower.warp import WARP_LOWERINGS
-from cutune.emulator.ptx.opcode_sets import HINTS
-from cutune.emulator.ptx.types import Instruction
+from cutune.emulator.lower.warp import ASYNCHRONOUS_LOWERINGS, WARP_LOWERINGS
+from cutune.ptx.types import HINTS, Instruction
 
 
 def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:

@@ -15,16 +15,8 @@ from functools import cached_property
 from typing import Protocol
 
 from cutune.emulator.lower.opcodes import handlers
-from cutune.emulator.ptx.taint import sources
-from cutune.emulator.ptx.types import (
-    Function,
-    Instruction,
-    PtxError,
-    Variable,
-    aligned,
-    integer,
-    placed,
-)
+from cutune.ptx.taint import sources
+from cutune.ptx.types import Function, Instruction, PtxError, Variable, aligned, integer, placed
 
 CONSTANT = 1 << 31
 NO_REGISTER = 0xFFFFFFFF

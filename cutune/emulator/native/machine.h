@@ -38,7 +38,7 @@ class Memory {
 
 // ---- modules ----------------------------------------------------------------------------------
 
-struct ModuleImage;  // an assembled module, as cutune.emulator.bytecode.assemble writes it
+struct ModuleImage;  // an assembled module, as cutune.emulator.assemble writes it
 
 // Of a compiled kernel, what its launches need to know.
 struct KernelCode {

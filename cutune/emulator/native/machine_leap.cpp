@@ -1,6 +1,6 @@
 // Leaps: a launch without data does not execute iterations of a loop that are not traced.
 //
-// cutune/emulator/ptx/leaps.py finds the blocks for which that is possible. Counters and registers
+// cutune/ptx/leaps.py finds the blocks for which that is possible. Counters and registers
 // get the values that they would have after all iterations. Warps whose loops differ in length may
 // then run in another order, which changes `new_sectors` a little.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Loads assembled modules. cutune/emulator/bytecode/assemble.py writes the layout of an image.
+// Loads assembled modules. cutune/emulator/assemble.py writes the layout of an image.
 #include <algorithm>
 #include <cstdlib>
 #include <new>

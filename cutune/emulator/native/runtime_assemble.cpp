@@ -154,7 +154,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
-// As cutune/emulator/bytecode/assemble.py has it.
+// As cutune/emulator/assemble.py has it.
 constexpr int UNSUPPORTED = 3;
 
 // A program that goes on without its kernels prints nonsense: it ends here.
@@ -169,7 +169,7 @@ constexpr int UNSUPPORTED = 3;
 bool assemble(const std::string& ptx_path, const std::string& image) {
     const std::string python = environment("CUTUNE_PYTHON", python_of_the_package());
     // -P: a file of the working folder must not shadow a module.
-    std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.bytecode.assemble",
+    std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.assemble",
                                       ptx_path, image};
     std::vector<std::string> settings = assembler_environment();
     pid_t child = 0;

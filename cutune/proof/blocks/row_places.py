@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.frontend.values.polynomial import ZERO, IntegerPolynomial
-from cutune.proof.flow.phases import Phases
-from cutune.proof.memory.conditions import Meetings, Spread
-from cutune.proof.memory.one_place import (
+from cutune.proof.flow.graph import Phases
+from cutune.proof.memory.access_places import (
     AccessPlace,
     are_equal_stores,
     common_step,
@@ -25,8 +23,10 @@ from cutune.proof.memory.one_place import (
     never_overlap,
     wrap_together,
 )
+from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms, constant_term
+from cutune.source.values.polynomial import ZERO, IntegerPolynomial
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cutune.emulator.ptx.taint import results, sources
-from cutune.emulator.ptx.types import Function, Instruction, Label
+from cutune.ptx.taint import results, sources
+from cutune.ptx.types import Function, Instruction, Label
 
 Item = Instruction | Label
 #: Modifiers that a swap may have: none that orders other accesses.

@@ -6,13 +6,13 @@ threads run straight through, and the phases between barriers that all threads o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.emulator.ptx.control_flow import ControlFlow, on_all_ways
-from cutune.emulator.ptx.taint import results, sources
-from cutune.emulator.ptx.types import Instruction
+from cutune.ptx.control_flow import BasicBlock, ControlFlow, control_flow, on_all_ways
+from cutune.ptx.taint import results, sources
+from cutune.ptx.types import UNREADABLE, Function, Instruction
 
 
 class Irreducible(Exception):
@@ -183,3 +183,87 @@ def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], se
         elif instruction.opcode != "call":
             defined.update(results(instruction))
     return used, defined
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases of an entry. A barrier is the last instruction of its basic block.
+
+    Threads of a block execute the same barriers in the same order: between two of them each thread
+    is in blocks to which the first one leads without another one. Two blocks that no barrier, nor
+    the beginning, leads to both are never executed at the same time.
+    """
+
+    graph: Graph
+    barriers: Collection[int]
+
+    def meet(self, first: int, second: int) -> bool:
+        """Tell whether two threads of a block may be in these basic blocks at the same time."""
+        return any(first in phase and second in phase for phase in self._phases)
+
+    @cached_property
+    def _phases(self) -> list[frozenset[int]]:
+        blocks = self.graph.flow.blocks
+        begins = [(0,), *(tuple(blocks[barrier].terminator.targets) for barrier in self.barriers)]
+        return [self._from(begin) for begin in dict.fromkeys(begins)]
+
+    def _from(self, begin: tuple[int, ...]) -> frozenset[int]:
+        phase: set[int] = set()
+        waiting = list(begin)
+        while waiting:
+            block = waiting.pop()
+            if block in phase:
+                continue
+            phase.add(block)
+            if block not in self.barriers:
+                waiting += self.graph.flow.blocks[block].terminator.targets
+        return frozenset(phase)
+
+
+#: 32-bit registers by the end of a PTX type; predicates have registers of their own.
+_WORDS = {"8": 1, "16": 1, "32": 1, "64": 2, "28": 4}
+
+
+def register_pressure(function: Function) -> int:
+    """Return the most 32-bit registers that are live at once; 0 for code that cannot be followed.
+
+    ptxas moves instructions, so it is an estimate, which tells for which kernels ptxas is asked.
+    """
+    try:
+        graph = Graph(control_flow(function, lambda name: True))
+        return max((_of_block(b, graph, function.registers) for b in graph.flow.blocks), default=0)
+    except UNREADABLE:
+        return 0
+
+
+def _of_block(block: BasicBlock, graph: Graph, types: Mapping[str, str]) -> int:
+    live = {name for target in block.terminator.targets for name in graph.live[target]}
+    if block.terminator.guard:
+        live.add(block.terminator.guard)
+    most = _words(live, types)
+    for instruction in reversed(block.instructions):
+        if not instruction.guard and instruction.opcode != "call":
+            live.difference_update(results(instruction))
+        live.update(sources(instruction))
+        most = max(most, _words(live, types))
+    return most
+
+
+def _words(names: Iterable[str], types: Mapping[str, str]) -> int:
+    return sum(_WORDS.get(types.get(name, "")[-2:].lstrip("bfsu"), 0) for name in names)
+
+
+def is_straight(function: Function, assembly: Container[int]) -> bool:
+    """Tell whether it has no loop, and nothing by which the program itself ends a thread early.
+
+    `assembly`: lines of PTX that the program has written itself.
+    """
+    for item in function.body or ():
+        if not isinstance(item, Instruction):
+            continue
+        if item.opcode == "exit" or (item.opcode == "ret" and item.line in assembly):
+            return False
+    try:
+        return not control_flow(function, lambda name: True).loops
+    except UNREADABLE:
+        return False

@@ -15,21 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx.taint import results
-from cutune.emulator.ptx.types import Instruction, integer
-from cutune.frontend.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    THREAD,
-    IntegerPolynomial,
-    TooLarge,
-)
 from cutune.proof.flow.graph import Graph
-from cutune.proof.flow.steps import LoopSteps
-from cutune.proof.values.built_ins import BuiltIns
-from cutune.proof.values.intervals import bits_of
-from cutune.proof.values.kept_grid import KeptGrid
+from cutune.proof.values.built_ins import BuiltIns, KeptGrid
+from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
 from cutune.proof.values.predicates import (
     Fixed,
@@ -51,6 +39,68 @@ from cutune.proof.values.terms import (
     common_terms,
     modulo,
 )
+from cutune.ptx.taint import results
+from cutune.ptx.types import Instruction, integer
+from cutune.source.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    THREAD,
+    IntegerPolynomial,
+    TooLarge,
+)
+
+#: The header of a loop, and a register.
+Stepping = tuple[int, str]
+
+
+@dataclass
+class LoopSteps:
+    """The steps of all loops of an entry.
+
+    `known`: by how much registers grow in each round. `at_header`: the values of registers with a
+    step at the header, in this walk.
+    """
+
+    known: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
+    at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
+    _unsteady: set[Stepping] = field(default_factory=set)
+
+    def learn(
+        self,
+        key: Stepping,
+        value: IntegerPolynomial,
+        phi: IntegerPolynomial,
+        bits: int,
+        atoms: Atoms,
+    ) -> bool:
+        """Learn a step from the value that came in (`phi`) and the next one, if it is steady."""
+        try:
+            step = modulo(value - phi, bits)
+        except TooLarge:
+            step = value
+        properties = atoms.of(step)
+        if key in self._unsteady or key[0] in properties.loops or properties.is_loaded:
+            return False
+        self.known[key] = step
+        return True
+
+    def forget(self, key: Stepping, value: Value, bits: int) -> bool:
+        """Forget a step where the next value is not a step farther."""
+        before = self.at_header.get(key)
+        if before is None or _difference(before, value, bits) == self.known[key]:
+            return False
+        del self.known[key]
+        self._unsteady.add(key)
+        return True
+
+
+def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPolynomial | None:
+    try:
+        return modulo(value - before, bits) if isinstance(value, IntegerPolynomial) else None
+    except TooLarge:
+        return None
+
 
 _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}

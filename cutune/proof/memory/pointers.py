@@ -17,12 +17,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.emulator.ptx.taint import names, results, sources
-from cutune.emulator.ptx.types import TYPE_BYTES, UNREADABLE, Function, Instruction, Variable
-from cutune.proof.memory.accesses import ADDRESS, ATOMIC_WORDS, COMMUTATIVE
-from cutune.proof.memory.called import PREFETCHES, is_plain
-from cutune.proof.memory.waiting import may_wait
+from cutune.proof.memory.accesses import ADDRESS, ATOMIC_WORDS, COMMUTATIVE, PREFETCHES, is_plain
+from cutune.proof.memory.waiting_loops import may_wait
 from cutune.proof.values.operations import FUNCTIONS, parts
+from cutune.ptx.taint import names, results, sources
+from cutune.ptx.types import TYPE_BYTES, UNREADABLE, Function, Instruction, Variable
 
 #: Variables that no program can ask for: tables of the mathematical library.
 _TABLES = "__cudart_"

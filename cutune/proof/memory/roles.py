@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import (
+from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.id_bounds import IdBound
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.terms import Atoms
+from cutune.source.program import Role
+from cutune.source.values.polynomial import (
     BLOCK,
     IDENTITY,
     OPAQUE,
@@ -13,12 +19,6 @@ from cutune.frontend.values.polynomial import (
     Atom,
     IntegerPolynomial,
 )
-from cutune.proof.flow.graph import Graph
-from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.values.bounds import IdBound
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
-from cutune.proof.values.terms import Atoms
 
 _ORDER = tuple(Role)
 

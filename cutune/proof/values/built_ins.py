@@ -8,19 +8,23 @@ threadIdx.x / 32` becomes an id as any other. That takes whole warps in x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from cutune.frontend.values.polynomial import (
+from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
+from cutune.source.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
+    GRID_SIZE,
     IDENTITY,
     ONE,
+    OPAQUE,
     STRIDE,
     THREAD,
     ZERO,
+    Atom,
     IntegerPolynomial,
+    Monomial,
 )
-from cutune.proof.values.terms import WARP, AtomProperties, Atoms, Interval
 
 _WARP = IntegerPolynomial.constant(WARP)
 
@@ -55,3 +59,113 @@ BUILT_INS = BuiltIns()
 #: Readings in which ids are those of warps; the second one where threads ask for their rank in the
 #: block, which is threadIdx.x where blocks have one thread in y and z.
 OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))
+
+
+_PREFIX = "row"
+#: More than the limit of a row, and what one step adds to it, all less than 2^31.
+_MOST_ELEMENTS = MOST_THREADS + (1 << 20)
+_RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS)}
+
+
+@dataclass
+class KeptGrid:
+    """The dimension whose grid is kept, and the headers of loops that step through a row, as found.
+
+    A block that keeps its index may share a row among any number of threads: element J of the row
+    is the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps
+    by blockDim. So within such a loop J stands for `threadIdx + rounds * blockDim`, an atom that is
+    not raw. The built-ins themselves are raw, and so are the number of rounds and all values that
+    one round hands to the next or leaves behind. Other dimensions are taken to have one thread,
+    which is asked at the launch.
+    """
+
+    dimension: str
+    loops: set[int] = field(default_factory=set)
+    _known: int = 0
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """The dimensions in which threads differ that do different elements of a row."""
+        return frozenset({self.dimension})
+
+    @property
+    def of_block(self) -> AtomProperties:
+        """The properties of values that depend on the block."""
+        here = frozenset({self.dimension})
+        return AtomProperties(raw=here, ids=here)
+
+    def has_learnt(self) -> bool:
+        """Tell whether loops were found since the last call."""
+        before, self._known = self._known, len(self.loops)
+        return self._known > before
+
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """Return the value of a built-in of any dimension."""
+        if kind in _RANGES:
+            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
+        if dimension != self.dimension:
+            return ZERO if kind == THREAD else ONE
+        return IntegerPolynomial.atom(kind, dimension)
+
+    def with_rows(
+        self,
+        value: IntegerPolynomial,
+        header: int,
+        rounds: IntegerPolynomial,
+        loops: frozenset[int],
+        atoms: Atoms,
+    ) -> IntegerPolynomial:
+        """Return a value with c * m * J in place of c * m * (threadIdx + rounds * blockDim)."""
+        ((step_of_round, _),) = rounds.terms
+        thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
+        terms = dict(value.terms)
+        for monomial, coefficient in value.terms:
+            rest = _without(monomial, thread)
+            stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
+            if rest is None or terms.get(stepping) != coefficient:
+                continue
+            del terms[monomial], terms[stepping]
+            self.loops.add(header)
+            properties = AtomProperties(
+                ids=self.differing, loops=loops, interval=Interval(0, _MOST_ELEMENTS)
+            )
+            element = atoms.named(f"{_PREFIX}{header}", properties)
+            with_element = tuple(sorted((*rest, *element.atoms)))
+            terms[with_element] = terms.get(with_element, 0) + coefficient
+        return IntegerPolynomial.of(terms)
+
+    def element(self, header: int) -> IntegerPolynomial:
+        """Return J in one of the loops."""
+        return IntegerPolynomial.atom(OPAQUE, f"{_PREFIX}{header}")
+
+    @property
+    def thread(self) -> IntegerPolynomial:
+        """The first J of a thread."""
+        return IntegerPolynomial.atom(THREAD, self.dimension)
+
+    @property
+    def step(self) -> IntegerPolynomial:
+        """The distance of the elements of a thread."""
+        return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
+
+
+@dataclass
+class RowsOfEachBlock(KeptGrid):
+    """Rows that each block does for itself, as tables in shared memory, beside the work of ids."""
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """A row, which is no dimension of ids: all blocks do the same elements."""
+        return frozenset({"row"})
+
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
+        """Return the value of a built-in, from which ids are formed."""
+        return IntegerPolynomial.atom(kind, dimension)
+
+
+def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
+    if atom not in monomial:
+        return None
+    rest = list(monomial)
+    rest.remove(atom)
+    return tuple(rest)

@@ -10,20 +10,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
-from cutune.frontend.syntax.words import word_set
-from cutune.frontend.values.polynomial import (
-    BLOCK,
-    IDENTITY,
-    ONE,
-    OPAQUE,
-    THREAD,
-    ZERO,
-    IntegerPolynomial,
-    TooLarge,
-)
-from cutune.proof.values.intervals import (
+from cutune.proof.values.operation_results import (
     bits_of,
+    chosen,
+    divided,
     held_of,
     hull,
     reduced,
@@ -43,7 +33,6 @@ from cutune.proof.values.predicates import (
     negation,
     properties_of,
 )
-from cutune.proof.values.simplified import chosen, divided
 from cutune.proof.values.terms import (
     ANYTHING,
     NOTHING,
@@ -55,6 +44,18 @@ from cutune.proof.values.terms import (
     number_range,
     only_atom,
     wrapped,
+)
+from cutune.ptx.types import TYPE_BYTES, Instruction
+from cutune.source.syntax.tokens import word_set
+from cutune.source.values.polynomial import (
+    BLOCK,
+    IDENTITY,
+    ONE,
+    OPAQUE,
+    THREAD,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
 )
 
 Read = Callable[[str], Value]

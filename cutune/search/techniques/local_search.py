@@ -17,13 +17,119 @@ that a factor counts the same for fast and slow ones.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import log, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cutune.search.techniques.prediction import TimePredictor
-from cutune.search.techniques.tries import Rows, Tries
+from cutune.search.techniques.tries import FAILED, LEAST, Rows, Tries
+from cutune.space.space import Space
+
+Array = NDArray[np.float64]
+#: What the next value of a parameter counts at least, where the last of all counts 1: effects are
+#: often steps (a multiple of 32), which neighbours show as well as far values. Between 0.05 and 0.4
+#: nothing changes much.
+NEXT_VALUE = 0.2
+#: How soon farther places count less, a power of the square of the distance: 4 to 8 do alike; lower
+#: ones blur what is known, and with the nearest alone noise decides.
+POWER = 4
+#: How much less two places tell of each parameter in which they differ the more these are: other
+#: effects hide its own, and of such pairs there are many. 2 to 12 do alike.
+SHARED = 4
+#: So many pairs the spread counts that is assumed as long as nothing is known.
+ASSUMED = 1.0
+#: So many places are looked at for an expectation, the fastest: it takes milliseconds then.
+MOST = 2000
+#: The square of a distance that is none.
+NO_DISTANCE = 1e-12
+
+
+@dataclass
+class TimePredictor:
+    """Predicts the times of places from those that it has learned, in the order of `places`."""
+
+    space: Space
+    places: list[Rows] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        #: Each parameter with a choice: its axis, its value in each row there, and its last value.
+        self._columns = [
+            (axis, column, len(parameter.values) - 1.0)
+            for axis, table in enumerate(self.space.tables)
+            for parameter, column in zip(table.parameters, table.columns, strict=True)
+            if len(parameter.values) > 1
+        ]
+        self._points = self._points_of([])
+        #: Not a number where a place failed.
+        self._logs: Array = np.zeros(0)
+        self._squares: Array = np.zeros(len(self._columns))
+        self._pairs: Array = np.zeros(len(self._columns))
+
+    def learn(self, place: Rows, milliseconds: float | None) -> None:
+        """Add a place that is not known."""
+        point = self._points_of([place])
+        time = nan if milliseconds is None else log(max(milliseconds, LEAST))
+        self._compare(point, time)
+        self.places.append(place)
+        self._points = np.concatenate([self._points, point])
+        self._logs = np.append(self._logs, time)
+
+    def fastest(self, most: int) -> list[Rows]:
+        """Return the fastest places; of those with equal times, which are one program, only one."""
+        _, first = np.unique(self._filled(self._logs), return_index=True)
+        return [self.places[index] for index in first[:most]]
+
+    def least(self, places: Sequence[Rows]) -> Array:
+        """Return logarithms of times one standard deviation below the predicted ones."""
+        logs = self._filled(self._logs)
+        used = np.argsort(logs, kind="stable")[:MOST]
+        squares = np.full((len(places), len(used)), NO_DISTANCE)
+        asked, known = self._points_of(places), self._points[used]
+        for number, spread in enumerate(self._spreads(logs)):
+            squares += spread * _steps(asked[:, number, None] - known[None, :, number])
+        nearest = squares.min(axis=1, keepdims=True)
+        weights = (nearest / squares) ** POWER
+        expected = (weights * logs[used]).sum(axis=1) / weights.sum(axis=1)
+        least: Array = expected - np.sqrt(nearest[:, 0])
+        return least
+
+    def _compare(self, point: Array, time: float) -> None:
+        """Update the spreads by the differences between a new place and the known ones."""
+        logs = self._filled(np.append(self._logs, time))
+        steps = _steps(point - self._points)
+        differing = steps > 0
+        # Of two that failed it is not known which is slower.
+        told = ~(np.isnan(self._logs) & np.isnan(time))
+        weights = told * np.maximum(differing.sum(axis=1), 1.0) ** -SHARED
+        squares = (logs[:-1] - logs[-1]) ** 2 / np.maximum(steps.sum(axis=1), NO_DISTANCE)
+        self._squares += ((weights * squares)[:, None] * differing).sum(axis=0)
+        self._pairs += (weights[:, None] * differing).sum(axis=0)
+
+    def _spreads(self, logs: Array) -> Array:
+        """Squares of the differences between the first and last value of each parameter."""
+        assumed = float(np.var(logs)) / len(self._columns)
+        return (self._squares + ASSUMED * assumed) / (self._pairs + ASSUMED)
+
+    def _filled(self, logs: Array) -> Array:
+        """Replace failures by times slower than the slowest."""
+        failed = np.isnan(logs)
+        worst = 0.0 if failed.all() else float(np.nanmax(logs)) + log(FAILED)
+        return np.where(failed, worst, logs)
+
+    def _points_of(self, places: Iterable[Rows]) -> Array:
+        """Return the coordinates of places: each parameter from 0 to 1."""
+        rows = np.array([*places], dtype=np.int64).reshape(-1, len(self.space.tables))
+        columns = [column[rows[:, axis]] / last for axis, column, last in self._columns]
+        return np.stack(columns, axis=1)
+
+
+def _steps(differences: Array) -> Array:
+    """Return how much differences of a parameter count: 0 for none, 1 between its ends."""
+    away = np.abs(differences)
+    return np.where(away > 0, NEXT_VALUE + (1 - NEXT_VALUE) * away, 0.0)
+
 
 #: Places that are drawn at random before neighbours are looked at. 4 to 8 do alike on the average;
 #: with fewer a bad start costs more.

@@ -16,18 +16,20 @@ from itertools import islice
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, meant
-from cutune.search.techniques.local_search import local_search
-from cutune.search.techniques.numeric import (
+from cutune.search.techniques.library_techniques import (
+    OPTUNA,
     annealing,
     basin_hopping,
     differential_evolution,
     direct,
     dual_annealing,
+    genetic,
     mcmc,
     nelder_mead,
     powell,
+    tpe,
 )
-from cutune.search.techniques.sampled import OPTUNA, genetic, tpe
+from cutune.search.techniques.local_search import local_search
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
 
 #: The state of the random numbers: a search is repeatable.

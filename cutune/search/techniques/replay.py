@@ -15,9 +15,8 @@ from itertools import accumulate
 from math import inf
 from statistics import fmean, median, quantiles
 
-from cutune.search.techniques.budget import Allowance
 from cutune.search.techniques.registry import Technique, search
-from cutune.search.techniques.tries import SearchEnd, Timed, Tries
+from cutune.search.techniques.tries import Allowance, SearchEnd, Timed, Tries
 from cutune.space.space import Configuration, Space
 
 REPETITIONS = 20

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.frontend.syntax.words import word_set
+from cutune.source.syntax.tokens import word_set
 from tests.fuzzing.reader import ROOT, Reader
 from tests.fuzzing.readers.cuda import read
 

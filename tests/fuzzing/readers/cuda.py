@@ -8,18 +8,21 @@ from zlib import crc32
 
 from rich.console import Console
 
-from cutune.analysis.analyze import analyze
-from cutune.cli.report.programs import print_programs, to_json
-from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
+from cutune.cli.report.programs import (
+    print_programs,
+    print_suggestions,
+    suggestions_to_json,
+    to_json,
+)
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.syntax.tokens import lex
-from cutune.frontend.syntax.words import word_set
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
+from cutune.source.syntax.tokens import lex, word_set
 from tests.fuzzing.reader import ROOT, Reader, short
 
 #: What CUDA sources are made of, and what may confuse whoever reads them.

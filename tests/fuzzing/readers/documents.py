@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from cutune.cli.usage.inputs import inputs_of
-from cutune.collect.collect import measurements
+from cutune.cli.page.gather import compiled_sources
+from cutune.cli.usage.compile_commands import inputs_of
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_lines
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.fit.measurement.measurement import by_entry
-from cutune.fit.measurement.sweep import LINE_SCHEMA, read_sweep, swept_launch
-from cutune.fit.models_file import read_models
-from cutune.frontend.syntax.words import word_set
-from cutune.interchange.convert import FORMATS, ReadingOptions, read_results
-from cutune.nvcc.lending import connect, lenders_of, seen_units
-from cutune.nvcc.units import noted_launches, registered
-from cutune.page.facts.gathered import compiled_sources
+from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results
+from cutune.measure.collect import measurements
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import by_entry
+from cutune.model.measurement.sweep import LINE_SCHEMA, read_sweep, swept_launch
+from cutune.search.neighbours.table import Columns, read_table
 from cutune.search.trials import Trials, read_measured, read_trials
-from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
-from cutune.tunables.neighbours.table import Columns, read_table
-from cutune.unchanged.kept import model_digests
+from cutune.search.tunables.choices import ChoicesDocument, emit_host, read_choices
+from cutune.source.syntax.tokens import word_set
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tune.cache.kept import model_digests
+from cutune.tune.nvcc.shared_kernels import connect, lenders_of, seen_units
+from cutune.tune.nvcc.units import noted_launches, registered
 from tests.fuzzing.document_seeds import ORIGIN, UNIT, seeds
 from tests.fuzzing.reader import Reader, Scratch
 

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.counters import site_counters
 from cutune.emulator.findings import counted, read_findings
-from cutune.emulator.launch_log import is_cut, read_launches
+from cutune.emulator.launch_log import is_cut, read_launches, site_counters
 from cutune.emulator.run import RunResult, summarize
-from cutune.frontend.syntax.words import word_set
+from cutune.source.syntax.tokens import word_set
 from tests.fuzzing.reader import Reader, Scratch
 
 PIECES = sorted(

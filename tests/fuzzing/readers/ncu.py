@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cutune.collect.gpu.ncu import explanation, parse
 from cutune.core.diagnostics import CutuneError
+from cutune.measure.ncu import explanation, parse
 from tests.fuzzing.reader import RECORDED, Reader
 
 PIECES = (

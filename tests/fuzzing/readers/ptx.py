@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.ptx.types import PtxError
-from cutune.frontend.syntax.words import word_set
+from cutune.emulator.assemble import assemble
 from cutune.proof.compiled import proven
+from cutune.ptx.types import PtxError
+from cutune.source.syntax.tokens import word_set
 from cutune.toolchain.nvcc import find_nvcc
 from tests.fuzzing.reader import ROOT, Reader
 from tests.support.program_texts import PTX_MODULE

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from cutune.core.diagnostics import CutuneError
-from cutune.frontend.syntax.words import word_set
+from cutune.source.syntax.tokens import word_set
 from cutune.space.space import Space
 from cutune.space.t1 import read_t1, to_t1
 from tests.fuzzing.reader import Reader, Scratch

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.interchange.convert import FORMATS, ReadingOptions, read_results
-from cutune.interchange.csv_table import Meaning
-from cutune.tunables.neighbours.table import Columns, read_labels, read_table
+from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results
+from cutune.lab.interchange.csv_table import Meaning
+from cutune.search.neighbours.table import Columns, read_labels, read_table
 from tests.fuzzing.reader import RECORDED, Reader, Scratch
 
 PIECES = (

@@ -7,14 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.calibration.fit_constants import TimedCase, fit_constants
-from cutune.evaluation.calibration.prior import beliefs
-from cutune.evaluation.calibration.suite import cases
-from cutune.fit.rational.program import point
-from cutune.fit.rational.values import evaluate
-from cutune.models.definitions import TIME
-from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
+from cutune.check.calibration.fit_constants import TimedCase, beliefs, fit_constants
+from cutune.check.calibration.suite import cases
+from cutune.model.performance.definitions import TIME
+from cutune.model.performance.mechanistic import CONSTANTS, compose, compose_symbolic
+from cutune.model.rational.evaluate import evaluate
+from cutune.model.rational.program import point
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 
 H200 = DeviceProfile.named("h200")

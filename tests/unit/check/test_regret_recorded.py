@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
-from cutune.evaluation.strategies import OWN
-from cutune.evaluation.sweep_gpu import by_name
-from cutune.fit.measurement.sweep import SweptLaunch, read_sweep
-from cutune.models.selection.registry import DEFAULT
+from cutune.check.evaluate import OWN, Evaluation, evaluate_sweep
+from cutune.check.sweep_gpu import by_name
+from cutune.model.measurement.sweep import SweptLaunch, read_sweep
+from cutune.model.selection.chooser import DEFAULT
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.recorded.record_models import stored_models
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from cutune.check.outcome import RunPlace
+from cutune.check.shake import Shaken, shake, trials_of
+from cutune.check.verify import Conditions
 from cutune.cli.comparing import named_trial
 from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.evaluation.baseline import Conditions
-from cutune.evaluation.outcome import RunPlace
-from cutune.evaluation.shake import Shaken, shake, trials_of
 from tests.support.shell_programs import PLAIN, runs, script
 
 SAYS = 'echo "sum $1"'
@@ -93,8 +93,8 @@ def test_what_the_rewriting_alone_did_is_told_apart() -> None:
 def test_a_program_that_ends_otherwise_differs(
     wrong: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cutune.evaluation.shake._SECONDS", 0.2)
-    monkeypatch.setattr("cutune.evaluation.shake._TIMES_SLOWER", 0.0)
+    monkeypatch.setattr("cutune.check.shake._SECONDS", 0.2)
+    monkeypatch.setattr("cutune.check.shake._TIMES_SLOWER", 0.0)
     found = shaken(SAYS, f'[ "$CUTUNE_SEED" = 2 ] && {wrong}; {SAYS}')
     assert [(str(one.trial), one.reason) for one in found] == 2 * [("seed 2", reason)]
 

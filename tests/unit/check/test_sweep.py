@@ -11,16 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
+from cutune.check.evaluate import (
+    FIXED,
+    NEAREST,
+    OCCUPANCY,
+    OWN,
+    REUSED,
+    Case,
+    Evaluation,
+    by_occupancy,
+    evaluate_sweep,
+)
 from cutune.cli.report.evaluations import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.device.present import profile_of
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
-from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
-from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
-from cutune.fit.measurement.sweep import (
+from cutune.model.measurement.sweep import (
     REPEATED,
     RecordedSweep,
     SweptConfiguration,
@@ -30,8 +35,12 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
-from cutune.frontend.syntax.parse import parse
-from cutune.models.selection.registry import DEFAULT
+from cutune.model.selection.chooser import DEFAULT
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.present import profile_of
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from cutune.check.outcome import RunPlace
+from cutune.check.verify import Baseline, Conditions, baseline, verify
 from cutune.cli.main import main
-from cutune.collect.agreement import Agreement
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.device.profile import DeviceProfile
-from cutune.evaluation.baseline import Baseline, Conditions, baseline
-from cutune.evaluation.outcome import RunPlace
-from cutune.evaluation.verify import verify
+from cutune.measure.agreement import Agreement
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.shell_programs import PLAIN, runs, script
 
 #: A number that no other run has.
@@ -92,7 +91,7 @@ def test_a_status_that_varies_is_an_error() -> None:
 
 def test_a_kernel_that_fails_unseen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the emulated device a program may go on as if nothing had happened."""
-    monkeypatch.setattr("cutune.evaluation.outcome.program_environment", lambda program: {})
+    monkeypatch.setattr("cutune.check.outcome.program_environment", lambda program: {})
     conditions = replace(PLAIN, place=RunPlace(DeviceProfile.named("h200")))
     said = "cutune: illegal address: kernel k"
     found = refused(f"echo 1; echo '{said}' >&2", conditions)
@@ -202,7 +201,7 @@ def test_without_a_gpu_none_is_compared(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Programs that ignore the error would agree on it."""
-    monkeypatch.setattr("cutune.collect.gpu.instrumented.DRIVER", "libno-such-driver.so")
+    monkeypatch.setattr("cutune.measure.gpu_sweep.DRIVER", "libno-such-driver.so")
     script(Path("original"), "echo no CUDA-capable device is detected")
     assert main(["verify", "./original", "./original", "--on", "gpu"]) == 1
     output = capsys.readouterr()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.analysis.analyze import analyze
 from cutune.cli.common import show
 from cutune.cli.report.choices import print_choice
 from cutune.cli.report.programs import print_programs
@@ -18,10 +17,11 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
-from cutune.device.profile import DeviceProfile
-from cutune.fit.models_file import read_models
-from cutune.frontend.syntax.parse import parse
-from cutune.models.selection.variants import VariantChooser
+from cutune.model.fit.models_file import read_models
+from cutune.model.selection.variants import VariantChooser
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
 
 ROOT = Path(__file__).parents[3]
 WIDTH = 80

@@ -10,10 +10,9 @@ import pytest
 from cutune.cli.common import asked_of
 from cutune.cli.main import main
 from cutune.cli.options import parse, parser
-from cutune.cli.usage.parser import WIDTH
-from cutune.cli.usage.verbs import VERBS, Verb
-from cutune.collect.run import plan_runs
+from cutune.cli.usage.parser import VERBS, WIDTH, Verb
 from cutune.core.diagnostics import CutuneError, known_names
+from cutune.measure.program_runs import plan_runs
 
 
 @pytest.mark.parametrize(

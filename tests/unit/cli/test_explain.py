@@ -9,17 +9,16 @@ from dataclasses import replace
 import pytest
 
 from cutune.cli.report.choices import choice_to_json, print_choice
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.rational.program import point
-from cutune.fit.rational.values import evaluate_each
-from cutune.models.mechanistic import compose
-from cutune.models.selection.choose import Selection, select
-from cutune.models.selection.own_block import NO_OWN_BAND
-from cutune.models.selection.registry import DEFAULT, MODELS
-from cutune.models.selection.variants import ConfigurationChoice
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.performance.mechanistic import compose
+from cutune.model.rational.evaluate import evaluate_each
+from cutune.model.rational.program import point
+from cutune.model.selection.choose import NO_OWN_BAND, Selection, select
+from cutune.model.selection.chooser import DEFAULT, MODELS
+from cutune.model.selection.variants import ConfigurationChoice
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from tests.recorded.calibrate_h200 import models_of_suite
 from tests.support.measured_kernel import compiled
 

@@ -10,28 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.progress import silent
-from cutune.core.source import Source, Span
-from cutune.core.workspace import Workspace
-from cutune.fit.measurement.sweep import (
-    RecordedSweep,
-    SweptConfiguration,
-    SweptLaunch,
-    swept_line,
-    write_sweep,
-)
-from cutune.fit.rational.nodes import Reference, choice, floor, less, norm
-from cutune.fit.rational.program import Definition, RationalProgram
-from cutune.models.definitions import TIME, TIME_WITH_FLOOR
-from cutune.models.selection.choose import published_rule
-from cutune.models.selection.variants import VariantChooser
-from cutune.page.drawing.heat_map import heat_tables, variant_words
-from cutune.page.drawing.scatter import agreement
-from cutune.page.facts.flow import flow_chart, formula
-from cutune.page.facts.gathered import (
+from cutune.cli.page.charts import agreement
+from cutune.cli.page.flow_chart import flow_chart, formula
+from cutune.cli.page.gather import (
     NO_TIMINGS,
     ReportSource,
     Timings,
@@ -39,18 +20,37 @@ from cutune.page.facts.gathered import (
     read_timings,
     report_of,
 )
-from cutune.page.facts.kernels import kernel_facts
-from cutune.page.facts.report import (
-    AtSizes,
-    Candidate,
-    KernelFacts,
-    PageFacts,
-    Standing,
+from cutune.cli.page.heat_map import heat_tables, variant_words
+from cutune.cli.page.kernel_facts import kernel_facts
+from cutune.cli.page.page_facts import AtSizes, Candidate, KernelFacts, PageFacts, Standing
+from cutune.cli.page.program_facts import excerpt, summary
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import silent
+from cutune.core.source import Source, Span
+from cutune.core.workspace import Workspace
+from cutune.model.measurement.sweep import (
+    RecordedSweep,
+    SweptConfiguration,
+    SweptLaunch,
+    swept_line,
+    write_sweep,
 )
-from cutune.page.facts.sources import excerpt
-from cutune.page.facts.summary import summary
-from cutune.toolchain.steps import toolchain
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
+from cutune.model.rational.program import (
+    Definition,
+    RationalProgram,
+    Reference,
+    choice,
+    floor,
+    less,
+    norm,
+)
+from cutune.model.selection.choose import published_rule
+from cutune.model.selection.variants import VariantChooser
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.toolchain import toolchain
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.reported_program import (
     ADD,
     H200,

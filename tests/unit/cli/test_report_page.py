@@ -12,16 +12,22 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.main import main
+from cutune.cli.page import html
+from cutune.cli.page.charts import TERMS, choice_chart, shown_rows
+from cutune.cli.page.figures import TABLE_3, table_3, write_figures
+from cutune.cli.page.heat_map import SHADES
+from cutune.cli.page.html import to_html
+from cutune.cli.page.page_facts import PageFacts
+from cutune.cli.page.svg import (
+    MICROSECONDS,
+    PictureScale,
+    Svg,
+    count,
+    element,
+    three_digits,
+    unit_for,
+)
 from cutune.core.diagnostics import CutuneError
-from cutune.page import html
-from cutune.page.drawing.choice_chart import choice_chart, shown_rows
-from cutune.page.drawing.heat_map import SHADES
-from cutune.page.drawing.scales import MICROSECONDS, PictureScale, count, three_digits, unit_for
-from cutune.page.drawing.svg import Svg, element
-from cutune.page.drawing.terms import TERMS
-from cutune.page.facts.report import PageFacts
-from cutune.page.figures import TABLE_3, table_3, write_figures
-from cutune.page.html import to_html
 from tests.support.reported_program import HOSTILE, hostile, whole
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.analyze import analyze
+from cutune.cli.report.programs import lacking
 from cutune.cli.report.sarif import NOT_MODELLED, to_sarif
-from cutune.cli.usage.required import lacking
 from cutune.core.source import Source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 
 TEXT = """\
 __global__ void tile(int n, float *a)

@@ -11,9 +11,9 @@ from threading import Event, Timer
 
 import pytest
 
-from cutune.collect.run import Run, check_kernels, needs_shell, plan_runs, run_program
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import GRACE_SECONDS, ProgramResult, run_to_end, signal_name
+from cutune.measure.program_runs import Run, check_kernels, needs_shell, plan_runs, run_program
 
 LONG = 60.0
 

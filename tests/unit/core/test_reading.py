@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from cutune.core.reading import read_source
-from cutune.frontend.syntax.parse import parse
+from cutune.source.syntax.parse import parse
 from cutune.toolchain.nvcc import host_compiler
 
 TEXT = (

@@ -11,8 +11,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator import build
-from cutune.emulator.built_in import NATIVE
-from cutune.emulator.joined import MOST_BYTES, joined_units
+from cutune.emulator.build import MOST_BYTES, NATIVE, joined_units
 from cutune.toolchain.cache import cache_folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator import built_in
+from cutune.emulator import build as built_in
 from cutune.emulator.build import MACHINE, machine_library
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from cutune.emulator.counters import site_counters
+from cutune.emulator.launch_log import site_counters
 from cutune.emulator.machine import SITE
-from cutune.fit.measurement.measurement import SiteCounters
+from cutune.model.measurement.measurement import SiteCounters
 
 SYSTEM = Path(__file__).parents[3] / "docs/system.md"
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cutune.emulator.machine import LoadedModule
-from cutune.emulator.ptx.types import TYPE_BYTES
+from cutune.ptx.types import TYPE_BYTES
 from tests.support.emulated_operations import THREADS, approximate_operations, inputs, operations
 from tests.support.ptx_statements import HEADER, Operation, module
 

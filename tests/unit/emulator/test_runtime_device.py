@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from cutune.device.profile import DeviceProfile
-from cutune.emulator.built_in import NATIVE
+from cutune.emulator.build import NATIVE
 from cutune.emulator.run import device_description
+from cutune.toolchain.device.profile import DeviceProfile
 
 
 def test_every_key_is_known_to_the_library() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.build import build_library
-from cutune.emulator.built_in import NATIVE
+from cutune.emulator.build import NATIVE, build_library
 
 PTX, CUBIN = 1, 2
 LZ4, ZSTD = 0x2000, 0x8000

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.build import build_library
-from cutune.emulator.built_in import NATIVE
+from cutune.emulator.build import NATIVE, build_library
 
 FREED, LIVE = 1, 2
 CAPACITY = 1 << 32

@@ -7,7 +7,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
 from cutune.emulator.machine import LoadedModule, load, pack_parameters
 from cutune.emulator.sampling import run_sampled, strata

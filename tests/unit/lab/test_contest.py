@@ -15,17 +15,16 @@ from statistics import fmean
 import pytest
 
 from cutune.cli.main import main
-from cutune.contest.asking import MOST_REFUSED, TimedSpace
-from cutune.contest.tables import recorded_tables
-from cutune.contest.tuners import TUNERS, Tuner, contenders
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.interchange.results import Result, Results
-from cutune.search.techniques.budget import Allowance
+from cutune.lab.interchange.results import Result, Results
+from cutune.lab.tuner_comparison.other_searches import MOST_REFUSED, TimedSpace
+from cutune.lab.tuner_comparison.tables import recorded_tables
+from cutune.lab.tuner_comparison.tuners import TUNERS, Tuner, contenders
 from cutune.search.techniques.registry import Run, Technique
 from cutune.search.techniques.replay import KnownTime, expected_of_chance, replayed
-from cutune.search.techniques.tries import Rows, SearchEnd, Timed, Tries
+from cutune.search.techniques.tries import Allowance, Rows, SearchEnd, Timed, Tries
 from cutune.search.trials import Status
-from cutune.space.asked import ParameterOptions
+from cutune.space.parameter import ParameterOptions
 from tests.support.json_documents import PAGE, documented, paths
 from tests.support.shell_programs import script
 

@@ -15,10 +15,10 @@ import pytest
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
-from cutune.fit.measurement.measurement import Origin
-from cutune.interchange.convert import FORMATS, ReadingOptions, convert, read_results
-from cutune.interchange.csv_table import Meaning
-from cutune.interchange.results import Metric, Result, Results, losses
+from cutune.lab.interchange.convert import FORMATS, ReadingOptions, convert, read_results
+from cutune.lab.interchange.csv_table import Meaning
+from cutune.lab.interchange.results import Metric, Result, Results, losses
+from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial, Trials
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.collect.agreement import NOTHING, Agreement, OtherLength, Varying
+from cutune.measure.agreement import NOTHING, Agreement, OtherLength, Varying
 
 LOOSE = Agreement(relative=0.1, exact_integers=False)
 

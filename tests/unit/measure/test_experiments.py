@@ -10,31 +10,30 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.effort import (
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite, site_counters
+from cutune.measure.counted_on_data import (
+    BUDGET,
+    SAMPLED_CANDIDATES,
+    SAMPLED_THREADS,
+    counted_on_data,
+)
+from cutune.measure.counted_runs import TRACING, CountedRun, Experiment
+from cutune.measure.program_runs import Run
+from cutune.measure.replay.subjects import Subject
+from cutune.measure.trial_effort import (
     ASSERTED_BUDGET,
     FEWEST_CANDIDATES,
     thinned,
     with_fewer_candidates,
     with_fewer_trials,
 )
-from cutune.collect.executed_kernel import (
-    BUDGET,
-    SAMPLED_CANDIDATES,
-    SAMPLED_THREADS,
-    counted_on_data,
-)
-from cutune.collect.experiments import TRACING, CountedRun, Experiment
-from cutune.collect.replay.subjects import Subject
-from cutune.collect.run import Run
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
-from cutune.emulator.counters import site_counters
-from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite
-from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel, SizeRange
-from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from cutune.model.fit.fit import fit_model
+from cutune.model.fit.fitted_model import FittedModel, SizeRange
+from cutune.model.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from tests.support.replayed_kernels import POINTERS, recorded, subject
 
 H200 = DeviceProfile.named("h200")

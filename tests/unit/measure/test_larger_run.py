@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.collect.larger_run import LIMIT, MOST_DOUBLINGS, Cost, larger_run
-from cutune.collect.run import Run
+from cutune.measure.other_runs import LIMIT, MOST_DOUBLINGS, Cost, larger_run
+from cutune.measure.program_runs import Run
 
 
 def runs(*values: str) -> list[Run]:

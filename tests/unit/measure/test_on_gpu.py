@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.collect.gpu.instrumented import (
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.source import Source
+from cutune.measure.gpu_sweep import (
     NO_BLOCK,
     GpuBuild,
     candidates_text,
     join_counters,
     sweep_on_gpu,
 )
-from cutune.collect.gpu.ncu import ProfiledLaunch, explanation, ncu_options, parse, profile
-from cutune.collect.run import Run
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
-from cutune.core.source import Source
-from cutune.fit.measurement.sweep import IN_PROGRAM
-from cutune.frontend.syntax.parse import parse as parse_source
+from cutune.measure.ncu import ProfiledLaunch, explanation, ncu_options, parse, profile
+from cutune.measure.program_runs import Run
+from cutune.model.measurement.sweep import IN_PROGRAM
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse as parse_source
 
 RECORDED = Path(__file__).parents[2] / "recorded"
 

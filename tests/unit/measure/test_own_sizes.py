@@ -6,13 +6,13 @@ import struct
 from dataclasses import replace
 from unittest.mock import patch
 
-from cutune.collect.replay import own_sizes
-from cutune.collect.replay.own_sizes import OwnSizes, at_own_sizes
-from cutune.collect.replay.subjects import Subject
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from cutune.measure.replay import at_recorded_sizes as own_sizes
+from cutune.measure.replay.at_recorded_sizes import OwnSizes, at_own_sizes
+from cutune.measure.replay.subjects import Subject
+from cutune.model.fit.fit import fit_model
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
 from tests.support.replayed_kernels import recorded, subject
 
 PADDED = subject("padded")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.collect.replay.plan import base_size
-from cutune.collect.replay.replay import interior_blocks, spread_blocks
-from cutune.device.thread_block import Block
-from cutune.fit.count_functions import MAX_POINTS, CountFunctions, count_points
-from cutune.fit.measurement.alignment_classes import representatives
-from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.fit.rational.functions import constant_function
+from cutune.measure.replay.plan import base_size
+from cutune.measure.replay.replay import interior_blocks, spread_blocks
+from cutune.model.fit.count_functions import MAX_POINTS, CountFunctions, count_points
+from cutune.model.measurement.alignment import representatives
+from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.rational.functions import constant_function
+from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel
 
 EXTENT = st.integers(1, 5000)

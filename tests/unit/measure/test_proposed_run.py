@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.proposed_run import try_smaller, try_two
-from cutune.collect.run import Run, plan_runs
+from cutune.measure.other_runs import try_smaller, try_two
+from cutune.measure.program_runs import Run, plan_runs
 from tests.support.replayed_kernels import recorded
 
 LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 2000, 7, 3.0))

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.collect.replay.describe import compiled_kernel
-from cutune.collect.replay.subjects import FEW_REGISTERS, Subject, subjects
-from cutune.collect.resources import Resources
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.frontend.launch_sites import SiteKey, SiteNumbers
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.measure.replay.kernel_code import compiled_kernel
+from cutune.measure.replay.subjects import FEW_REGISTERS, Subject, subjects
+from cutune.measure.resources import Resources
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.launch_sites import SiteKey, SiteNumbers
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.replayed_kernels import PTX, loaded, recorded
 

@@ -6,18 +6,18 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.collect.trial import (
+from cutune.measure.candidate_trials import (
     NOT_ALLOWED,
     OTHER_SHARED,
     Attempt,
     TrialRun,
     with_larger,
 )
-from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.fit.measurement.sweep import TIMING
-from cutune.frontend.block_range import BlockRange
-from cutune.frontend.launch_sites import SiteNumbers
-from cutune.frontend.syntax.annotation import Values
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.sweep import TIMING
+from cutune.source.candidates import BlockRange
+from cutune.source.launch_sites import SiteNumbers
+from cutune.space.annotation import Values
 from tests.support import measured_kernel
 
 KERNEL = replace(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from cutune.device.thread_block import Block
-from cutune.fit.measurement.alignment_classes import Row, alignment_classes
-from cutune.fit.measurement.alignment_table import Cells, all_misaligned, all_rows, cells
-from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import FEATURES, PROBE, Measurement, SiteCounters
+from cutune.model.measurement.alignment import (
+    Cells,
+    Row,
+    alignment_classes,
+    all_misaligned,
+    all_rows,
+    cells,
+)
+from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import FEATURES, PROBE, Measurement, SiteCounters
+from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel
 
 BLOCK: Block = (32, 8, 1)

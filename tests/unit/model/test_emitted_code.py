@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import MODEL_NAMES
-from cutune.device.profile import DeviceProfile, shipped_profiles
-from cutune.device.thread_block import Block
-from cutune.emit.emitter import c_text, c_variable
-from cutune.emit.selection import emit_selection
-from cutune.fit.fitted_model import SizeRange
-from cutune.fit.measurement.compiled_kernel import LeastWork
-from cutune.fit.rational.nodes import Lookup, Reference
-from cutune.models.selection.question import Chooser
-from cutune.models.selection.registry import DEFAULT
-from cutune.models.selection.support import supported
-from cutune.models.selection.variants import worthwhile
+from cutune.model.emit.emitter import c_text, c_variable
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.fitted_model import SizeRange
+from cutune.model.measurement.compiled_kernel import LeastWork
+from cutune.model.rational.program import Lookup, Reference
+from cutune.model.selection.chooser import DEFAULT, Chooser, supported
+from cutune.model.selection.variants import worthwhile
+from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.support.emitted_programs import (
     ASKED,

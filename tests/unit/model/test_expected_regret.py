@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.expected_regret import coverage, expected, read_regrets
-from cutune.device.profile import DeviceProfile
-from cutune.models.constants import EXPECTED_REGRET
-from cutune.models.selection.expected import KINDS, expected_regret, kind_of
-from cutune.models.selection.question import choose_block
+from cutune.model.performance.constants import EXPECTED_REGRET
+from cutune.model.selection.choose import KINDS, expected_regret, kind_of
+from cutune.model.selection.chooser import choose_block
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")

@@ -9,10 +9,10 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.fit.count_functions import LEVELS, UNCERTAIN_LIMIT
-from cutune.fit.fit import PAPER, fit_model
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import (
+from cutune.model.fit.count_functions import LEVELS, UNCERTAIN_LIMIT
+from cutune.model.fit.fit import PAPER, fit_model
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import (
     COUNTS,
     FEATURES,
     RUN,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.fit.measurement.arguments import check_arguments
-from cutune.fit.rational.formulas import Tie, is_formula, tie_of, whole_value
+from cutune.model.measurement.measurement import check_arguments
+from cutune.model.rational.formulas import Tie, is_formula, tie_of, whole_value
 
 
 @pytest.mark.parametrize(

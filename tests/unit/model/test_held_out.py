@@ -9,26 +9,25 @@ from math import gcd, isqrt
 
 import pytest
 
-from cutune.collect.replay.checks import CHECKED, check_launches, far_launches, small_launches
-from cutune.collect.replay.replayed_kernel import CountedKernel, counted_kernel
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.device.profile import DeviceProfile
-from cutune.fit.count_functions import (
+from cutune.measure.replay.plan import CHECKED, check_launches, far_launches, small_launches
+from cutune.measure.replay.replayed_kernel import CountedKernel, counted_kernel
+from cutune.model.fit.count_functions import (
     HELD_OUT_LIMIT,
     LEVELS,
     CountFunctions,
     bounded_elsewhere,
 )
-from cutune.fit.fit import fit_model
-from cutune.fit.fitted_model import FittedModel, SizeRange
-from cutune.fit.held_out import deviation, held_out
-from cutune.fit.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
-from cutune.fit.rational.exact_fit import fit
-from cutune.fit.rational.functions import Polynomial, RationalFunction
-from cutune.models.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
-from cutune.models.selection.question import Chooser
-from cutune.models.selection.support import LARGEST_SIZE, supported
+from cutune.model.fit.fit import fit_model
+from cutune.model.fit.fitted_model import FittedModel, SizeRange
+from cutune.model.fit.held_out import deviation, held_out
+from cutune.model.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
+from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
+from cutune.model.rational.exact_fit import fit
+from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.selection.chooser import LARGEST_SIZE, Chooser, supported
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support import measured_kernel as known
 from tests.support.replayed_kernels import fitted, measured, subject
 

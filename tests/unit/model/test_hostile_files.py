@@ -18,17 +18,17 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.fit.models_file import read_models
-from cutune.frontend.program import Program
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.models_file import read_models
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.search.tunables.choices import ChoicesDocument, emit_host, read_choices
+from cutune.search.tunables.measured_blocks import block_deciders
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.host import ChoicesDocument, emit_host, read_choices
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS
 from tests.support.full_documents import RECORDED, choices_document, models_document
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.compiled_kernel import LeastWork
-from cutune.models.selection.question import choose_block
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.compiled_kernel import LeastWork
+from cutune.model.selection.chooser import choose_block
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.replayed_kernels import described, fitted, measured
 
 H200 = DeviceProfile.named("h200")

@@ -6,9 +6,8 @@ from itertools import chain, pairwise
 
 import pytest
 
-from cutune.emit.loops import cut_into_loops
-from cutune.fit.rational.nodes import Expression, Operation, Operator, Reference
-from cutune.fit.rational.program import Definition
+from cutune.model.emit.model import cut_into_loops
+from cutune.model.rational.program import Definition, Expression, Operation, Operator, Reference
 
 
 def norm(first: Expression, second: Expression) -> Expression:

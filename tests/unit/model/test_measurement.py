@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cutune.fit.measurement.measurement import by_entry
+from cutune.model.measurement.measurement import by_entry
 from tests.support.measured_kernel import KERNEL, LAUNCH
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from cutune.fit.rational.published_fit import fit_paper
+from cutune.model.fit.published_counters import fit_paper
 
 SIZES, BLOCKS = (64, 128, 256, 512), (1, 2, 4, 8, 16, 32)
 POINTS = list(product(SIZES, BLOCKS))

@@ -8,11 +8,11 @@ from math import exp
 
 import pytest
 
-from cutune.fit.count_functions import CountFunctions, count_functions
-from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
-from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
-from cutune.fit.rational.functions import RationalFunction, constant_function
+from cutune.model.fit.count_functions import CountFunctions, count_functions
+from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
+from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import FEATURES, Measurement, SiteCounters
+from cutune.model.rational.functions import RationalFunction, constant_function
 from tests.support.measured_kernel import KERNEL, compiled
 
 PLANE = replace(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.fit.measurement.measurement import COUNTS, TRAINING, Measurement, SiteCounters
-from cutune.fit.published_counters import training_counters
+from cutune.model.fit.published_counters import training_counters
+from cutune.model.measurement.compiled_kernel import CodeBlock, MemoryInstruction
+from cutune.model.measurement.measurement import COUNTS, TRAINING, Measurement, SiteCounters
 from tests.support.measured_kernel import KERNEL
 
 

@@ -9,21 +9,26 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import CACHE_STATES, MODEL_NAMES
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import PublishedCounts
-from cutune.fit.measurement.sweep import CACHES
-from cutune.fit.models_file import read_models
-from cutune.fit.rational.functions import Polynomial, RationalFunction, constant_function
-from cutune.fit.rational.nodes import expression
-from cutune.fit.rational.program import TERM, RationalProgram, point
-from cutune.fit.rational.values import evaluate, value_of
-from cutune.models.constants import PUBLISHED_BAND
-from cutune.models.definitions import Lines
-from cutune.models.published.inputs import LaunchShape, WarpCounts
-from cutune.models.published.latency import LatencyHardware, latency_cycles
-from cutune.models.published.mwp_cwp import MwpCwpHardware, compose_mwp_cwp, mwp_cwp_cycles
-from cutune.models.selection.choose import published_rule
-from cutune.models.selection.registry import MODELS
+from cutune.model.fit.fitted_model import PublishedCounts
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.sweep import CACHES
+from cutune.model.performance.constants import PUBLISHED_BAND
+from cutune.model.performance.definitions import Lines
+from cutune.model.performance.published_models import (
+    LatencyHardware,
+    LaunchShape,
+    MwpCwpHardware,
+    WarpCounts,
+    compose_mwp_cwp,
+    latency_cycles,
+    mwp_cwp_cycles,
+)
+from cutune.model.rational.evaluate import evaluate, value_of
+from cutune.model.rational.functions import Polynomial, RationalFunction, constant_function
+from cutune.model.rational.program import TERM, RationalProgram, expression, point
+from cutune.model.selection.choose import published_rule
+from cutune.model.selection.chooser import MODELS
+from cutune.toolchain.device.profile import DeviceProfile
 
 ADD = read_models(Path(__file__).parents[2] / "recorded" / "add_models.json")[0]
 

@@ -7,27 +7,25 @@ from dataclasses import replace
 
 import pytest
 
+from cutune.cli.page.kernel_facts import kernel_facts
 from cutune.cli.report.choices import choice_table
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
-from cutune.fit.fitted_model import FittedModel, SizeRange
-from cutune.models.selection.question import (
+from cutune.model.fit.fitted_model import FittedModel, SizeRange
+from cutune.model.selection.chooser import (
+    STREAMING_SIZES,
+    USUAL_SIZES,
     Chooser,
     ask,
     choose_block,
     parse_size,
     parse_sizes,
-    threads_alone,
-)
-from cutune.models.selection.usual_sizes import (
-    STREAMING_SIZES,
-    USUAL_SIZES,
     sizes_as_run,
+    threads_alone,
     usual_sizes,
 )
-from cutune.page.facts.kernels import kernel_facts
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")

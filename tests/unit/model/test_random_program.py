@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.analyzer import Analyzer
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.emit.random_program import WIDTHS, random_blocks, random_program, random_programs
-from cutune.frontend.program import Kernel, Program
-from cutune.frontend.syntax.parse import parse
-from cutune.rewrite.output import Target
+from cutune.model.emit.programs import WIDTHS, random_blocks, random_program, random_programs
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Kernel, Program
+from cutune.source.rewrite.output import Target
+from cutune.source.syntax.parse import parse
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
 PLANE = f"{LINE} int j = blockIdx.y * blockDim.y + threadIdx.y; if (j < n) a[j] = i;"

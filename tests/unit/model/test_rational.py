@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutune.fit.count_functions import MAX_POINTS, count_points
-from cutune.fit.rational.exact_fit import fit, fit_polynomial, fit_quotient
-from cutune.fit.rational.functions import Polynomial, RationalFunction
-from cutune.fit.rational.numerical_fit import fit_numerical
-from cutune.fit.rational.program import size_name
-from cutune.fit.rational.values import value_of
+from cutune.model.fit.count_functions import MAX_POINTS, count_points
+from cutune.model.rational.evaluate import value_of
+from cutune.model.rational.exact_fit import fit, fit_polynomial, fit_quotient
+from cutune.model.rational.functions import Polynomial, RationalFunction
+from cutune.model.rational.numerical_fit import fit_numerical
+from cutune.model.rational.program import size_name
 
 VARIABLES = ("NI", "NJ")
 GRID = list(product((32, 64, 96, 128, 160), repeat=2))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
-from cutune.fit.count_functions import CountFunctions
-from cutune.fit.measurement.compiled_kernel import MemoryInstruction
-from cutune.fit.measurement.measurement import MeasuredKernel, checked_kernel
-from cutune.fit.measurement.size_relations import (
+from cutune.measure.replay.plan import LARGEST_LAUNCH, feature_launches
+from cutune.model.fit.count_functions import CountFunctions
+from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import MeasuredKernel, checked_kernel
+from cutune.model.measurement.size_relations import (
     Covered,
     complete,
     cover,
@@ -25,8 +25,8 @@ from cutune.fit.measurement.size_relations import (
     with_sizes_tied,
     with_strides,
 )
-from cutune.fit.rational.exact_fit import fit
-from cutune.fit.rational.functions import RationalFunction
+from cutune.model.rational.exact_fit import fit
+from cutune.model.rational.functions import RationalFunction
 from tests.support import measured_kernel
 from tests.support.measured_kernel import LAUNCH
 

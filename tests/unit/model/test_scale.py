@@ -7,9 +7,15 @@ from typing import cast
 
 import pytest
 
-from cutune.fit.count_functions import CountFunctions
-from cutune.fit.feature_columns import feature_columns, transaction_columns
-from cutune.fit.fitted_model import (
+from cutune.model.fit.count_functions import CountFunctions
+from cutune.model.fit.feature_columns import (
+    STEPS,
+    Scale,
+    feature_columns,
+    growth,
+    transaction_columns,
+)
+from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     SCATTERED,
@@ -19,15 +25,9 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     in_single_precision,
 )
-from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.fit.measurement.measurement import (
-    FEATURES,
-    MeasuredKernel,
-    Measurement,
-    SiteCounters,
-)
-from cutune.fit.per_warp import STEPS, Scale, growth
-from cutune.fit.rational.functions import constant_function
+from cutune.model.measurement.compiled_kernel import CodeBlock, MemoryInstruction
+from cutune.model.measurement.measurement import FEATURES, MeasuredKernel, Measurement, SiteCounters
+from cutune.model.rational.functions import constant_function
 from tests.support.measured_kernel import KERNEL
 
 NOTHING = constant_function(("n",), 0)

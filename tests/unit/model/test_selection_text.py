@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
-from cutune.emit.emitter import Emitter, double_text
-from cutune.emit.routine import emit_rule, printed_extents
-from cutune.emit.selection import Decider, DecisionText, SelectionText, emit_selection
-from cutune.emit.tables import SMALL, Tables
-from cutune.fit.fitted_model import FittedModel
-from cutune.frontend.launch_sites import SiteKey
-from cutune.models.constants import ASKING_US
-from cutune.models.selection.registry import DEFAULT
-from cutune.models.selection.registry import MODELS as JUDGES
-from cutune.models.selection.variants import worthwhile
+from cutune.model.emit.emitter import Emitter, double_text
+from cutune.model.emit.routine import emit_rule, printed_extents
+from cutune.model.emit.selection import Decider, DecisionText, SelectionText, emit_selection
+from cutune.model.emit.tables import SMALL, Tables
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.performance.constants import ASKING_US
+from cutune.model.selection.chooser import DEFAULT
+from cutune.model.selection.chooser import MODELS as JUDGES
+from cutune.model.selection.variants import worthwhile
+from cutune.source.launch_sites import SiteKey
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 from tests.support.emitted_programs import MODELS, SMALLER
 
 H200, A100, T4 = (DeviceProfile.named(name) for name in ("h200", "a100", "t4"))

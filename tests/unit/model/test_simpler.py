@@ -6,17 +6,18 @@ from fractions import Fraction
 
 import pytest
 
-from cutune.emit.simpler import simplify
-from cutune.fit.rational.nodes import (
+from cutune.model.emit.simplify import simplify
+from cutune.model.rational.program import (
     Cell,
     Constant,
+    Definition,
     Expression,
     Lookup,
     Operation,
     Operator,
+    RationalProgram,
     Reference,
 )
-from cutune.fit.rational.program import Definition, RationalProgram
 
 #: A size and a column of numbers that are not negative; another one; tables of either kind.
 N, WIDTH, ANY = Reference("n"), Reference("width"), Reference("any")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import threads_of
-from cutune.fit.fitted_model import FeatureColumn, FittedModel
-from cutune.fit.models_file import read_models
-from cutune.fit.rational.functions import constant_function
-from cutune.fit.rational.program import point
-from cutune.fit.rational.values import evaluate
-from cutune.models.constants import L1_BESIDE_SHARED
-from cutune.models.definitions import TIME
-from cutune.models.mechanistic import compose
+from cutune.model.fit.fitted_model import FeatureColumn, FittedModel
+from cutune.model.fit.models_file import read_models
+from cutune.model.performance.constants import L1_BESIDE_SHARED
+from cutune.model.performance.definitions import TIME
+from cutune.model.performance.mechanistic import compose
+from cutune.model.rational.evaluate import evaluate
+from cutune.model.rational.functions import constant_function
+from cutune.model.rational.program import point
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import threads_of
 
 H200 = DeviceProfile.named("h200")
 L1_BYTES = H200.limits.shared_bytes_per_sm + L1_BESIDE_SHARED

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import parse, parser
-from cutune.cli.usage.verbs import STATUSES
+from cutune.cli.usage.parser import STATUSES
 from cutune.emulator.lower.dispatch import _LOWERINGS
 from cutune.emulator.lower.opcodes import handlers
-from cutune.emulator.ptx.opcode_sets import HINTS
+from cutune.ptx.types import HINTS
 from tests.support import guide_commands
 
 ROOT = Path(__file__).parents[3]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device.profile import ModelConstants
-from cutune.models import constants
+from cutune.model.performance import constants
+from cutune.toolchain.device.profile import ModelConstants
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/model.md").read_text(encoding="utf-8")

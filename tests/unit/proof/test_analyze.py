@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.cli.report.programs import to_json
 from cutune.core.codes import Code
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.frontend.program import Kernel, Program
-from cutune.frontend.syntax.headers import find_headers
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Kernel, Program
+from cutune.source.syntax.headers import find_headers
+from cutune.source.syntax.parse import parse
 from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "polybench"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Instruction, Label, Module
 from cutune.proof.flow.cas_loops import without_cas_loops
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Instruction, Label, Module
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc

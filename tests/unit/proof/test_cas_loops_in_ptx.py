@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Instruction
 from cutune.proof.flow.cas_loops import without_cas_loops
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Instruction
 
 HEAD = """\
 .version 8.0

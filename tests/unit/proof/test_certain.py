@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.frontend.program import Verdict
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Verdict
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]

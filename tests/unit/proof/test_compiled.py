@@ -9,15 +9,14 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Function, Instruction, Module
-from cutune.frontend.program import Program
 from cutune.proof.compiled import Compiled, compiled_changes, proven
-from cutune.proof.flow.pressure import register_pressure
-from cutune.proof.flow.straight import is_straight
+from cutune.proof.flow.graph import is_straight, register_pressure
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.same_code import code_of
-from cutune.rewrite.pipeline import TranslationUnit
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Function, Instruction, Module
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import TranslationUnit
 
 HEAD = """\
 .version 8.0

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
-from cutune.frontend.program import (
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.compiled import Compiled
+from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
+from cutune.proof.values.id_bounds import IdBound
+from cutune.proof.values.launch_conditions import Spread
+from cutune.source.program import (
     DataParameter,
     DimensionProof,
     DistinctPlaces,
@@ -19,13 +24,8 @@ from cutune.frontend.program import (
     MemberParameter,
     Role,
 )
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
-from cutune.proof.compiled import Compiled
-from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
-from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
-from cutune.proof.memory.conditions import Spread
-from cutune.proof.values.bounds import IdBound
+from cutune.source.syntax.parse import parse
+from cutune.source.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
 STRIDED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.proof.countable import uncountable
+from cutune.proof.known_code import uncountable
 from tests.support.ptx_statements import HEADER
 
 ENTRY = """

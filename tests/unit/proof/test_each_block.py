@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import judge, prove
+from cutune.ptx.types import Module
 from tests.support.proof_verdicts import NAMES, compiled, described
 
 pytestmark = pytest.mark.nvcc

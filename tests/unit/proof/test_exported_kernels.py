@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.host_calls import exported_kernels
+from cutune.proof.analysis.host_calls import exported_kernels
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.usefixtures("short_headers")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.ptx.control_flow import control_flow
-from cutune.emulator.ptx.parse import parse
 from cutune.proof.flow.graph import Graph, Irreducible
+from cutune.ptx.control_flow import control_flow
+from cutune.ptx.parse import parse
 
 HEAD = """\
 .version 8.0

@@ -7,22 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
-from cutune.analysis.host_calls import (
-    HostLaunch,
-    mark_launches,
-    read_launches,
-)
-from cutune.collect.replay.launched import launched_sites
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.frontend.launch_sites import SiteNumbers
-from cutune.frontend.program import CompiledCode, Impurity, Program, Verdict
-from cutune.frontend.syntax.parse import parse
-from cutune.toolchain.steps.cudafe import read_host_steps
+from cutune.measure.replay.subjects import launched_sites
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.confirmed import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
+from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import CompiledCode, Impurity, Program, Verdict
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.cudafe import read_host_steps
 from tests.support.program_texts import THREE_LAUNCHES
 
 pytestmark = pytest.mark.usefixtures("short_headers")

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.confirmed import confirmed
-from cutune.analysis.host_calls import (
-    host_launches,
-)
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.toolchain.entry_names import is_among
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.confirmed import confirmed
+from cutune.proof.analysis.host_calls import host_launches
+from cutune.toolchain.kernel_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.emulator.ptx.parse import parse as parse_ptx
-from cutune.frontend.program import Kernel, Program
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
 from cutune.proof.compiled import Compiled
 from cutune.proof.confirm import confirmed
 from cutune.proof.entry import prove
-from cutune.rewrite.launch_edit import launch_edits
-from cutune.rewrite.site_table import needed_headers, site_table
+from cutune.ptx.parse import parse as parse_ptx
+from cutune.source.program import Kernel, Program
+from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.rewrite.site_table import needed_headers, site_table
+from cutune.source.syntax.parse import parse
 
 #: `to[i] = from[i]` of two pointers that FROM and TO load into %rd1 and %rd2.
 PTX = """

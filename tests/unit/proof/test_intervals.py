@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from cutune.proof.values.intervals import (
+from cutune.proof.values.operation_results import (
     bits_of,
     held_of,
     hull,

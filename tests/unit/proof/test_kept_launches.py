@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.host_calls import exported_kernels, host_launches
 from cutune.core.temporary import temporary_folder
+from cutune.proof.analysis.host_calls import exported_kernels, host_launches
+from cutune.toolchain import cudafe
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.toolchain.steps import cudafe
 from tests.support.noted_steps import noted_steps
 from tests.support.program_texts import THREE_LAUNCHES
 

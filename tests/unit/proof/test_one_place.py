@@ -7,15 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.emulator.ptx.types import Instruction
-from cutune.frontend.values.polynomial import (
-    IDENTITY,
-    PARAMETER,
-    ZERO,
-    IntegerPolynomial,
-)
-from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.memory.one_place import (
+from cutune.proof.memory.access_places import (
     LARGEST_UNSIGNED,
     AccessPlace,
     decisive_places,
@@ -28,8 +20,11 @@ from cutune.proof.memory.one_place import (
     steps_of,
     wrap_together,
 )
+from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import NOTHING
+from cutune.ptx.types import Instruction
+from cutune.source.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 
 STORE = Instruction("st", ("global", "f32"), ("[%rd1]", "%f1"), "", False, 1, 0)
 X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Module
-from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.memory.conditions import Spread, can_hold
+from cutune.proof.values.launch_conditions import Spread, can_hold
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Module
+from cutune.source.values.polynomial import PARAMETER, IntegerPolynomial
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import described, value_of
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Module
-from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.entry import prove
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Module
+from cutune.source.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc

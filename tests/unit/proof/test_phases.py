@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.ptx.control_flow import control_flow
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Instruction
-from cutune.proof.flow.graph import Graph
-from cutune.proof.flow.phases import Phases
+from cutune.proof.flow.graph import Graph, Phases
+from cutune.ptx.control_flow import control_flow
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Instruction
 
 HEAD = """.version 8.0
 .target sm_80

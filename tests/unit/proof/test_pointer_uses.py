@@ -6,7 +6,6 @@ from collections.abc import Container
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
 from cutune.proof.memory.pointers import (
     NotReached,
     PointerUses,
@@ -14,6 +13,7 @@ from cutune.proof.memory.pointers import (
     pointer_uses,
     reached,
 )
+from cutune.ptx.parse import parse
 
 HEAD = """\
 .version 8.0

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import prove
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Module
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import described
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
 from cutune.proof.entry import prove
-from cutune.proof.memory.one_place import AccessPlace
-from cutune.proof.memory.places import _ThreadMeetings
+from cutune.proof.memory.access_places import AccessPlace
+from cutune.proof.memory.thread_meetings import _ThreadMeetings
+from cutune.ptx.parse import parse
 from tests.support.proof_verdicts import described
 
 HEAD = """\

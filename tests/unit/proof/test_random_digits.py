@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.memory.conditions import Spread
+from cutune.proof.values.launch_conditions import Spread
+from cutune.ptx.parse import parse
+from cutune.source.values.polynomial import IntegerPolynomial
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import value_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Function
 from cutune.proof.rounding.alike import rounds_alike
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Function
 
 HEAD = """\
 .version 8.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cutune.emulator.ptx.parse import parse
 from cutune.proof.same_code import code_of
+from cutune.ptx.parse import parse
 
 TEXT = """\
 .version 8.0

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.suggestions import suggestions
-from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
+from cutune.cli.report.programs import print_suggestions, suggestions_to_json
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.suggestions import suggestions
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.cli.report.programs import print_programs, to_json
 from cutune.core.codes import Code
-from cutune.frontend.program import Program
-from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.variants.check import checked
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.check import checked
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS
 
 pytestmark = pytest.mark.usefixtures("short_headers")

@@ -8,17 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
-from cutune.core.edits import apply_edits
-from cutune.core.source import Source
-from cutune.frontend.launches.copies import callee_of_variant
-from cutune.frontend.launches.texts import KernelTexts
-from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelVariant
-from cutune.frontend.syntax.parse import parse
+from cutune.core.source import Source, apply_edits
+from cutune.proof.analysis.analyze import analyze
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
-from cutune.variants import registry
+from cutune.proof.variants import registry
+from cutune.source.launches.copies import callee_of_variant
+from cutune.source.launches.texts import KernelTexts
+from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
+from cutune.source.syntax.parse import parse
 
 BODY = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }"
 #: How a proof names what the compiled code does: writes through A, reads through B.

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.bytecode.assemble import UNSUPPORTED, assemble, main
-from cutune.emulator.bytecode.module import load_phases
+from cutune.emulator.assemble import UNSUPPORTED, assemble, main
 from cutune.emulator.lower.opcodes import handler_name, handlers
-from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
-from cutune.emulator.ptx.parse import parse
-from cutune.emulator.ptx.types import Instruction, Label, PtxError, integer, split_operands
+from cutune.emulator.module_metadata import load_phases
+from cutune.ptx.control_flow import ControlFlow, control_flow
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Instruction, Label, PtxError, integer, split_operands
 from tests.support.ptx_statements import HEADER
 
 
@@ -298,7 +298,7 @@ def test_unsupported_is_refused_with_both_lines(statement: str, reason: str) -> 
 
 def test_images_are_as_new_as_all_of_the_assembler() -> None:
     """Each folder that it is loaded from is among those of which the library asks for times."""
-    show = "import sys, cutune.emulator.bytecode.assemble; print(*sys.modules)"
+    show = "import sys, cutune.emulator.assemble; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".")[0] for name in done.stdout.split() if name.startswith("cutune.")}
     native = Path(__file__).parents[3] / "cutune" / "emulator" / "native"
@@ -323,7 +323,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_front_end_needs_the_standard_library_only() -> None:
     heavy = "{'numpy', 'lark', 'scipy'}"
-    check = f"import sys, cutune.emulator.bytecode.assemble; print({heavy} & {{*sys.modules}})"
+    check = f"import sys, cutune.emulator.assemble; print({heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters, pointer
 from tests.support.ptx_statements import HEADER
 

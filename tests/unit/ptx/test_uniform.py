@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.assemble import assemble
 
 MODULE = """
 .version 8.0

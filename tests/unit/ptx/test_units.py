@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.ptx.units import Demand
+from cutune.emulator.assemble import assemble
+from cutune.ptx.units import Demand
 
 HEADER = """
 .version 8.0

@@ -16,16 +16,16 @@ from typing import ClassVar, NoReturn, TypeVar
 
 import pytest
 
-from cutune.cluster import gpus, local
-from cutune.cluster.asked import workers_of
-from cutune.cluster.crew import MOST_LOST, Crew
-from cutune.cluster.executor_options import WORKER_OPTION_NAMES
-from cutune.cluster.local import LocalWorker, LocalWorkers
-from cutune.cluster.task import Task, TaskOutcome, perform
-from cutune.cluster.workers import NoWorkerError, StoppedError
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import ProgramResult
+from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
+from cutune.search.workers import local
+from cutune.search.workers import local as gpus
+from cutune.search.workers.choose_workers import workers_of
+from cutune.search.workers.crew import MOST_LOST, Crew
+from cutune.search.workers.local import LocalWorker, LocalWorkers
+from cutune.search.workers.task import NoWorkerError, StoppedError, Task, TaskOutcome, perform
 from tests.support.shell_programs import script
 
 

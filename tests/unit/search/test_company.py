@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cutune.search.techniques import registry
-from cutune.search.techniques.budget import Allowance
-from cutune.search.techniques.tries import SharedProcess, Timed, Tries
+from cutune.search.techniques.tries import Allowance, SharedProcess, Timed, Tries
 from cutune.space import space as spaces
 from cutune.space.parameter import Parameter
 

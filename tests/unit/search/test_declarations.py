@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.tunables.clones.declarations import Kind, NotSplit, PlainTypes, split, written
+from cutune.search.clones.declarations import Kind, NotSplit, PlainTypes, split, written
 
 USER = "app.cu"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.fit.measurement.measurement import Origin
+from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement
-from cutune.tunables.fixed import fit_fixed
+from cutune.search.tunables.compiled_values import fit_fixed
 
 ORIGIN = Origin("a.cu", "0")
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.device.profile import DeviceProfile
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
-from cutune.search.limits import LaunchLimits, says_limits, threads_of
+from cutune.proof.analysis.analyze import analyze
+from cutune.search.launch_limits import LaunchLimits, says_limits, threads_of
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 from cutune.space.condition import Value
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
 
 LIMITS = DeviceProfile.named("h200").limits

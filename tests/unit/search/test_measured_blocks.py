@@ -14,22 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
 from cutune.cli.main import main
 from cutune.core.reading import read_source
 from cutune.core.typed import typed
 from cutune.core.workspace import append_lines
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
-from cutune.fit.models_file import read_models
-from cutune.frontend.launch_sites import SiteKey
-from cutune.frontend.program import Program
+from cutune.model.emit.selection import emit_selection
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import Origin
+from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.search.tunables.measured_blocks import (
+    BlockClassifier,
+    BlockClassifierEntry,
+    block_deciders,
+    fit_kernel,
+)
+from cutune.source.launch_sites import SiteKey
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry, fit_kernel
+from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK, QUICK_FLAGS
 from tests.support.emitted_programs import FAKE_CUDART, SITES, build
 

@@ -16,29 +16,29 @@ import pytest
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import typed
-from cutune.space.condition import holds
-from cutune.tunables.neighbours.classifier import (
+from cutune.search.neighbours.classifier import (
     Intervals,
     accuracy,
     best_fixed,
     classifier,
+    corrected,
+    densified,
     leave_one_out,
     null_accuracy,
+    observed,
     regret,
 )
-from cutune.tunables.neighbours.condition import condition_c
-from cutune.tunables.neighbours.correction import corrected, observed
-from cutune.tunables.neighbours.emit_classifier import emit_choices
-from cutune.tunables.neighbours.interpolate import densified
-from cutune.tunables.neighbours.model import (
+from cutune.search.neighbours.emit_classifier import condition_c, emit_choices
+from cutune.search.neighbours.model import (
     ChoiceModel,
     ChoiceModelEntry,
     fit_choice,
     fit_rule,
     to_json,
+    transfer,
 )
-from cutune.tunables.neighbours.published_procedure import distribution, search
-from cutune.tunables.neighbours.table import (
+from cutune.search.neighbours.published_procedure import distribution, search
+from cutune.search.neighbours.table import (
     Columns,
     Configuration,
     Point,
@@ -46,7 +46,7 @@ from cutune.tunables.neighbours.table import (
     read_labels,
     read_table,
 )
-from cutune.tunables.neighbours.transfer import transfer
+from cutune.space.condition import holds
 
 PUBLISHED = Path(__file__).parents[3] / "samples" / "tridiagonal" / "published"
 Times = dict[Point, dict[Configuration, float]]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from cutune.collect.agreement import Agreement
-from cutune.search.own_results import CONFIRMING_RUNS, ReferenceOutput, rules_of
+from cutune.measure.agreement import Agreement
+from cutune.search.output_check import CONFIRMING_RUNS, ReferenceOutput, rules_of
 from cutune.search.regions import FailedRun, MeasuredRun
 from cutune.space.condition import Value
 

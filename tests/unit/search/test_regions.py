@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.core.source import Source, Span
-from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.tunable import HostTunable
+from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement, group_table, merged
+from cutune.source.tunable import HostTunable
 from cutune.space.parameter import Parameter
 
 ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")

@@ -15,13 +15,12 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.search.techniques import registry
-from cutune.search.techniques.budget import Allowance, Budget
 from cutune.search.techniques.registry import TECHNIQUES, Technique, shuffled, technique_named
-from cutune.search.techniques.tries import SearchEnd, Timed, Tries
+from cutune.search.techniques.tries import Allowance, Budget, SearchEnd, Timed, Tries
+from cutune.search.tunables import verb_options as method_names
 from cutune.space import space as spaces
 from cutune.space.condition import Condition
 from cutune.space.parameter import Parameter
-from cutune.tunables import method_names
 from samples.tridiagonal.sweep import RECURSION_SIZES, published_streams
 from tests.support.published_spaces import space_of
 from tests.support.tridiagonal_times import all_times

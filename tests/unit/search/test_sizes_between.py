@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cutune.cli.report.classifiers import print_model
-from cutune.tunables.neighbours.model import Evidence, fit_choice
-from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
+from cutune.search.neighbours.model import Evidence, fit_choice
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
 
 Times = dict[int, dict[Configuration, float]]
 SMALL: Configuration = (1,)

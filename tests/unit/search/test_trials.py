@@ -13,7 +13,7 @@ import pytest
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.processes import ended_by
 from cutune.emulator.elf import code_hash
-from cutune.fit.measurement.measurement import Origin
+from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Built, Effects
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured, read_trials
 from cutune.toolchain.nvcc import host_compiler

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.tunables.neighbours.classifier import Classifier, best_fixed, regret
-from cutune.tunables.neighbours.model import fit_rule
-from cutune.tunables.neighbours.table import TimeTable
+from cutune.search.neighbours.classifier import Classifier, best_fixed, regret
+from cutune.search.neighbours.model import fit_rule
+from cutune.search.neighbours.table import TimeTable
 from samples.tridiagonal.sweep import FRESH, RECURSION_BETWEEN, RECURSION_SIZES, SIZES
 from tests.support.tridiagonal_times import (
     LIMIT,

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from cutune.cluster.task import Task, TaskOutcome
-from cutune.collect.run import Run
 from cutune.core.processes import ProgramResult
-from cutune.fit.measurement.measurement import Origin
+from cutune.measure.program_runs import Run
+from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import FailedSettings, MeasuredSettings, measure_several
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, read_measured
+from cutune.search.workers.task import Task, TaskOutcome
 from tests.support.trial_files import ENDED, MEASURED, ORIGIN, silent, trials
 
 TURNS = [{"m": 4, "R": 0}, {"m": 8, "R": 0}, {"m": 16, "R": 1}]

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from cutune.core.typed import typed
-from cutune.fit.measurement.measurement import Origin
-from cutune.search.regions import HostMeasurement
-from cutune.toolchain.nvcc import host_compiler
-from cutune.tunables.clones.emit_sets import emit_sets
-from cutune.tunables.clones.sets import (
+from cutune.model.measurement.measurement import Origin
+from cutune.search.clones.value_sets import (
     MOST_SETS,
     SetChoice,
     SetChoiceEntry,
     covering,
+    emit_sets,
     fit_sets,
 )
-from cutune.tunables.neighbours.table import TimeTable
+from cutune.search.neighbours.table import TimeTable
+from cutune.search.regions import HostMeasurement
+from cutune.toolchain.nvcc import host_compiler
 
 ORIGIN = Origin("program.cu", "")
 OWN = {"WPT": 1}

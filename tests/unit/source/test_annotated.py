@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.frontend.program import Kernel, Program, Role
-from cutune.frontend.syntax.annotation import Values
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Kernel, Program, Role
+from cutune.source.syntax.parse import parse
+from cutune.space.annotation import Values
 
 KERNEL = """
 __global__ void k(int n, int m, unsigned long long wide, float *a) {

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.source import Source
-from cutune.frontend.syntax.annotation import (
+from cutune.source.syntax.directives import Pragma
+from cutune.source.syntax.parse import parse
+from cutune.source.syntax.tokens import Token
+from cutune.space.annotation import (
     Annotation,
     AnnotationError,
     DimensionAnnotation,
@@ -18,9 +21,6 @@ from cutune.frontend.syntax.annotation import (
     read_annotation,
     read_condition,
 )
-from cutune.frontend.syntax.directives import Pragma
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.syntax.tokens import Token
 
 
 def read(text: str) -> Annotation:

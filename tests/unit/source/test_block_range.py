@@ -8,9 +8,8 @@ from dataclasses import asdict
 import pytest
 
 from cutune.core.typed import typed
-from cutune.frontend.block_range import BlockRange
-from cutune.frontend.candidates import candidate_blocks
-from cutune.frontend.syntax.annotation import Values
+from cutune.source.candidates import BlockRange, candidate_blocks
+from cutune.space.annotation import Values
 
 RANGE = BlockRange(Values((), (8, 64)), Values((1, 3)), None, "ceil(x / y) % 2 == 0 && x * y <= 96")
 

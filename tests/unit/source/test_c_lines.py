@@ -6,7 +6,7 @@ import pytest
 from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
-from cutune.frontend.function.c_lines import parse_lines
+from cutune.source.function.c_lines import parse_lines
 
 TEXT = """
 typedef int T ;

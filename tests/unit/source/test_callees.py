@@ -6,13 +6,12 @@ import subprocess
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
-from cutune.core.edits import apply_edits
-from cutune.core.source import Source
-from cutune.frontend.program import LaunchSite
-from cutune.frontend.syntax.parse import parse
-from cutune.rewrite.launch_edit import launch_edits
+from cutune.core.source import Source, apply_edits
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import LaunchSite
+from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.syntax.parse import parse
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cutune.device.thread_block import LARGEST_SHARED
-from cutune.frontend.candidates import candidate_blocks
+from cutune.source.candidates import candidate_blocks
+from cutune.toolchain.device.thread_block import LARGEST_SHARED
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.measured_kernel import KERNEL
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.source import Source
-from cutune.frontend.configuration.resolve import Configurations
-from cutune.frontend.host_formula import constant, text_of
-from cutune.frontend.program import Configuration, GridForm
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.unit.macros import MacroTable
-from cutune.frontend.unit.unit import Unit, UnitPart
+from cutune.source.configuration.resolve import Configurations
+from cutune.source.host_formula import constant, text_of
+from cutune.source.program import Configuration, GridForm
+from cutune.source.syntax.parse import parse
+from cutune.source.unit.macros import MacroTable
+from cutune.source.unit.unit import Unit, UnitPart
 
 HEAD = """
 #define B 128

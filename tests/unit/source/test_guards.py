@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.frontend.program import Kernel
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial, to_c
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Kernel
+from cutune.source.syntax.parse import parse
+from cutune.source.values.polynomial import PARAMETER, IntegerPolynomial, to_c
 
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 PARAMETERS = "int n, int m, unsigned u, unsigned v, long l, size_t s, short h, float f, float *a"

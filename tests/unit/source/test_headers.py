@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.headers import (
+from cutune.passes import InstrumentLaunches, InstrumentTunables
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Program
+from cutune.source.rewrite.output import ShadowTree, Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.headers import (
     expand_response_files,
     find_headers,
     forced_headers,
     include_directories,
     redirected,
 )
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.unit.preprocess import user_headers
-from cutune.passes import InstrumentLaunches, InstrumentTunables
-from cutune.rewrite.output import ShadowTree, Target
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
+from cutune.source.unit.preprocess import user_headers
 
 KERNEL = """#pragma once
 __global__ void scale(int n, float *a) {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.frontend.launch_sites import SiteKey, SiteNumbers, numbers_of
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.launch_sites import SiteKey, SiteNumbers, numbers_of
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 
 
 def program(path: str, launches: int) -> Program:

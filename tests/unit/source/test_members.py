@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
-from cutune.frontend.program import Kernel, Program
-from cutune.frontend.syntax.parse import parse
-from cutune.rewrite.launch_edit import launch_edits
-from cutune.rewrite.site_table import guard_parameters, site_table
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.program import Kernel, Program
+from cutune.source.rewrite.launch_edit import launch_edits
+from cutune.source.rewrite.site_table import guard_parameters, site_table
+from cutune.source.syntax.parse import parse
 
 HEAD = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 

@@ -10,19 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.reading import read_source
-from cutune.device.profile import DeviceProfile
-from cutune.emit.selection import emit_selection
-from cutune.emit.tables import Tables, literal
-from cutune.fit.models_file import read_models
-from cutune.frontend.syntax.parse import parse
+from cutune.model.emit.selection import emit_selection
+from cutune.model.emit.tables import Tables, literal
+from cutune.model.fit.models_file import read_models
 from cutune.passes import ReplaceLaunches
-from cutune.rewrite.merged import with_joined_declarations, with_short_casts
-from cutune.rewrite.packed import WIDTH, cpp_tokens, packed_text
-from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.rewrite.short_names import short_names, with_names
-from cutune.rewrite.used import without_unused
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.rewrite.compact_cpp import (
+    WIDTH,
+    cpp_tokens,
+    packed_text,
+    short_names,
+    with_joined_declarations,
+    with_names,
+    with_short_casts,
+    without_unused,
+)
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 HEADERS = sorted(INCLUDE_DIRECTORY.glob("*.h"))

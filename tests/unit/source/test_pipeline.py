@@ -9,11 +9,10 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.edits import Edit
-from cutune.core.source import Source
-from cutune.frontend.program import Program
+from cutune.core.source import Edit, Source
 from cutune.passes import PASSES
-from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
 
 UNIT = TranslationUnit(Program(Source("a.cu", "int a;\n"), (), ()))
 

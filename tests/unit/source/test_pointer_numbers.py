@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from cutune.core.source import Source
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.unit.pointer_numbers import PointerNumbers
+from cutune.source.syntax.parse import parse
+from cutune.source.unit.pointer_numbers import PointerNumbers
 
 HEAD = """
 #define AT(p, i, j) p[(size_t)(i) * n + (j)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
-from cutune.frontend.function.variable_names import variable_names
-from cutune.frontend.program import Kernel
-from cutune.frontend.syntax.parse import parse
-from cutune.frontend.syntax.tokens import lex_significant
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.function.variable_names import variable_names
+from cutune.source.program import Kernel
+from cutune.source.syntax.parse import parse
+from cutune.source.syntax.tokens import lex_significant
 
 ID = "blockIdx.x * blockDim.x + threadIdx.x"
 

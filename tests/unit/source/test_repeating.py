@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.source import Source
-from cutune.frontend.parameters.tunables import Tunables, tunables_of
-from cutune.frontend.syntax.parse import parse
+from cutune.source.syntax.parse import parse
+from cutune.source.tunables import Tunables, tunables_of
 
 PROGRAM = """\
 #define BLOCKS (n + m - 1) / m

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.codes import Code
-from cutune.core.edits import apply_edits
-from cutune.core.source import Source, Span
-from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelParameter
-from cutune.rewrite.launch_edit import hiding_macro
-from cutune.rewrite.one_line import line_structure, one_line
-from cutune.rewrite.prelude import c_path, c_string, guarded, prelude_edit
-from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
+from cutune.core.source import Source, Span, apply_edits
+from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter
+from cutune.source.rewrite.c_text import (
+    c_path,
+    c_string,
+    guarded,
+    line_structure,
+    one_line,
+    prelude_edit,
+)
+from cutune.source.rewrite.launch_edit import hiding_macro
+from cutune.source.rewrite.site_table import Rule, dimension_rule, guard_parameters
 
 
 @pytest.mark.parametrize(

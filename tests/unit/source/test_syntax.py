@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
-from cutune.frontend.syntax.directives import renumbers
-from cutune.frontend.syntax.parse import Syntax, parse
-from cutune.frontend.syntax.tokens import lex, lex_significant
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.directives import renumbers
+from cutune.source.syntax.parse import Syntax, parse
+from cutune.source.syntax.tokens import lex, lex_significant
 
 
 def syntax_of(text: str) -> Syntax:

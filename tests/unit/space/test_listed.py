@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from cutune.space.listed import listed_space
+from cutune.lab.tuner_comparison.tables import listed_space
 from cutune.space.parameter import Parameter
 from cutune.space.space import Space
 from tests.support.published_spaces import space_of

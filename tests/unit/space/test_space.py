@@ -14,12 +14,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cutune.core.diagnostics import CutuneError
-from cutune.frontend.syntax.annotation import Values, read_choice
 from cutune.space import tables
-from cutune.space.asked import ParameterOptions
+from cutune.space.annotation import Values, read_choice
 from cutune.space.columns import Column, mask
 from cutune.space.condition import Condition, Value
-from cutune.space.parameter import Parameter, narrowed, parameter_of, read_option, shown
+from cutune.space.parameter import (
+    Parameter,
+    ParameterOptions,
+    narrowed,
+    parameter_of,
+    read_option,
+    shown,
+)
 from cutune.space.space import Configuration, Space
 from tests.support.published_spaces import SPACES, space_of
 

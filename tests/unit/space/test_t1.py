@@ -11,10 +11,15 @@ import pytest
 
 from cutune.core.diagnostics import CutuneError
 from cutune.space.condition import Condition, Value
-from cutune.space.expressions import ExpressionError, read_python_condition, read_python_values
 from cutune.space.parameter import Parameter, read_option
 from cutune.space.space import Space
-from cutune.space.t1 import read_t1, to_t1
+from cutune.space.t1 import (
+    ExpressionError,
+    read_python_condition,
+    read_python_values,
+    read_t1,
+    to_t1,
+)
 
 
 @pytest.mark.parametrize(

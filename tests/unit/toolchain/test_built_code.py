@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
+from cutune.toolchain import built_code, dry_run
+from cutune.toolchain.built_code import BuiltCode, from_text, to_text, without_lines
 from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.device_code import compiled
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.toolchain.steps import built_code, dry_run
-from cutune.toolchain.steps.built_code import BuiltCode, from_text, to_text, without_lines
-from cutune.toolchain.steps.device_code import compiled
 
 pytestmark = pytest.mark.usefixtures("all_headers")
 

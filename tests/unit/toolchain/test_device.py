@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from cutune.check.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.cli.main import main
-from cutune.device.occupancy import BlockResources, resident_blocks
-from cutune.device.profile import DeviceProfile, ModelConstants, profile_names, shipped_profiles
-from cutune.evaluation.calibration.data_sheets import published_profiles
-from cutune.evaluation.calibration.prior import DOUBLE_LANES, beliefs
+from cutune.toolchain.device.profile import (
+    BlockResources,
+    DeviceProfile,
+    ModelConstants,
+    profile_names,
+    resident_blocks,
+    shipped_profiles,
+)
+from tests.recorded.data_sheets import published_profiles
 
 
 @pytest.mark.parametrize("name", profile_names())

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.toolchain import cache
+from cutune.toolchain import cache, device_code
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text
+from cutune.toolchain.device_code import read_device_steps
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from cutune.toolchain.steps import device_code
-from cutune.toolchain.steps.device_code import read_device_steps
 from tests.support.noted_steps import noted_steps
 
 pytestmark = pytest.mark.usefixtures("short_headers")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.toolchain.dry_run import dry_answer
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from cutune.toolchain.steps.dry_answers import dry_answer
 from tests.support.shell_programs import script
 
 KEEP = ("--dryrun", "--keep", "--keep-dir")

@@ -11,7 +11,7 @@ import pytest
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import end
-from cutune.toolchain import running
+from cutune.toolchain import compiler_commands as running
 from cutune.toolchain.nvcc import find_nvcc
 
 GROWING = "#define A0 x + x\n" + "".join(

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from cutune.toolchain.demangle import LONGEST, brief, instance_names
+from cutune.toolchain.kernel_names import LONGEST, brief, instance_names
 
 MANGLED = ["_Z5scaleIfEvixPT_", "_ZN2ns5scaleIdLi4EEEvixPT_", "_Z1kif", "_Z1kid", "main_kernel"]
 KERNELS = ["scale", "scale", "k", "k", "main_kernel"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.device.occupancy import BlockResources, resident_blocks
-from cutune.device.profile import DeviceProfile
+from cutune.toolchain.device.profile import BlockResources, DeviceProfile, resident_blocks
 
 H200 = DeviceProfile.named("h200").limits
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
-from cutune.frontend.unit.preprocess import early_macros
+from cutune.source.unit.preprocess import early_macros
+from cutune.toolchain import preprocessed
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
-from cutune.toolchain.steps import preprocessed
-from cutune.toolchain.steps.preprocessed import (
+from cutune.toolchain.preprocessed import (
     definitions_before,
     device_pass,
     host_pass,

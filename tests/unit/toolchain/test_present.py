@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cutune.cli.options import parse
-from cutune.device import present
-from cutune.device.profile import DeviceProfile, shipped_profiles
+from cutune.toolchain.device import present
+from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
 
 
 @pytest.fixture

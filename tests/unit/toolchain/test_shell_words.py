@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cutune.core.diagnostics import CutuneError
+from cutune.toolchain.compiler_commands import executed_word
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.toolchain.shell_words import executed_word
 
 COMMANDS = ("a$(touch made).cu", "a`touch made`.cu", 'a"; touch made; ".cu', "a\\$(touch made).cu")
 

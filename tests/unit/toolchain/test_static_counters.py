@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.kernel_names import base_name
 from cutune.toolchain.ptxas import (
     StaticCounters,
     by_kernel,

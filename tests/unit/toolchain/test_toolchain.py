@@ -17,6 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import locate
 from cutune.toolchain import nvcc as toolchain
+from cutune.toolchain.dry_run import first_error
 from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import (
     TOOLKIT_PACKAGES,
@@ -27,7 +28,6 @@ from cutune.toolchain.nvcc import (
     without_driver,
     without_target_flags,
 )
-from cutune.toolchain.steps.dry_run import first_error
 
 FAKE = """#!/bin/sh
 case "$*" in

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.seen import SeenLaunch, seen_launches
-from cutune.cli.report.summary import summary_of
+from cutune.cli.report.choices import LaunchOutcome, TuningOutcome, outcomes, summary_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.core.typed import typed
-from cutune.frontend.program import Program
-from cutune.frontend.syntax.parse import parse
-from cutune.stages.outcomes import LaunchOutcome, TuningOutcome, outcomes
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.recorded_launches import SeenLaunch, seen_launches
+from cutune.source.program import Program
+from cutune.source.syntax.parse import parse
 from tests.support.measured_kernel import KERNEL
 
 TEXT = """

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyzer import Analyzer
-from cutune.analysis.seen import SeenLaunch
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
-from cutune.frontend.launch_sites import SiteKey
-from cutune.nvcc.lending import connect, seen_units
-from cutune.nvcc.rewriting import OUTPUTS
-from cutune.nvcc.units import noted_launches, registered
-from cutune.stages import project as stage
-from cutune.stages.project import ProjectBuild, tune_project
-from cutune.toolchain.steps.toolchain import Toolchain
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.source.launch_sites import SiteKey
+from cutune.toolchain.toolchain import Toolchain
+from cutune.tune import project as stage
+from cutune.tune.nvcc.rewriting import OUTPUTS
+from cutune.tune.nvcc.shared_kernels import connect, seen_units
+from cutune.tune.nvcc.units import noted_launches, registered
+from cutune.tune.project import ProjectBuild, tune_project
 
 PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})
 #: Written down by a build: what it was told.

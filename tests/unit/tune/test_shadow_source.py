@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.program_builds import instrument
 from cutune.core.reading import read_source
-from cutune.frontend.syntax.parse import parse
-from cutune.nvcc.shadow_source import ShadowSource
+from cutune.emulator.program_builds import instrument
+from cutune.proof.analysis.analyze import analyze
+from cutune.source.syntax.parse import parse
+from cutune.tune.nvcc.shadow_source import ShadowSource
 
 HEADER = """#pragma once
 __global__ static void fill(int n, float *a) {

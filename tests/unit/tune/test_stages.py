@@ -8,28 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.analyze import analyze
-from cutune.analysis.analyzer import Analyzer
-from cutune.collect.collect import Collected
-from cutune.collect.resources import with_lent
-from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.source import Source
 from cutune.core.workspace import Workspace, append_lines
-from cutune.device.profile import DeviceProfile
-from cutune.fit.fit import PAPER
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
-from cutune.fit.measurement.sweep import SweptLaunch, swept_line
-from cutune.fit.models_file import read_models, write_models
-from cutune.frontend.program import CompiledCode, Program
-from cutune.frontend.syntax.parse import parse
-from cutune.models.selection.question import choose_block
-from cutune.rewrite.output import Target
-from cutune.stages.stages import collect, emit, fit, fit_collected
+from cutune.measure.collect import Collected
+from cutune.measure.program_runs import RunPlan
+from cutune.measure.resources import with_lent
+from cutune.model.fit.fit import PAPER
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
+from cutune.model.measurement.sweep import SweptLaunch, swept_line
+from cutune.model.selection.chooser import choose_block
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import CompiledCode, Program
+from cutune.source.rewrite.output import Target
+from cutune.source.syntax.parse import parse
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
+from cutune.tune.stages import collect, emit, fit, fit_collected
 from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")

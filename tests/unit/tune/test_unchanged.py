@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 
 import cutune
-from cutune.analysis.program_builds import InstrumentedProgram
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.workspace import Workspace
-from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
+from cutune.emulator.program_builds import InstrumentedProgram
+from cutune.toolchain import toolchain
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from cutune.toolchain.steps import toolchain
-from cutune.toolchain.steps.toolchain import Toolchain
-from cutune.unchanged import inputs, store
-from cutune.unchanged.answers import Answer, keep, unkeepable
-from cutune.unchanged.inputs import Request, inputs_of
-from cutune.unchanged.keeper import Keeper
-from cutune.unchanged.kept import kept_for, libraries_of
-from cutune.unchanged.own_inputs import unknown_input
+from cutune.toolchain.toolchain import Toolchain
+from cutune.tune.cache import inputs
+from cutune.tune.cache import kept as store
+from cutune.tune.cache.answers import Answer, keep, unkeepable, unknown_input
+from cutune.tune.cache.inputs import Request, inputs_of
+from cutune.tune.cache.keeper import Keeper
+from cutune.tune.cache.kept import kept_for, libraries_of
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 

@@ -1,0 +1,309 @@
+"""How well configurations are chosen, against a sweep. Takes sweep and models, gives scores.
+
+Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
+worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
+no answer for a launch leaves it as the source has it. Variants count where they were swept and the
+model has them: others are none that the tuned program could launch. The strategies beside the
+models are habit, occupancy, and timings at other sizes (Table 3 of the paper has the source's
+default); who reuses timings may have timed variants as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cutune.core.diagnostics import CutuneError
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.selection.chooser import DEFAULT, MODELS
+from cutune.model.selection.variants import VariantChooser
+from cutune.toolchain.device.profile import BlockResources, DeviceProfile, resident_blocks
+from cutune.toolchain.device.thread_block import EXTENTS, Block
+
+OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
+    "the source's default",
+    "occupancy API",
+    "best at the training size, reused",
+    "best at the nearest size",
+    "best fixed block",
+)
+#: The usual width of a block of which only the number of threads is known.
+USUAL_WIDTH = 32
+
+Answer = SweptConfiguration | None
+Strategy = Callable[[SweptLaunch], Answer]
+
+
+def own(launch: SweptLaunch) -> Answer:
+    """The kernel itself in the source's own block."""
+    return SweptConfiguration(launch.own)
+
+
+def by_occupancy(device: DeviceProfile) -> Strategy:
+    """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
+
+    Of the shapes with that many threads the one whose width is nearest to a warp.
+    """
+
+    def choose(launch: SweptLaunch) -> Answer:
+        registers, shared = launch.registers, launch.shared_bytes
+        if registers is None or shared is None:
+            return None
+
+        def preference(block: Block) -> tuple[int, int, float]:
+            threads = math.prod(block)
+            resources = BlockResources(threads, registers, shared)
+            resident = resident_blocks(resources, device.limits) * threads
+            return (resident, threads, -abs(math.log2(block[0] / USUAL_WIDTH)))
+
+        return SweptConfiguration(max(launch.microseconds, key=preference))
+
+    return choose
+
+
+def reused(launches: Sequence[SweptLaunch], train: int | None) -> Strategy:
+    """The fastest at the training size; without one, at the smallest size of the kernel."""
+
+    def choose(launch: SweptLaunch) -> Answer:
+        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
+        if train is None:
+            smallest = min(known, key=_size, default=None)
+            at = smallest if smallest is not None and _size(smallest) < _size(launch) else None
+        else:
+            at = next((other for other in known if other.size == train), None)
+        return None if at is None else _if_valid(at.fastest, launch)
+
+    return choose
+
+
+def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
+    """The fastest at the nearest other size, by ratio; of two the smaller."""
+
+    def choose(launch: SweptLaunch) -> Answer:
+        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
+        if not known:
+            return None
+        at = min(known, key=lambda other: (_distance(other, launch), _size(other)))
+        return _if_valid(at.fastest, launch)
+
+    return choose
+
+
+def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
+    """The best single block for all kernels with the same number of dimensions."""
+    best: dict[int, SweptConfiguration] = {}
+    for dimensions in {_dimensions(launch) for launch in launches}:
+        alike = [launch for launch in launches if _dimensions(launch) == dimensions]
+        common = set.intersection(*(set(launch.microseconds) for launch in alike))
+        if common:
+            best[dimensions] = min(
+                (SweptConfiguration(block) for block in sorted(common)),
+                key=lambda chosen: sum(math.log1p(one.regret(chosen)) for one in alike),
+            )
+
+    def choose(launch: SweptLaunch) -> Answer:
+        return best.get(_dimensions(launch))
+
+    return choose
+
+
+def _same_kernel(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
+    named = (like.program, like.kernel)
+    return [one for one in launches if (one.program, one.kernel) == named and one.size is not None]
+
+
+def _size(launch: SweptLaunch) -> int:
+    return launch.size or 0
+
+
+def _distance(first: SweptLaunch, second: SweptLaunch) -> float:
+    return abs(math.log(_size(first) / max(1, _size(second))))
+
+
+def _dimensions(launch: SweptLaunch) -> int:
+    """The number of dimensions in which the blocks of a sweep vary."""
+    return sum(len(set(axis)) > 1 for axis in zip(*launch.microseconds, strict=True))
+
+
+def _if_valid(chosen: SweptConfiguration, launch: SweptLaunch) -> Answer:
+    return chosen if chosen in launch.times else None
+
+
+#: If worst / best is below this ratio, the Error is not reported.
+ERROR_SPREAD = 1.25
+#: A configuration this fast, relative to the source's own, is not a loss.
+NO_LOSS = 0.97
+
+Models = Mapping[tuple[str, str], FittedModel]
+"""Fitted models by stem of the source and name of the kernel."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One held-out launch, and the answer of each strategy."""
+
+    launch: SweptLaunch
+    answers: Mapping[str, Answer]
+
+    def configuration(self, strategy: str) -> SweptConfiguration:
+        """The configuration that is launched: the source's own where a strategy has no answer."""
+        return self.answers[strategy] or SweptConfiguration(self.launch.own)
+
+    def regret(self, strategy: str) -> float:
+        """Its time relative to the fastest, minus 1."""
+        return self.launch.regret(self.configuration(strategy))
+
+    def gain(self, strategy: str) -> float:
+        """The time of the source's own configuration divided by that of the strategy's."""
+        return self.launch.microseconds[self.launch.own] / self.microseconds(strategy)
+
+    def microseconds(self, strategy: str) -> float:
+        """The time of the strategy's configuration."""
+        return self.launch.times[self.configuration(strategy)]
+
+
+@dataclass(frozen=True)
+class StrategyScore:
+    """A strategy over all cases.
+
+    Attributes:
+        cases, answered: numbers of cases, and of those in which it had an answer.
+        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, 90th
+        percentile. within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
+        error: mean of `SweptLaunch.error` where times differ (the paper's Table 3).
+        no_loss: share of cases that are as fast as with the source's own configuration.
+        gain, least_gain: speed relative to that: geometric mean, and the least.
+    """
+
+    strategy: str
+    cases: int
+    answered: int
+    mean: float
+    median: float
+    ninetieth: float
+    worst: float
+    within_2: float
+    within_5: float
+    error: float
+    no_loss: float
+    gain: float
+    least_gain: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A comparison of strategies at the launches of a sweep. `judged`: name of the model judged."""
+
+    judged: str
+    cases: tuple[Case, ...]
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """In the order of the tables, the evaluated model last."""
+        return tuple(self.cases[0].answers) if self.cases else ()
+
+    def score(self, strategy: str) -> StrategyScore:
+        """One strategy, over all cases."""
+        regrets = np.array([case.regret(strategy) for case in self.cases])
+        spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
+        errors = [case.launch.error(case.configuration(strategy)) for case in spread]
+        gains = np.array([case.gain(strategy) for case in self.cases])
+        return StrategyScore(
+            strategy=strategy,
+            cases=len(self.cases),
+            answered=sum(case.answers[strategy] is not None for case in self.cases),
+            mean=float(np.expm1(np.log1p(regrets).mean())),
+            median=float(np.median(regrets)),
+            ninetieth=float(np.quantile(regrets, 0.9)),
+            worst=float(regrets.max()),
+            within_2=float(np.mean(regrets <= 0.02)),
+            within_5=float(np.mean(regrets <= 0.05)),
+            error=float(np.mean(errors)) if errors else 0.0,
+            no_loss=float(np.mean(gains >= NO_LOSS)),
+            gain=float(np.exp(np.log(gains).mean())),
+            least_gain=float(gains.min()),
+        )
+
+
+def evaluate_sweep(
+    launches: Sequence[SweptLaunch],
+    models: Models,
+    device: DeviceProfile,
+    train: int | None = None,
+    judged: str = DEFAULT,
+) -> Evaluation:
+    """Ask every strategy for a configuration of every held-out launch.
+
+    Args:
+        launches: of an exhaustive sweep on `device`.
+        models: those that are missing leave their launches alone.
+        train: launches up to this size may be known to strategies and are no cases; None: all
+            launches are cases, and the smallest of a kernel is what others may reuse.
+        judged: the performance model that chooses; the other models are shown too.
+    """
+    launches, models = _with_same_variants(launches, models)
+    held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
+    strategies: dict[str, Strategy] = {
+        OWN: own,
+        OCCUPANCY: by_occupancy(device),
+        REUSED: reused(launches, train),
+        NEAREST: nearest(held_out),
+        FIXED: fixed(held_out),
+    }
+    for name in sorted(MODELS, key=lambda name: name == judged):
+        strategies[name] = by_model(models, device, name)
+    cases = (
+        Case(launch, {name: strategy(launch) for name, strategy in strategies.items()})
+        for launch in held_out
+    )
+    return Evaluation(judged, tuple(cases))
+
+
+def _with_same_variants(
+    launches: Iterable[SweptLaunch], models: Models
+) -> tuple[list[SweptLaunch], Models]:
+    """Launches with the variants that the models have, models with those that were swept."""
+    swept: dict[tuple[str, str], set[str]] = {}
+    known = []
+    for launch in launches:
+        name = (launch.program, launch.kernel)
+        model = models.get(name)
+        known.append(launch.only(model.variant_names if model else ()))
+        swept.setdefault(name, set()).update(launch.variants)
+    return known, {name: model.only(swept.get(name, ())) for name, model in models.items()}
+
+
+def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
+    """Choose as the tuned program does with one of the performance models."""
+
+    choosers: dict[tuple[str, str], VariantChooser] = {}
+
+    def choose(launch: SweptLaunch) -> Answer:
+        name = (launch.program, launch.kernel)
+        model = models.get(name)
+        if model is None:
+            return None
+        try:
+            if name not in choosers:
+                choosers[name] = VariantChooser(model, device, performance)
+            choice = choosers[name].choose(sizes_of(launch, model), launch.size)
+        except CutuneError:
+            return None  # a size is missing: the tuned program launches its own block
+        chosen = SweptConfiguration(choice.chosen.block, choice.variant)
+        return chosen if chosen in launch.times else None
+
+    return choose
+
+
+def sizes_of(launch: SweptLaunch, model: FittedModel) -> dict[str, int]:
+    """The sizes that a model is asked for at a launch: data parameters, and unguarded extents."""
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
+    if launch.extents is not None:
+        extents = dict(zip(EXTENTS, launch.extents, strict=True))
+        words = model.kernel.extent_words.items()
+        sizes |= {word: extents[variable] for word, variable in words}
+    return sizes

@@ -1,0 +1,242 @@
+"""The two programs of `shake`: built from sources, run, compared. Gives the first difference.
+
+The shaken program takes random configurations, by the seed in its environment. It runs once with
+each seed, once with each variant wherever that may run, and once with `CUTUNE=off`: then the
+launches keep their own configurations, and a difference comes from the rewritten text. Both are
+compiled with the same options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cutune.check.outcome import RunOutcome, outcome_of
+from cutune.check.verify import Baseline, Conditions, baseline
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress, silent
+from cutune.core.workspace import make_folder
+from cutune.emulator.link import runtime_library
+from cutune.emulator.program_builds import build_units
+from cutune.measure.program_runs import Run
+from cutune.model.emit.programs import random_program
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.known_code import KnownCode
+from cutune.source.launch_sites import numbers_of
+from cutune.source.program import Program
+from cutune.source.rewrite.output import ShadowTree, Target
+from cutune.source.syntax.headers import redirected
+from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.dry_run import first_error
+from cutune.toolchain.toolchain import Toolchain
+
+SEED, VARIANT = "CUTUNE_SEED", "CUTUNE_VARIANT"
+#: Allowed slow-down: a warp may have a single thread, and programs run side by side.
+_SECONDS, _TIMES_SLOWER = 60.0, 100.0
+
+
+@dataclass(frozen=True)
+class SeededRun:
+    """One run of the shaken program; without a seed its launches keep their configurations.
+
+    `variant`: the one that every launch takes that may; None leaves that to the seed.
+    """
+
+    seed: int | None = None
+    variant: str | None = None
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that are set for it."""
+        if self.seed is None:
+            return {"CUTUNE": "off"}
+        named = {VARIANT: self.variant} if self.variant is not None else {}
+        return {SEED: str(self.seed), **named}
+
+    def __str__(self) -> str:
+        if self.seed is None:
+            return "CUTUNE=off"
+        return f"seed {self.seed}" + (f", variant {self.variant}" if self.variant else "")
+
+
+@dataclass(frozen=True)
+class Shaken:
+    """A run of the original, and the first run of the shaken program that differs from it."""
+
+    run: Run
+    known: Baseline
+    trial: SeededRun | None = None
+    reason: str = ""
+    has_changed: bool = True
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """Remarks on parts that were not compared; one if no launch was changed."""
+        yield from self.known.remarks()
+        if not self.has_changed and self.trial is None:
+            command = self.run.shown
+            yield Diagnostic.at(Code.NOT_SHAKEN, command=command)
+
+
+def trials_of(seeds: Iterable[int], variants: Iterable[str] = ()) -> list[SeededRun]:
+    """A run with the program's own configurations, one per seed, then one per variant."""
+    seeded = [SeededRun(seed) for seed in seeds]
+    forced = [SeededRun(seeded[0].seed, variant) for variant in variants] if seeded else []
+    return [SeededRun(), *seeded, *forced]
+
+
+def shake(
+    original: Sequence[Run],
+    shaken: Sequence[Run],
+    trials: Sequence[SeededRun],
+    conditions: Conditions,
+    jobs: int,
+    progress: Progress = silent,
+) -> Iterator[Shaken]:
+    """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
+
+    Raises:
+        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    """
+    per_run = 1 + len(trials)
+    total = len(original) * per_run
+    progress("shaking", 0, total)
+    for index, (first, second) in enumerate(zip(original, shaken, strict=True)):
+        known = baseline(first, conditions)
+        progress("shaking", index * per_run + 1, total)
+        with closing(_outcomes(second, trials, known, jobs)) as outcomes:
+            told = _told(outcomes, index * per_run + 2, total, progress)
+            shaken_run = _compared(Shaken(second, known), trials, told)
+        progress("shaking", total if shaken_run.trial else (index + 1) * per_run, total)
+        yield shaken_run
+
+
+def _told(
+    outcomes: Iterable[RunOutcome], first: int, total: int, progress: Progress
+) -> Iterator[RunOutcome]:
+    """Pass the outcomes on, and tell the progress with each."""
+    for done, outcome in enumerate(outcomes, first):
+        # The end of a run is told by who has compared it.
+        progress("shaking", min(done, total - 1), total)
+        yield outcome
+
+
+def _outcomes(
+    run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
+) -> Generator[RunOutcome, None, None]:
+    """The outcome of each trial; trials that are no longer needed are not started."""
+    if jobs == 1:
+        # Run in this thread: a second run would write the same files.
+        yield from (_tried(run, trial, known) for trial in trials)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(_tried, run, trial, known) for trial in trials]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _tried(run: Run, trial: SeededRun, known: Baseline) -> RunOutcome:
+    limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
+    return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
+
+
+def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[RunOutcome]) -> Shaken:
+    """Compare in the order of the trials, so that the first difference is always the same."""
+    own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
+    known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
+    for trial, outcome in zip(trials, outcomes, strict=False):
+        has_changed = has_changed or outcome.launches != own
+        known, reason = known.confirmed(outcome)
+        if reason is not None:
+            return replace(begun, known=known, trial=trial, reason=reason)
+    return replace(begun, known=known, has_changed=has_changed)
+
+
+#: The seed if the environment has none.
+FIRST_SEED = 1
+
+#: Writes a program with other launches; as `random_program`.
+Writer = Callable[[Analyzer, Program, int, Target], Path]
+SourceFlags = tuple[Path, Sequence[str]]
+
+
+def build_both(
+    analyzer: Analyzer,
+    programs: Sequence[Program],
+    folder: Path,
+    target: Sequence[str] | None,
+    write: Writer = random_program,
+) -> tuple[Path, Path]:
+    """Build the original and the shaken program below a folder.
+
+    Args:
+        target: nvcc's options for the target; None is the emulated device.
+
+    Raises:
+        CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
+            not.
+    """
+    name = Path(programs[0].source.path).stem
+    places = {word: folder / word for word in ("original", "shaken")}
+    for place in places.values():
+        make_folder(place)
+    numbers = numbers_of(programs)
+    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+    changed = [
+        _shaken_unit(analyzer, program, places["shaken"] / f"source-{number}", write)
+        for number, program in enumerate(numbered, 1)
+    ]
+    unchanged = [_unit(analyzer.toolchain, program) for program in programs]
+    known = [_code(analyzer.code, *unit) for unit in unchanged] if target is None else []
+    toolchain = analyzer.toolchain
+    if target is None:
+        runtime_library(toolchain.nvcc, analyzer.reporter.progress)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (
+            pool.submit(build_units, toolchain, units, place / name, place, target, codes)
+            for units, place, codes in zip(
+                (unchanged, changed), places.values(), (known, ()), strict=True
+            )
+        )
+        original = first.result()
+        try:
+            return original, second.result()
+        except CutuneError as error:
+            raise _not_compiled(error) from error
+
+
+def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:
+    path = program.source.path
+    return Path(path), toolchain.compile_flags(path)
+
+
+def _code(code: KnownCode, path: Path, flags: Sequence[str]) -> BuiltCode | None:
+    """The device code that the analysis of the source has compiled, if there is any."""
+    known = code.original(str(path), flags)
+    return known.built() if known is not None else None
+
+
+def _shaken_unit(analyzer: Analyzer, program: Program, folder: Path, write: Writer) -> SourceFlags:
+    path, flags = _unit(analyzer.toolchain, program)
+    if not program.tunable_launches and not program.is_lent:
+        return path, flags
+    make_folder(folder)
+    target = Target.within(program, folder, "shaken")
+    if target.is_folder:
+        flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
+    return write(analyzer, program, FIRST_SEED, target), flags
+
+
+def _not_compiled(error: CutuneError) -> CutuneError:
+    if error.diagnostic.code is not Code.NVCC_FAILED:
+        return error
+    reason = first_error(error.diagnostic.message)
+    message = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=reason).message
+    said = "\n".join([message, *error.diagnostic.message.splitlines()[1:]])
+    return CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, said))

@@ -1,0 +1,196 @@
+"""A tuned program against the original. Takes both and ways to run them, gives differences.
+
+Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
+status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
+and all other text exactly. The original runs twice, and must succeed; the parts of its output that
+differ between its own runs (times, addresses, random numbers) are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cutune.check.outcome import LONGEST_SECONDS, STANDARD_ERROR, RunOutcome, RunPlace, outcome_of
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import signal_name
+from cutune.measure.agreement import NOTHING, Agreement, OtherLength, Varying
+from cutune.measure.program_runs import Run, failed_kernel
+
+#: A difference counts if the original, run so many times more, never shows it.
+CONFIRMING_RUNS = 2
+#: As many where other numbers vary, unless it has run for so long: a time that is printed with few
+#: digits is often the same.
+MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How programs run, and the rules by which their outputs agree.
+
+    `statuses`: the exit statuses by which the original succeeds; None: any.
+    """
+
+    place: RunPlace
+    agreement: Agreement = field(default_factory=Agreement)
+    statuses: frozenset[int] | None = frozenset({0})
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The outcome of the original; `varying` has the parts that vary, by name of the contents."""
+
+    run: Run
+    conditions: Conditions
+    outcome: RunOutcome
+    varying: Mapping[str, Varying] = field(default_factory=dict)
+
+    def difference(self, outcome: RunOutcome) -> str | None:
+        """The first difference of another program's outcome, or None."""
+        if outcome.status is None:
+            return "it does not end"
+        if outcome.status != self.outcome.status:
+            return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
+        for name, content in self.outcome.contents.items():
+            varying = self.varying.get(name, NOTHING)
+            difference = self.conditions.agreement.difference(
+                content, outcome.contents[name], varying
+            )
+            if difference is not None:
+                return f"{name}, {difference}"
+        return None
+
+    def run_again(self) -> Baseline:
+        """Run the original once more; adds what varies in that run.
+
+        Raises:
+            CutuneError: as `baseline`.
+        """
+        again = outcome_of(self.run, self.conditions.place)
+        _check_success(self.run, again, self.conditions)
+        if again.status != self.outcome.status:
+            reason = f"{_said(self.outcome.status)} in one run, {_said(again.status)} in another"
+            raise _failed(self.run, reason)
+        varying = {
+            name: self.varying.get(name, NOTHING) | self._varying(name, content, again)
+            for name, content in self.outcome.contents.items()
+        }
+        longest = max(self.outcome.seconds, again.seconds)
+        outcome = replace(self.outcome, seconds=longest)
+        return replace(self, outcome=outcome, varying=varying)._checked()
+
+    def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
+        """Return the first difference that runs of the original lack, and what is then known.
+
+        Raises:
+            CutuneError: as `baseline`.
+        """
+        known, reason = self, self.difference(outcome)
+        for number in range(MOST_CONFIRMING_RUNS):
+            if reason is None or not known._may_vary_still(number):
+                break
+            known = known.run_again()
+            reason = known.difference(outcome)
+        return known, reason
+
+    def _may_vary_still(self, runs: int) -> bool:
+        """May what was the same in so many confirming runs vary by itself?"""
+        if runs < CONFIRMING_RUNS:
+            return True
+        varies = any(varying.numbers for varying in self.varying.values())
+        return varies and runs * self.outcome.seconds < CONFIRMING_SECONDS
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """Remarks on parts that were not compared; one if only the status was."""
+        command = self.run.shown
+        what = [v.described(name) for name, v in self.varying.items() if v.numbers]
+        if what:
+            text = "; ".join(what)
+            yield Diagnostic.at(Code.LEFT_OUT, command=command, what=text)
+        if not self._compared_lines():
+            yield Diagnostic.at(Code.ONLY_STATUS, command=command)
+
+    def _varying(self, name: str, content: bytes, again: RunOutcome) -> Varying:
+        try:
+            return self.conditions.agreement.varying(content, again.contents[name])
+        except OtherLength as other:
+            command = self.run.shown
+            message = Diagnostic.at(
+                Code.VARYING_LENGTH,
+                name=name,
+                command=command,
+                first=other.first,
+                second=other.second,
+            )
+            raise CutuneError(message) from other
+
+    def _compared_lines(self) -> int:
+        return sum(
+            self.conditions.agreement.compared_lines(content, self.varying.get(name, NOTHING))
+            for name, content in self.outcome.contents.items()
+        )
+
+    def _checked(self) -> Baseline:
+        if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
+            command = self.run.shown
+            raise CutuneError.at(Code.NOTHING_COMPARED, command=command)
+        return self
+
+
+def baseline(run: Run, conditions: Conditions) -> Baseline:
+    """Run the original twice.
+
+    Raises:
+        CutuneError: CT433 when it fails, CT434 when all that it writes varies, CT435 when the
+            number of lines does, CT441 when it cannot be started.
+    """
+    outcome = outcome_of(run, conditions.place)
+    _check_success(run, outcome, conditions)
+    return Baseline(run, conditions, outcome).run_again()
+
+
+def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> None:
+    status = outcome.status
+    if status is None:
+        raise _failed(run, f"no end within {LONGEST_SECONDS:.0f} s")
+    if status < 0:
+        raise _failed(run, _said(status), outcome)
+    if conditions.statuses is not None and status not in conditions.statuses:
+        raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
+    if conditions.place.device is not None:
+        failed = failed_kernel(outcome.contents[STANDARD_ERROR].decode("latin-1"))
+        if failed:
+            raise _failed(run, failed)
+
+
+def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
+    command = run.shown
+    message = Diagnostic.at(Code.ORIGINAL_FAILED, command=command, reason=reason).message
+    said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []
+    return CutuneError(Diagnostic(Code.ORIGINAL_FAILED, "\n".join([message, *said])))
+
+
+def _said(status: int | None) -> str:
+    """How a program ended, in words."""
+    if status is None or status >= 0:
+        return f"exit status {status}"
+    return f"end by {signal_name(status)}"
+
+
+def verify(
+    original: Sequence[Run], tuned: Sequence[Run], conditions: Conditions
+) -> Iterator[tuple[Baseline, Diagnostic | None]]:
+    """Run both programs at each size; gives what the original did and what differs.
+
+    Raises:
+        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    """
+    for first, second in zip(original, tuned, strict=True):
+        known = baseline(first, conditions)
+        known, reason = known.confirmed(outcome_of(second, conditions.place))
+        if reason is None:
+            yield known, None
+            continue
+        command = second.shown
+        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=command, reason=reason)

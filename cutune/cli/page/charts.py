@@ -1,0 +1,350 @@
+"""The choice over the size, with what is as good. Takes a kernel's curve, gives a picture."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutune.check.evaluate import Evaluation, StrategyScore
+from cutune.cli.page.heat_map import marks_of
+from cutune.cli.page.page_facts import AtSizes, Candidate, CurvePoint
+from cutune.cli.page.svg import (
+    PictureScale,
+    Svg,
+    TimeUnit,
+    count,
+    dots,
+    element,
+    line,
+    picture,
+    polyline,
+    ratio,
+    text,
+    unit_for,
+)
+from cutune.model.measurement.sweep import SweptConfiguration
+from cutune.toolchain.device.thread_block import WARP, configuration_text
+
+LEFT, RIGHT, COLUMN = 150.0, 24.0, 24.0
+TOP, GAIN_HEIGHT, ROW = 20.0, 104.0, 18.0
+#: Configurations that are shown; of more, those that are chosen or good most often.
+MOST_ROWS = 12
+
+
+def choice_chart(curve: Sequence[CurvePoint]) -> Svg:
+    """Above the gain, below which configuration is chosen and which are within 2 % of the best."""
+    across = [LEFT + COLUMN * (number + 0.5) for number in range(len(curve))]
+    width, rows = LEFT + COLUMN * len(curve) + RIGHT, shown_rows(curve)
+    top = TOP + GAIN_HEIGHT + 40
+    bottom = top + ROW * len(rows)
+    parts = [
+        *_gain(curve, across, width),
+        *_rows(curve, across, rows, top, width),
+        *_sizes(curve, across, bottom),
+    ]
+    return picture(width, bottom + 34, in_words(curve), *parts, class_="choices")
+
+
+def shown_rows(curve: Sequence[CurvePoint]) -> list[SweptConfiguration]:
+    """The program's own configuration, then those that are chosen, then those that are as good."""
+    chosen = Counter(point.chosen for point in curve)
+    near = Counter(one for point in curve for one in point.near)
+    own = curve[0].own
+    others = sorted({*chosen, *near} - {own}, key=lambda one: (-chosen[one], -near[one], one))
+    return [own, *others][:MOST_ROWS]
+
+
+def _gain(curve: Sequence[CurvePoint], across: Sequence[float], width: float) -> Iterator[Svg]:
+    most = max(1.1, *(point.gain for point in curve))
+    up = PictureScale(1.0, most, TOP + GAIN_HEIGHT, TOP + 6)
+    ticks = up.ticks
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else most - 1
+    for tick in [1.0, *(tick for tick in ticks if tick - 1 > step / 3)]:
+        yield line(LEFT, up(tick), width - RIGHT, up(tick), "grid")
+        yield text(LEFT - 8, up(tick) + 4, f"{tick:g} ×", anchor="end")
+    yield text(0, TOP - 6, "times as fast as the program’s own", "strong")
+    aligned: list[tuple[float, float]] = []
+    others: list[tuple[float, float]] = []
+    for x, point in zip(across, curve, strict=True):
+        (others if point.size % WARP else aligned).append((x, up(point.gain)))
+    if aligned:
+        yield polyline(aligned, "curve")
+        yield dots(aligned, "chosen")
+    if others:
+        yield polyline(others, "curve thin")
+        yield dots(others, "chosen hollow")
+        yield dots(others, "hole")
+        yield from _legend(width - RIGHT - 210)
+
+
+def _legend(left: float) -> Iterator[Svg]:
+    yield dots([(left, TOP - 10)], "chosen")
+    yield text(left + 9, TOP - 6, "multiples of 32")
+    yield dots([(left + 128, TOP - 10)], "chosen hollow")
+    yield dots([(left + 128, TOP - 10)], "hole")
+    yield text(left + 137, TOP - 6, "other sizes")
+
+
+def _rows(
+    curve: Sequence[CurvePoint],
+    across: Sequence[float],
+    rows: Sequence[SweptConfiguration],
+    top: float,
+    width: float,
+) -> Iterator[Svg]:
+    yield text(0, top - 8, "chosen (dot), as good within 2 % (band)", "strong")
+    for number, row in enumerate(rows):
+        y = top + ROW * (number + 0.5)
+        name = configuration_text(*row) + (" (own)" if row == curve[0].own else "")
+        yield text(LEFT - 8, y + 4, name, "own" if row == curve[0].own else "", "end")
+        yield line(LEFT, y, width - RIGHT, y, "grid")
+        near = [x for x, point in zip(across, curve, strict=True) if row in point.near]
+        for left, right in _runs(near):
+            yield element(
+                "rect",
+                x=left - COLUMN / 2 + 1,
+                y=y - 6,
+                width=right - left + COLUMN - 2,
+                height=12.0,
+                class_="band",
+            )
+        chosen = [(x, y) for x, p in zip(across, curve, strict=True) if p.chosen == row]
+        if chosen:
+            yield dots(chosen, "own large" if row == curve[0].own else "chosen large")
+
+
+def _runs(places: Sequence[float]) -> list[list[float]]:
+    """First and last of each run of neighbouring columns."""
+    runs: list[list[float]] = []
+    for x in places:
+        if runs and x - runs[-1][1] < 1.5 * COLUMN:
+            runs[-1][1] = x
+        else:
+            runs.append([x, x])
+    return runs
+
+
+def _sizes(curve: Sequence[CurvePoint], across: Sequence[float], y: float) -> Iterator[Svg]:
+    for x, point in zip(across, curve, strict=True):
+        if point.size & (point.size - 1) == 0 or point.size % 10_000 == 0:
+            yield text(x, y + 14, count(point.size), anchor="middle")
+    yield text(LEFT - 8, y + 14, "all sizes =", anchor="end")
+
+
+def in_words(curve: Sequence[CurvePoint]) -> str:
+    """The picture for those who do not see it: where the choice changes."""
+    words, before = [], None
+    for point in curve:
+        if point.chosen != before:
+            kept = " (own)" if point.chosen == point.own else ""
+            words.append(
+                f"from {point.size} {configuration_text(*point.chosen)}{kept}, {ratio(point.gain)}"
+                " times as fast"
+            )
+            before = point.chosen
+    return f"choice over the size: {'; '.join(words)}"
+
+
+WIDTH, TERM_ROW, TERM_BAR, TOP = 360.0, 42.0, 16.0, 4.0
+#: Widths in which a name of a term fits.
+LETTER = 7.0
+#: Terms in the order of the bars, and how they are called.
+TERMS = {
+    "load_store_unit": "load/store unit",
+    "below_l1": "below L1",
+    "issue": "issue",
+    "waiting": "waiting",
+    "dram": "DRAM",
+    "dispatch": "dispatch",
+    "launch": "launch",
+}
+
+
+@dataclass(frozen=True)
+class TermRow:
+    """A bar: what it is of, its prediction, and its terms in microseconds."""
+
+    label: str
+    predicted_us: float
+    terms: tuple[tuple[str, float], ...]
+
+
+def term_rows(at: AtSizes) -> tuple[TermRow, ...]:
+    """The program's own configuration, the chosen one, and the best of each other variant."""
+    shown: dict[object, Candidate] = {}
+    best: dict[str, Candidate] = {}
+    for one in at.predicted:
+        best.setdefault(one.configuration.variant, one)
+    for configuration in (at.own, at.chosen, *(one.configuration for one in best.values())):
+        candidate = at.candidate(configuration)
+        if candidate is not None and candidate.terms_us:
+            shown.setdefault(configuration, candidate)
+    return tuple(_row(one, at) for one in shown.values())
+
+
+def _row(one: Candidate, at: AtSizes) -> TermRow:
+    label = configuration_text(*one.configuration) + marks_of(one.configuration, at)
+    terms = tuple((term, one.terms_us[term]) for term in TERMS if one.terms_us.get(term))
+    return TermRow(label, one.predicted_us or 0.0, terms)
+
+
+def stacked_bars(rows: Sequence[TermRow]) -> Svg:
+    """A bar per row; the mark is the prediction, which joins terms that overlap."""
+    unit = unit_for(row.predicted_us for row in rows)
+    longest = max(sum(us for _, us in row.terms) for row in rows)
+    scale = PictureScale(0.0, max(longest, *(row.predicted_us for row in rows)), 0.0, WIDTH - 4)
+    parts: list[Svg] = []
+    for number, row in enumerate(rows):
+        parts += _term_bar(row, TOP + number * TERM_ROW, scale, unit)
+    label = "; ".join(_in_words(row, unit) for row in rows)
+    return picture(WIDTH, TOP + TERM_ROW * len(rows), label, *parts, class_="terms")
+
+
+def _term_bar(row: TermRow, y: float, scale: PictureScale, unit: TimeUnit) -> Iterator[Svg]:
+    yield text(0, y + 12, row.label, "strong")
+    yield text(WIDTH, y + 12, unit(row.predicted_us), anchor="end")
+    left, middle = 0.0, y + 17
+    for term, us in row.terms:
+        right = left + scale(us)
+        place = list(TERMS).index(term)
+        width = max(0.0, right - left - 1)
+        yield element("rect", x=left, y=middle, width=width, height=TERM_BAR, class_=f"t{place}")
+        if len(TERMS[term]) * LETTER < width:
+            yield text(left + 4, middle + 12, TERMS[term], f"on{place}")
+        left = right
+    at = scale(row.predicted_us)
+    yield line(at, middle - 3, at, middle + TERM_BAR + 3, "mark")
+
+
+def _in_words(row: TermRow, unit: TimeUnit) -> str:
+    terms = ", ".join(f"{TERMS[term]} {unit(us)}" for term, us in row.terms)
+    return f"{row.label}: predicted {unit(row.predicted_us)}, alone {terms}"
+
+
+REGRET_ROW, REGRET_BAR = 36.0, 12.0
+JUDGED = "cutune"
+
+
+def ranked_scores(evaluation: Evaluation) -> list[tuple[str, StrategyScore]]:
+    """Names and scores, the least regret first."""
+    scores = [evaluation.score(name) for name in evaluation.strategies]
+    named = [(name_of(score.strategy, evaluation.judged), score) for score in scores]
+    return sorted(named, key=lambda pair: pair[1].mean)
+
+
+def name_of(strategy: str, judged: str) -> str:
+    """How the page calls a strategy."""
+    published = {"mwp-cwp": "MWP-CWP model", "latency": "latency model"}
+    return JUDGED if strategy == judged else published.get(strategy, strategy)
+
+
+def regret_bars(evaluation: Evaluation) -> Svg:
+    """A bar per strategy: the mean regret; the mark: nine in ten launches are below."""
+    rows = ranked_scores(evaluation)
+    most = max(max(score.mean, min(score.ninetieth, 1.5)) for _, score in rows)
+    scale = PictureScale(0.0, most or 1.0, 0.0, WIDTH - 60)
+    parts: list[Svg] = []
+    for number, (name, score) in enumerate(rows):
+        parts += _regret_bar(name, score, number * REGRET_ROW, scale)
+    label = "mean regret: " + ", ".join(f"{n} {100 * s.mean:.1f} %" for n, s in rows)
+    return picture(WIDTH, REGRET_ROW * len(rows), label, *parts, class_="regret")
+
+
+def _regret_bar(name: str, score: StrategyScore, y: float, scale: PictureScale) -> Iterator[Svg]:
+    is_ours = name == JUDGED
+    yield text(0, y + 12, name, "strong" if is_ours else "")
+    width = max(1.0, scale(score.mean))
+    kind = "ours" if is_ours else "theirs"
+    yield element("rect", x=0, y=y + 17, width=width, height=REGRET_BAR, class_=kind)
+    # A mark beyond the picture says nothing.
+    ninetieth = scale(score.ninetieth)
+    if ninetieth <= scale.end:
+        yield line(ninetieth, y + 15, ninetieth, y + 17 + REGRET_BAR + 2, "mark")
+    at = max(width, ninetieth if ninetieth <= scale.end else 0.0) + 6
+    yield text(at, y + 27, f"{100 * score.mean:.1f} %", "strong" if is_ours else "")
+
+
+SIZE, LEFT, BOTTOM, EDGE = 340.0, 44.0, 40.0, 12.0
+
+
+@dataclass(frozen=True)
+class PredictionAgreement:
+    """Predicted by measured times: the median, and how far nine in ten lie at most, as factors."""
+
+    count: int
+    median: float
+    ninetieth: float
+
+
+def agreement(at: AtSizes) -> PredictionAgreement | None:
+    """Of all configurations that have both; None with fewer than two."""
+    ratios = sorted(predicted / measured for _, measured, predicted in pairs(at))
+    if len(ratios) < 2:
+        return None
+    apart = sorted(math.exp(abs(math.log(ratio))) for ratio in ratios)
+    return PredictionAgreement(
+        len(ratios), ratios[len(ratios) // 2], apart[math.ceil(0.9 * len(apart)) - 1]
+    )
+
+
+def pairs(at: AtSizes) -> list[tuple[SweptConfiguration, float, float]]:
+    """Configuration, measured and predicted microseconds."""
+    return [
+        (one.configuration, one.measured_us, one.predicted_us)
+        for one in at.candidates
+        if one.measured_us and one.predicted_us
+    ]
+
+
+def scatter(at: AtSizes) -> Svg | None:
+    """A dot per configuration, on the line where both are the same; None with fewer than two."""
+    known, agreed = pairs(at), agreement(at)
+    if agreed is None:
+        return None
+    times = [us for _, *both in known for us in both]
+    low, high = min(times) / 1.1, max(times) * 1.1
+    across = PictureScale(low, high, LEFT, SIZE - EDGE, is_logarithmic=True)
+    up = PictureScale(low, high, SIZE - BOTTOM, EDGE, is_logarithmic=True)
+    unit = unit_for(times)
+    parts = [*_axes(across, up, unit), line(across(low), up(low), across(high), up(high), "equal")]
+    places = {one: (across(measured), up(predicted)) for one, measured, predicted in known}
+    special = {at.own, at.chosen}
+    plain = [place for one, place in places.items() if one not in special and not one.variant]
+    others = [place for one, place in places.items() if one not in special and one.variant]
+    parts += [dots(group, name) for group, name in ((plain, "plain"), (others, "other")) if group]
+    parts += _named(at, places)
+    label = (
+        f"{agreed.count} configurations, predicted against measured time: "
+        f"predicted by measured {agreed.median:.2f} in the median"
+    )
+    return picture(SIZE, SIZE, label, *parts, class_="scatter")
+
+
+def _named(at: AtSizes, places: dict[SweptConfiguration, tuple[float, float]]) -> list[Svg]:
+    """The program's own configuration and the chosen one, with their names."""
+    parts = []
+    for configuration, name in ((at.own, "own"), (at.chosen, "chosen")):
+        if configuration not in places or (name == "own" and at.own == at.chosen):
+            continue
+        x, y = places[configuration]
+        words = f"{name} {configuration_text(*configuration)}"
+        is_right = x > SIZE / 2
+        parts.append(dots([(x, y)], f"{name} large"))
+        # Above the line to its left, below it to its right: dots lie along the line.
+        at_x, at_y = (x - 8, y - 6) if is_right else (x + 8, y + 14)
+        parts.append(text(at_x, at_y, words, f"{name} strong", "end" if is_right else None))
+    return parts
+
+
+def _axes(across: PictureScale, up: PictureScale, unit: TimeUnit) -> list[Svg]:
+    parts = []
+    for tick in across.ticks:
+        x, y = across(tick), up(tick)
+        parts += [line(x, EDGE, x, SIZE - BOTTOM, "grid"), line(LEFT, y, SIZE - EDGE, y, "grid")]
+        parts.append(text(x, SIZE - BOTTOM + 14, unit.tick(tick), anchor="middle"))
+        parts.append(text(LEFT - 5, y + 4, unit.tick(tick), anchor="end"))
+    parts.append(text((LEFT + SIZE) / 2, SIZE - 8, f"measured, {unit.name}", anchor="middle"))
+    parts.append(text(LEFT + 4, EDGE + 8, f"predicted, {unit.name}"))
+    return parts

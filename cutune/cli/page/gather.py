@@ -1,0 +1,376 @@
+"""From sources or a workspace, their models and timings, to all facts of a page.
+
+The page says where its numbers come from, too: versions, device, commands, hashes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from cutune import __version__
+from cutune.check.evaluate import Evaluation, evaluate_sweep
+from cutune.check.sweep_gpu import by_name
+from cutune.check.training_table import TrainingRow, training_rows
+from cutune.cli.page.kernel_facts import kernel_facts
+from cutune.cli.page.page_facts import PageFacts, ProgramFacts
+from cutune.cli.page.program_facts import Modelled, definition, one_line, program_facts, summary
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, shown
+from cutune.core.progress import ANALYZING, Progress, during
+from cutune.core.typed import Text, typed
+from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
+from cutune.measure.collect import measurements
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import Origin, by_entry
+from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, read_sweep, swept_launch
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.linked import linked
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.kernel_names import instance_names
+from cutune.toolchain.toolchain import Toolchain
+from cutune.tune.nvcc.shared_kernels import lenders_of, seen_units
+from cutune.tune.nvcc.units import CompiledSource, models_in, registered, working_in
+
+T = TypeVar("T")
+#: Commands that are shown, the last ones.
+MOST_COMMANDS = 10
+
+
+def provenance(
+    toolchain: Toolchain,
+    device: DeviceProfile,
+    workspace: Workspace,
+    models: Sequence[FittedModel],
+    timings: Sequence[str],
+    made: datetime,
+) -> Iterator[tuple[str, str]]:
+    """The lines in the order of the page; `timings` says where times come from."""
+    yield "made", made.strftime("%Y-%m-%d %H:%M %Z").strip()
+    yield "cutune", f"{__version__}, Python {platform.python_version()}"
+    yield "compiler", _compiler(toolchain)
+    yield "device profile", _device(device)
+    yield "workspace", str(workspace.folder)
+    commands = noted_commands(workspace, lambda entry: str(entry["command"]))
+    for command in [*dict.fromkeys(commands)][-MOST_COMMANDS:]:
+        yield "command", shown(command)
+    yield from ((f"model of {model.kernel.name}", _model(model)) for model in models)
+    yield from (("timings", timed) for timed in timings)
+
+
+def _compiler(toolchain: Toolchain) -> str:
+    try:
+        flags = " ".join(toolchain.flags)
+        return f"nvcc {toolchain.nvcc.version} {flags}".strip()
+    except CutuneError:
+        return "none found: verdicts are by the text of the sources"
+
+
+def _device(device: DeviceProfile) -> str:
+    content = sha256(json.dumps(device.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+    calibrated = "calibrated on it" if device.is_calibrated else "from data sheets"
+    rates = (
+        f"{device.sm_count} SMs, {float(device.clock_ghz):g} GHz, {float(device.dram_gbs):g} GB/s"
+    )
+    return f"{device.name}, {rates}, {calibrated}; {content}"
+
+
+def noted_commands(workspace: Workspace, convert: Callable[[Json], T]) -> list[T]:
+    """The commands that made a workspace, as `convert` reads them; none where none was noted."""
+    path = workspace.commands
+    if not path.exists():
+        return []
+    return list(read_lines(path, COMMAND_SCHEMA, convert, "cutune tune", lambda _: None))
+
+
+def _model(model: FittedModel) -> str:
+    kernel = model.kernel
+    sizes = ", ".join(" x ".join(map(str, values)) for values, _ in kernel.recorded[:4])
+    runs = f"; launches that were seen: {sizes}" if kernel.parameters and sizes else ""
+    return f"code {kernel.code}, source {kernel.origin.content}{runs}"
+
+
+@dataclass(frozen=True)
+class ReportSource:
+    """A source that a report is about.
+
+    Attributes:
+        path: of the source. program: None where it could not be read; then `notes` say why.
+        models: of its kernels, made of it as it is now.
+    """
+
+    path: str
+    program: Program | None
+    models: tuple[FittedModel, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Launches that were timed on the modelled device, and in words where they come from."""
+
+    launches: tuple[SweptLaunch, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+NO_TIMINGS = Timings()
+
+
+def read_subjects(
+    analyzer: Analyzer, workspace: Workspace, files: Sequence[str]
+) -> list[ReportSource]:
+    """The sources with their models: those that are named, else all that the workspace knows.
+
+    Raises:
+        CutuneError: CT001 for a named file, CT009 where nothing is named and nothing was tuned.
+    """
+    if files:
+        known = _models(workspace)
+        return [_subject(program, known) for program in analyzer.load_all(files)]
+    units = seen_units(workspace)
+    compiled = compiled_sources(workspace)
+    known = _models(workspace) if units or compiled else models_in(workspace)
+    subjects = [_unit(analyzer, workspace, unit, known) for unit in units]
+    for together in compiled:
+        subjects += _together(analyzer, together, known)
+    read = {subject.path for subject in subjects}
+    own = dict.fromkeys(model.kernel.origin.path for model in known)
+    alone = (CompiledTogether((path,)) for path in own if path not in read)
+    return [*subjects, *(one for each in alone for one in _together(analyzer, each, known))]
+
+
+@dataclass(frozen=True)
+class CompiledTogether:
+    """Sources that a command compiled together, seen from its folder, with its flags."""
+
+    sources: tuple[Text, ...]
+    folder: Text = "."
+    flags: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """Where the sources are."""
+        return [str((Path(self.folder) / source).resolve()) for source in self.sources]
+
+
+def compiled_sources(workspace: Workspace) -> list[CompiledTogether]:
+    """Sources that commands compiled for this workspace; of commands that share one, the last."""
+    compiled: list[CompiledTogether] = []
+    taken: set[str] = set()
+    for one in reversed(noted_commands(workspace, lambda entry: typed(CompiledTogether, entry))):
+        if one.sources and taken.isdisjoint(one.paths):
+            taken.update(one.paths)
+            compiled.append(one)
+    return compiled[::-1]
+
+
+def _models(workspace: Workspace) -> list[FittedModel]:
+    """The models of a workspace; none where nothing was tuned."""
+    try:
+        return models_in(workspace)
+    except CutuneError as error:
+        if error.diagnostic.code is Code.MISSING_STAGE:
+            return []
+        raise
+
+
+def _together(
+    analyzer: Analyzer, compiled: CompiledTogether, known: Sequence[FittedModel]
+) -> list[ReportSource]:
+    """The sources of one program: one may define what another one launches."""
+    own, read, unread = analyzer.with_flags(compiled.flags), [], []
+    try:
+        with chdir(compiled.folder):
+            with during(analyzer.reporter.progress, ANALYZING):
+                for source, path in zip(compiled.sources, compiled.paths, strict=True):
+                    try:
+                        read.append(own.read(source))
+                    except CutuneError as error:
+                        unread.append(_unread(path, known, error))
+                programs = linked(read)
+            own.reported(programs)
+            return [*(_subject(program, known) for program in programs), *unread]
+    except (CutuneError, OSError) as error:
+        return [_unread(path, known, error) for path in compiled.paths]
+
+
+def _unit(
+    analyzer: Analyzer, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
+) -> ReportSource:
+    """A source of a build, read as the build compiles it."""
+    path = str((Path(unit.folder) / unit.source).resolve())
+    try:
+        read = []
+        for one in (unit, *lenders_of(unit, workspace)):
+            with working_in(one):
+                read.append(analyzer.with_flags(one.flags).read(one.source))
+        program = analyzer.reported(linked(read))[0]
+    except (CutuneError, OSError) as error:
+        return _unread(path, known, error)
+    with working_in(unit):
+        return _subject(program, known)
+
+
+def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> ReportSource:
+    said = one_line(error.diagnostic) if isinstance(error, CutuneError) else str(error)
+    return ReportSource(
+        path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,)
+    )
+
+
+def _subject(program: Program, known: Iterable[FittedModel]) -> ReportSource:
+    """A program with those models that were made of it as it is now."""
+    origin = Origin.of(program.source, program.deciding_files)
+    own = [model for model in known if model.kernel.origin.path == origin.path]
+    fresh = tuple(model for model in own if model.kernel.origin == origin)
+    stale = Diagnostic.at(Code.STALE_MODELS, path=program.source.path)
+    return ReportSource(
+        origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
+    )
+
+
+def read_timings(
+    workspace: Workspace, files: Sequence[str], device: DeviceProfile
+) -> tuple[Timings, list[str]]:
+    """Launches of recorded sweeps and of the workspace; notes on those of another device.
+
+    Raises:
+        CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
+    """
+    launches: list[SweptLaunch] = []
+    origins, notes = [], []
+    for path in files:
+        sweep = read_sweep(Path(path))
+        if sweep.device != device.name:
+            notes.append(f"{path} was timed on {sweep.device}, not on {device.name}: left out")
+            continue
+        launches += sweep.launches
+        text = f"{path}: {len(sweep.launches)} launches on {sweep.device}"
+        driver = f"driver {sweep.driver}" if sweep.driver else ""
+        origins.append("; ".join(filter(None, [text, driver, sweep.method])))
+    folders = [workspace, *(unit.own_workspace(workspace) for unit in registered(workspace))]
+    for folder in folders:
+        swept = list(_swept_in(folder, device))
+        launches += swept
+        if swept:
+            origins.append(f"{folder.measurements}: {len(swept)} launches on {device.name}")
+    return Timings(tuple(launches), tuple(origins)), notes
+
+
+def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
+    path = workspace.measurements
+    if not path.exists():
+        return
+    lines = read_lines(path, LINE_SCHEMA, _with_device, "cutune collect --on gpu", lambda _: None)
+    yield from (launch for name, launch in lines if name == device.name)
+
+
+def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
+    return entry["device"], swept_launch(entry)
+
+
+def report_of(
+    toolchain: Toolchain,
+    progress: Progress,
+    subjects: Sequence[ReportSource],
+    device: DeviceProfile,
+    workspace: Workspace,
+    timings: Timings = NO_TIMINGS,
+    sizes: Sequence[int] | None = None,
+    notes: Sequence[str] = (),
+    made: datetime | None = None,
+) -> PageFacts:
+    """The whole report.
+
+    Args:
+        sizes: what all data parameters are set to, besides the sizes of timed launches.
+        notes: messages that are not about one program.
+        made: when; by default now.
+    """
+    models = [model for subject in subjects for model in subject.models]
+    known: list[Modelled] = []
+    programs: list[ProgramFacts] = []
+    for subject in subjects:
+        progress("looking at kernels", len(programs), len(subjects))
+        modelled = _modelled(subject, device, timings, sizes, len(known))
+        known += modelled
+        programs.append(_program(subject, modelled))
+    progress("looking at kernels", 1, 1)
+    kernels = tuple(one.facts for one in known if one.facts is not None)
+    at = made or datetime.now().astimezone()
+    return PageFacts(
+        _title(subjects, workspace),
+        device.name,
+        summary(programs, kernels, device.name),
+        tuple(programs),
+        kernels,
+        tuple(notes),
+        _evaluation(timings, models, device),
+        tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
+    )
+
+
+def _title(subjects: Sequence[ReportSource], workspace: Workspace) -> str:
+    if len(subjects) == 1:
+        return Path(subjects[0].path).name
+    return workspace.folder.absolute().parent.name or str(workspace.folder)
+
+
+def _modelled(
+    subject: ReportSource,
+    device: DeviceProfile,
+    timings: Timings,
+    sizes: Sequence[int] | None,
+    before: int,
+) -> list[Modelled]:
+    """The models of a source; `before`: kernels that the page has already."""
+    kernels = [model.kernel for model in subject.models]
+    names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
+    path, modelled = Path(subject.path), []
+    for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
+        kernel = (path.stem, model.kernel.name)
+        timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
+        facts = kernel_facts(model, device, (f"kernel-{number}", name, path.name), timed, sizes)
+        if facts is not None and subject.program is not None:
+            file, line, text = definition(subject.program, model.kernel.name)
+            facts = replace(facts, file=file, line=line, text=text)
+        words = (*model.kernel.parameters, *model.kernel.extent_words)
+        question = " ".join(["cutune select", kernel[1], *(f"{word}=…" for word in words)])
+        modelled.append(Modelled(model, facts, "" if facts is not None else question))
+    return modelled
+
+
+def _program(subject: ReportSource, models: Sequence[Modelled]) -> ProgramFacts:
+    if subject.program is None:
+        return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
+    return program_facts(subject.program, models, subject.notes)
+
+
+def _evaluation(
+    timings: Timings, models: Iterable[FittedModel], device: DeviceProfile
+) -> Evaluation | None:
+    """The choices against the timings of those kernels that have a model."""
+    known = by_name(models)
+    launches = [one for one in timings.launches if (one.program, one.kernel) in known]
+    return evaluate_sweep(launches, known, device) if launches else None
+
+
+def training(
+    warn: Warn, workspace: Workspace, subjects: Iterable[ReportSource], device: DeviceProfile
+) -> Iterator[TrainingRow]:
+    """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
+    if not workspace.measurements.exists():
+        return
+    counted = {k.entry: own for k, own in by_entry(*measurements(workspace, warn))}
+    for subject in subjects:
+        for model in subject.models:
+            if model.published is not None and model.kernel.entry in counted:
+                yield from training_rows(model, counted[model.kernel.entry], device)

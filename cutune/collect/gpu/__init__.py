@@ -1,1 +1,0 @@
-"""The instrumented program on a real GPU: times, and counters of ncu."""

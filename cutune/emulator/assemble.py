@@ -1,0 +1,409 @@
+"""Assembler: takes the text of a PTX module, gives an image for the machine and its metadata.
+
+    python -m cutune.emulator.assemble IN.ptx OUT.image
+
+is run by the replacement libcudart for each module of the user's program. Instructions that the
+machine lacks are refused here, with the PTX line and the source line. Only the standard library is
+imported, because a program waits for this command.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+
+from cutune.emulator.lower.dispatch import lower
+from cutune.emulator.lower.encoder import (
+    LANES,
+    NEGATED,
+    Access,
+    FunctionEncoder,
+    Record,
+    parameter_offsets,
+)
+from cutune.emulator.lower.memory import BUILTINS, lower_function_call
+from cutune.emulator.lower.warp import lower_barrier
+from cutune.emulator.module_metadata import (
+    AssembledModule,
+    Block,
+    KernelCode,
+    ParameterSlot,
+    Site,
+    Writer,
+    code_digest,
+    encoded_leap,
+    load_phases,
+)
+from cutune.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
+from cutune.ptx.leaps import leap_of
+from cutune.ptx.parse import parse
+from cutune.ptx.taint import Obliviousness, data_oblivious
+from cutune.ptx.types import (
+    Function,
+    Instruction,
+    Module,
+    PtxError,
+    Variable,
+    aligned,
+    placed,
+    understood,
+)
+from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
+
+_NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
+
+
+@dataclass(frozen=True)
+class _LoweredFunction:
+    """A function, its first block in the module, and the range of its memory instructions."""
+
+    encoder: FunctionEncoder
+    flow: ControlFlow
+    first_block: int
+    sites: range
+
+
+class _Assembler:
+    """Numbers blocks, sites and loops through the whole module; lowers function by function."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.functions = _reached_functions(module)
+        for alias, name in module.aliases.items():
+            if name in self.functions:
+                self.functions[alias] = self.functions[name]
+        self.variables = {v.name: v for v in module.variables}
+        self.shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
+        self.operands: list[int] = []
+        self.sites: list[tuple[Access, int, int]] = []  # with their blocks and regions
+        self.records: list[Record] = []
+        self.blocks: list[tuple[int, int, bytes]] = []
+        self.verdicts: dict[str, Obliviousness] = {}
+        self.lowered: dict[str, _LoweredFunction] = {}
+        self.regions = 0
+        self.here = (0, 0)  # block and region that are being lowered
+        self.callees = {name: self._callees(f) for name, f in self.functions.items()}
+        self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
+        self.layouts: dict[str, tuple[dict[str, int], int]] = {}
+        self.common = self._common_layout()
+
+    # ---- for encoders -----------------------------------------------------------------------
+
+    def site(self, access: Access) -> int:
+        self.sites.append((access, *self.here))
+        return len(self.sites) - 1
+
+    def variable(self, name: str) -> Variable | None:
+        return self.variables.get(name)
+
+    def shared_offset(self, name: str, function: Function) -> int | None:
+        places, size = self._layout(function)
+        return places.get(name, aligned(size, 16) if function.is_kernel else None)
+
+    # ---- shared memory --------------------------------------------------------------------
+
+    def _shared_names(self, function: Function) -> list[Variable]:
+        """Shared variables of known size that the function declares or mentions."""
+        own = [v for v in function.variables if v.space == "shared" and v.count]
+        mentioned = set(_mentioned(function)) if self.shared else ()
+        return own + [v for n, v in self.shared.items() if n in mentioned]
+
+    def _common_layout(self) -> tuple[dict[str, int], int]:
+        """Shared variables of device functions have the same offset in every kernel."""
+        used = {
+            v.name: v
+            for name, f in self.functions.items()
+            if not f.is_kernel
+            for v in self.shared_of[name]
+        }
+        return _shared_layout(used.values(), {}, 0)
+
+    def _layout(self, function: Function) -> tuple[dict[str, int], int]:
+        if not function.is_kernel:
+            return self.common
+        if function.name not in self.layouts:
+            places, size = self.common if self.callees[function.name] else ({}, 0)
+            own = [v for v in self.shared_of[function.name] if v.name not in places]
+            self.layouts[function.name] = _shared_layout(own, places, size)
+        return self.layouts[function.name]
+
+    def _callees(self, function: Function) -> list[str]:
+        found = []
+        for item in function.body or ():
+            if isinstance(item, Instruction) and item.opcode == "call":
+                target = call_target(item)
+                if target in self.functions:
+                    found.append(target)
+                elif target in function.registers:  # any of them
+                    found += [n for n, f in self.functions.items() if not f.is_kernel]
+        return list(dict.fromkeys(found))
+
+    # ---- code -----------------------------------------------------------------------------
+
+    def lower(self) -> None:
+        for name, function in self.functions.items():
+            self._lower_function(name, function)
+
+    def _lower_function(self, name: str, function: Function) -> None:
+        flow = control_flow(function, BUILTINS.__contains__)
+        encoder = FunctionEncoder(function, self)
+        encoder.records = self.records
+        start = len(self.records)
+        base, first_operand, first_site = len(self.blocks), len(self.operands), len(self.sites)
+        for index, block in enumerate(flow.blocks):
+            self.here = (len(self.blocks), self.regions + block.loop + 1)
+            leap = self._leap(encoder, index, block)
+            self.blocks.append((len(self.records), len(block.instructions), leap))
+            _lower_block(encoder, block, base)
+        encoder.records = self.records[start:]
+        encoder.finish(first_operand)
+        self.regions += len(flow.loops) + 1
+        sites = range(first_site, len(self.sites))
+        self.lowered[name] = _LoweredFunction(encoder, flow, base, sites)
+
+    def _verdict(self, name: str) -> Obliviousness:
+        if name not in self.verdicts:
+            self.verdicts[name] = data_oblivious(self.functions[name], self.functions)
+        return self.verdicts[name]
+
+    def _leap(self, encoder: FunctionEncoder, index: int, block: BasicBlock) -> bytes:
+        """How the block repeats, for launches without data; empty when it is not known."""
+        function = encoder.function
+        if not function.is_kernel or index not in block.terminator.targets:
+            return b""
+        verdict = self._verdict(function.name)
+        if not verdict.holds or verdict.uncertain:
+            return b""
+        leap = leap_of(index, block, function.registers, verdict.loaded)
+        return encoded_leap(leap, encoder) if leap else b""
+
+    # ---- results --------------------------------------------------------------------------
+
+    def _reached(self, name: str) -> list[str]:
+        found = [name]
+        for each in found:
+            found += [callee for callee in self.callees[each] if callee not in found]
+        return found
+
+    def kernel(self, name: str) -> KernelCode:
+        function = self.functions[name]
+        blocks: list[Block] = []
+        sites: list[Site] = []
+        block_indices: list[int] = []
+        site_indices: list[int] = []
+        loops = 0
+        for each in self._reached(name):
+            lowered = self.lowered[each]
+            flow, first = lowered.flow, lowered.first_block
+            constants = uniform_reads(flow, varying_registers(self.functions[each]))
+            offset = len(blocks)
+            phase_of: dict[int, int] = {}  # by line
+            for k, block in enumerate(flow.blocks):
+                loop = block.loop + loops if block.loop >= 0 else -1
+                phases = load_phases(block)
+                phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
+                demand = demand_of(block) + Demand(constants=constants[k])
+                deepest = max(phases, default=0)
+                targets = tuple(offset + target for target in block.terminator.targets)
+                calls = any(i.opcode == "call" for i in block.instructions)
+                blocks.append(Block(offset + k, loop, deepest, demand, targets, calls))
+            block_indices += range(first, first + len(flow.blocks))
+            for access, block_index, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
+                place, phase = offset + block_index - first, phase_of[access.line]
+                what = (access.kind, access.space, access.bytes)
+                sites.append(Site(*what, place, access.real, phase, access.guarded))
+            site_indices += lowered.sites
+            loops += len(flow.loops)
+        return KernelCode(
+            name,
+            tuple(ParameterSlot(p.type, p.size, o) for o, p in parameter_offsets(function)),
+            tuple(blocks),
+            tuple(sites),
+            self._verdict(name),
+            self._layout(function)[1],
+            _max_threads(function),
+            tuple(block_indices),
+            tuple(site_indices),
+            code_digest(function),
+        )
+
+    def image(self) -> bytes:
+        writer = Writer()
+        names = dict.fromkeys(record.handler for record in self.records)
+        handlers = {name: index for index, name in enumerate(names)}
+        writer.raw(b"CUTUNE-2")
+        writer.texts(handlers)
+        spaces = ("global", "const")
+        variables = [v for v in self.module.variables if v.space in spaces and v.count]
+        writer.u32(len(variables))
+        for variable in variables:
+            writer.variable(variable)
+        writer.u32(len(self.functions))
+        for name, function in self.functions.items():
+            self._write_function(writer, name, function)
+        writer.u32(len(self.records))
+        for r in self.records:
+            fields = (handlers[r.handler], r.d, r.a, r.b, r.c, r.x, r.flags)
+            writer.raw(struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line))
+        writer.u32(len(self.blocks))
+        for first, count, leap in self.blocks:
+            writer.u32(first, count)
+            writer.block(leap)
+        writer.u32(len(self.operands), *self.operands)
+        writer.u32(len(self.sites))
+        for access, block, region in self.sites:
+            kind = ("load", "store", "atomic").index(access.kind)
+            space = ("generic", "global", "shared", "local", "const", "param").index(access.space)
+            writer.u32(access.bytes, region, block, kind, 3 if space == 5 else space)
+            writer.u32(access.guarded)
+        return writer.result()
+
+    def _write_function(self, writer: Writer, name: str, function: Function) -> None:
+        lowered = self.lowered[name]
+        encoder = lowered.encoder
+        _, size = self._layout(function)
+        parameters = parameter_offsets(function) if function.is_kernel else []
+        parameter_bytes = max((o + p.size for o, p in parameters), default=0)
+        writer.text(name)
+        writer.u32(
+            function.is_kernel,
+            any(self.callees[each] for each in self._reached(name)),
+            encoder.register_bytes + encoder.constant_bytes,
+            encoder.local_bytes,
+            size if function.is_kernel else 0,
+            _max_threads(function),
+            parameter_bytes,
+            lowered.first_block,
+            len(lowered.flow.blocks),
+            len(parameters),
+        )
+        for offset, parameter in parameters:
+            writer.u32(offset, parameter.size)
+        constants = bytearray(encoder.constant_bytes)
+        for offset, width, value in encoder.constant_values:
+            constants[offset : offset + LANES * width] = value.to_bytes(width, "little") * LANES
+        writer.block(bytes(constants))
+        writer.relocations(encoder.relocations)
+
+
+def _reached_functions(module: Module) -> dict[str, Function]:
+    """Kernels, and the functions that they or an initialiser mention, directly or not.
+
+    Others are in the text because a library was linked; what they hold need not be supported.
+    """
+    defined = {n: f for n, f in module.functions.items() if f.body is not None}
+    reached = [name for name, function in defined.items() if function.is_kernel]
+    for variable in module.variables:
+        reached += [name for name in _NAME.findall(variable.initial) if name in defined]
+    seen = set(reached)
+    for name in reached:
+        for mentioned in _mentioned(defined[name]):
+            target = module.aliases.get(mentioned, mentioned)
+            if target in defined and target not in seen:
+                seen.add(target)
+                reached.append(target)
+    return {name: function for name, function in defined.items() if name in seen}
+
+
+def _mentioned(function: Function) -> Iterator[str]:
+    """All names in the operands of a function's instructions."""
+    for item in function.body or ():
+        if isinstance(item, Instruction):
+            yield from _NAME.findall(" ".join(item.operands))
+
+
+def _shared_layout(
+    variables: Collection[Variable], earlier: dict[str, int], size: int
+) -> tuple[dict[str, int], int]:
+    """Offsets of variables, behind earlier ones of this size, and the size of all."""
+    offsets, size = placed(variables, size)
+    return earlier | dict(zip((v.name for v in variables), offsets, strict=True)), size
+
+
+def _max_threads(function: Function) -> int:
+    for directive in ("reqntid", "maxntid"):
+        if numbers := function.directives.get(directive):
+            return min(prod(numbers), 1024)
+    return 1024
+
+
+def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None:
+    """The records of a block; targets are numbered from `base`, the function's first block."""
+    terminator = block.terminator
+    instructions = block.instructions
+    suspending = instructions[-1] if terminator.kind == "suspend" else None
+    for instruction in instructions[:-1] if suspending else instructions:
+        if instruction.opcode not in ("bra", "brx", "ret", "exit"):
+            lower(encoder, instruction)
+    targets = [base + target for target in terminator.targets]
+    if suspending is not None:
+        encoder.begin(suspending)
+        lower_last = lower_function_call if suspending.opcode == "call" else lower_barrier
+        lower_last(encoder, targets[0])
+        return
+    if terminator.instruction is not None:
+        encoder.begin(terminator.instruction)
+    if terminator.kind == "branch":
+        encoder.emit(
+            "branch",
+            a=encoder.source(terminator.guard, "pred"),
+            x=targets[0],
+            imm=targets[1],
+            flags=NEGATED if terminator.negated else 0,
+        )
+    elif terminator.kind == "table":
+        assert terminator.instruction is not None
+        index = encoder.source(terminator.instruction.operands[0], "u32")
+        table = encoder.table([len(targets), *targets])
+        encoder.emit("branch_table", a=index, flags=table)
+    else:
+        encoder.emit(terminator.kind, x=targets[0] if targets else 0)
+
+
+def assemble(text: str) -> AssembledModule:
+    """Assemble a PTX module.
+
+    Raises:
+        PtxError: for what is not PTX and for what the machine does not support.
+    """
+    with understood():
+        assembler = _Assembler(parse(text))
+        assembler.lower()
+        kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
+        return AssembledModule(
+            assembler.image(),
+            MappingProxyType(kernels),
+            len(assembler.blocks),
+            len(assembler.sites),
+        )
+
+
+#: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.
+UNSUPPORTED = 3
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command: 0 and an image, or `UNSUPPORTED` and the reason on standard error."""
+    if len(arguments) != 2:
+        words = "usage: python -m cutune.emulator.assemble IN.ptx OUT.image"
+        print(words, file=sys.stderr)
+        return 2
+    text = Path(arguments[0]).read_text(encoding="utf-8", errors="replace")
+    try:
+        image = assemble(text).image
+    except PtxError as error:
+        source = error.source_line or "unknown"
+        print(f"PTX line {error.line}, source line {source}: {error.reason}", file=sys.stderr)
+        return UNSUPPORTED
+    Path(arguments[1]).write_bytes(image)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

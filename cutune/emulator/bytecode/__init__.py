@@ -1,1 +1,0 @@
-"""A whole PTX module as bytecode, and what is known of its kernels."""

@@ -1,0 +1,282 @@
+"""An assembled module: metadata of kernels, basic blocks and memory instructions, and its bytes.
+
+machine_load.cpp reads the layout: little-endian, unpadded.
+
+    image = "CUTUNE-2" handlers variables functions code blocks operands sites
+    text  = u32 length, bytes;  each list = u32 count, elements
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from types import MappingProxyType
+
+from cutune.emulator.lower.encoder import FunctionEncoder, Relocation, literal_bits, width_of
+from cutune.ptx.control_flow import BasicBlock
+from cutune.ptx.leaps import Leap, Sum
+from cutune.ptx.taint import Obliviousness, results, sources, spaces
+from cutune.ptx.types import (
+    LOADS,
+    ROUNDINGS,
+    SLOW_PATHS,
+    TYPE_BYTES,
+    Function,
+    Label,
+    PtxError,
+    Variable,
+    split_operands,
+)
+from cutune.ptx.units import Demand
+
+
+@dataclass(frozen=True)
+class ParameterSlot:
+    """A kernel parameter in the parameter buffer.
+
+    Attributes:
+        type: its PTX type.
+        size, offset: in bytes.
+    """
+
+    type: str
+    size: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function.
+
+    `targets`: the blocks that may follow; `calls`: does it end with a call?
+    """
+
+    index: int
+    loop: int
+    load_phases: int
+    demand: Demand
+    targets: tuple[int, ...]
+    calls: bool
+
+
+@dataclass(frozen=True)
+class Site:
+    """A static memory instruction; `bytes` per lane, vectors counted whole.
+
+    `real`: an atomic operation on floating-point numbers. `phase`: of a global load, its place
+    among the load phases of its block. `guarded`: only some lanes may execute it.
+    """
+
+    kind: str
+    space: str
+    bytes: int
+    block: int
+    real: bool
+    phase: int
+    guarded: bool
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
+
+    `block_indices` and `site_indices` are their places among the module's counters. `digest` is the
+    same for kernels of a module that differ in names and lines only.
+    """
+
+    name: str
+    parameters: tuple[ParameterSlot, ...]
+    blocks: tuple[Block, ...]
+    sites: tuple[Site, ...]
+    obliviousness: Obliviousness
+    static_shared_bytes: int
+    max_threads: int
+    block_indices: tuple[int, ...]
+    site_indices: tuple[int, ...]
+    digest: str
+
+    @property
+    def oblivious(self) -> bool:
+        """Are the counters independent of the data?"""
+        return self.obliviousness.holds
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Size of the parameter buffer."""
+        return max((p.offset + p.size for p in self.parameters), default=0)
+
+
+@dataclass(frozen=True)
+class AssembledModule:
+    """Bytecode for the machine, and the metadata of its kernels."""
+
+    image: bytes
+    kernels: MappingProxyType[str, KernelCode]
+    block_count: int
+    site_count: int
+
+
+def code_digest(function: Function) -> str:
+    """A hash of the code without its lines, its own name, and those of its labels."""
+    own = re.compile(rf"\b{re.escape(function.name)}(?=_param_\d+\b)|\$L__BB\d+(?=_\d+\b)")
+
+    def unnamed(text: str) -> str:
+        return own.sub("", text)
+
+    parts: list[object] = [sorted(function.registers.items()), sorted(function.directives.items())]
+    parts += [(v.type, v.count, v.alignment) for v in function.parameters]
+    parts += [replace(variable, name=unnamed(variable.name)) for variable in function.variables]
+    for item in function.body or ():
+        if isinstance(item, Label):
+            parts.append((unnamed(item.name), unnamed(item.table)))
+        else:
+            operands = tuple(unnamed(operand) for operand in item.operands)
+            parts.append((item.opcode, item.modifiers, operands, item.guard, item.negated))
+    return sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def load_phases(block: BasicBlock) -> list[int]:
+    """Per instruction of a block its load phase: loads of one phase overlap.
+
+    The phase of a global load is one more than that of the loads that its address depends on,
+    wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
+    behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
+    No load moves above an operation with a slow path, which waits for the loads that it depends on.
+    Other instructions get the number of phases so far.
+    """
+    deepest, fence, written, branched = 0, 0, False, 0
+    phases = []
+    depth: dict[str, int] = {}
+    for instruction in block.instructions:
+        opcode = instruction.opcode
+        is_global = spaces(instruction).isdisjoint(("shared", "local", "const", "param"))
+        phase = max((depth.get(name, 0) for name in sources(instruction)), default=0)
+        if opcode in LOADS and is_global:
+            if written:
+                fence, written = deepest, False
+            least = branched if "nc" in instruction.modifiers else max(branched, fence)
+            phase = 1 + max(phase, least)
+            deepest = max(deepest, phase)
+        elif opcode in ("st", "red", "atom") and is_global:
+            written = deepest > 0
+        elif opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers):
+            # Compiled to a branch: seen in code for sm_90 of divisions and square roots.
+            branched = max(branched, phase)
+        depth |= dict.fromkeys(results(instruction), phase)
+        phases.append(phase if opcode in LOADS and is_global else deepest)
+    return phases
+
+
+_ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*(\d+))?$")
+_MASKED = re.compile(r"0[xX][fF]+[0]*\s*\(")
+
+
+class Writer:
+    """Collects bytes."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def result(self) -> bytes:
+        """Everything written."""
+        return b"".join(self._parts)
+
+    def raw(self, data: bytes) -> None:
+        """Bytes as they are."""
+        self._parts.append(data)
+
+    def u32(self, *numbers: int) -> None:
+        """Unsigned numbers."""
+        self.raw(struct.pack(f"<{len(numbers)}I", *numbers))
+
+    def text(self, text: str) -> None:
+        """A string with its length."""
+        self.block(text.encode())
+
+    def block(self, data: bytes) -> None:
+        """Bytes with their length."""
+        self.u32(len(data))
+        self.raw(data)
+
+    def texts(self, texts: Collection[str]) -> None:
+        """A list of strings."""
+        self.u32(len(texts))
+        for text in texts:
+            self.text(text)
+
+    def relocations(self, relocations: Collection[Relocation]) -> None:
+        """Places that get the address of a variable or function when the module is loaded."""
+        self.u32(len(relocations))
+        for relocation in relocations:
+            self.raw(struct.pack("<Q", relocation.offset))
+            self.text(relocation.name)
+            self.raw(struct.pack("<q", relocation.addend))
+
+    def variable(self, variable: Variable) -> None:
+        """A variable in global or constant memory with its initial bytes."""
+        data, relocations = initial_bytes(variable)
+        self.text(variable.name)
+        self.u32(variable.alignment)
+        self.raw(struct.pack("<Q", variable.size))
+        self.block(data)
+        self.relocations(relocations)
+
+
+def encoded_leap(leap: Leap, encoder: FunctionEncoder) -> bytes:
+    """How a block repeats, with registers as offsets."""
+    writer = Writer()
+    assert leap.tested.start is not None
+    comparison = ("ne", "lt", "le", "gt", "ge").index(leap.comparison)
+    writer.u32(comparison, leap.type[0] == "s", width_of(leap.type))
+    writer.u32([name for name, _ in leap.steps].index(leap.tested.start))
+    _write_sum(writer, leap.tested, encoder)
+    _write_sum(writer, leap.bound, encoder)
+    writer.u32(len(leap.steps))
+    for name, step in leap.steps:
+        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
+        _write_sum(writer, step, encoder)
+    return writer.result()
+
+
+def _write_sum(writer: Writer, found: Sum, encoder: FunctionEncoder) -> None:
+    """Its number and terms; what it starts from stands elsewhere."""
+    writer.raw(struct.pack("<Q", found.number & ((1 << 64) - 1)))
+    writer.u32(len(found.terms))
+    for name, count in found.terms:
+        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
+        writer.raw(struct.pack("<q", count))
+
+
+def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
+    """The bytes of an initialiser; addresses in it become relocations."""
+    text = variable.initial
+    if not text:
+        return b"", []
+    unsupported = PtxError(0, f"initialiser of '{variable.name}' is not supported")
+    if _MASKED.search(text):
+        raise unsupported
+    width = TYPE_BYTES[variable.type]
+    data, relocations = bytearray(), []
+    for element in _elements(text):
+        match = _ADDRESS.match(element)
+        if match is None:
+            bits = literal_bits(element, variable.type) & ((1 << 8 * width) - 1)
+            data += bits.to_bytes(width, "little")
+            continue
+        if width != 8:
+            raise unsupported
+        relocations.append(Relocation(len(data), match.group(1), int(match.group(2) or 0)))
+        data += bytes(8)
+    return bytes(data[: variable.size]), relocations
+
+
+def _elements(text: str) -> Iterable[str]:
+    """Nested braces are flattened; nvcc always writes inner rows in full."""
+    for part in split_operands(text.strip()):
+        if part.startswith("{"):
+            yield from _elements(part[1:-1])
+        elif part:
+            yield part

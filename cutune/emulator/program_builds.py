@@ -1,0 +1,187 @@
+"""Programs from sources: as they are, or with hooks. Takes a toolchain, gives binaries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.core.progress import Progress, silent
+from cutune.core.reading import read_source
+from cutune.core.workspace import make_folder
+from cutune.emulator.link import own_build_flags, runtime_library
+from cutune.passes import InstrumentLaunches
+from cutune.source.program import Program
+from cutune.source.rewrite.output import write_unit
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.toolchain.built_code import BuiltCode, built
+from cutune.toolchain.line_markers import files_of
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, unless_asked
+from cutune.toolchain.toolchain import Toolchain
+
+#: A source, and the flags to compile it with.
+Unit = tuple[Path, Sequence[str]]
+#: Is told a source, and the text that the preprocessor has written of it for the host.
+NoteText = Callable[[Path, str], None]
+
+
+@dataclass(frozen=True)
+class InstrumentedProgram:
+    """A program with hooks at its tunable launches.
+
+    Attributes:
+        units: its sources.
+        read: the files that the preprocessor read, for those sources that were built with device
+            code that was known.
+    """
+
+    binary: Path
+    units: Sequence[Unit]
+    read: dict[Path, Sequence[str]]
+
+
+def build_instrumented(
+    toolchain: Toolchain,
+    programs: Sequence[Program],
+    folder: Path,
+    target: Sequence[str] | None = None,
+    codes: Sequence[BuiltCode | None] = (),
+) -> InstrumentedProgram:
+    """Write sources with hooks into a folder; compile and link them.
+
+    Args:
+        target: nvcc's options for the target; None: the emulated device.
+        codes: the device code of each source, where it is known.
+    """
+    is_one = len(programs) == 1
+    places = [folder if is_one else folder / f"source-{n + 1}" for n in range(len(programs))]
+    units = [
+        write_instrumented(toolchain, program, place)
+        for program, place in zip(programs, places, strict=True)
+    ]
+    joined = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+    binary = units[0][0].with_suffix("") if is_one else joined
+    read: dict[Path, Sequence[str]] = {}
+
+    def note(source: Path, text: str) -> None:
+        read[source] = files_of(text)
+
+    build_units(toolchain, units, binary, folder, target, codes, note)
+    return InstrumentedProgram(binary, units, read)
+
+
+def write_instrumented(
+    toolchain: Toolchain, program: Program, folder: Path
+) -> tuple[Path, list[str]]:
+    """Write a program with hooks into a folder; its source, and the flags to compile that with."""
+    flags = toolchain.compile_flags(program.source.path)
+    return write_unit(instrument(program), flags, folder, "instrumented")
+
+
+def instrument(program: Program) -> TranslationUnit:
+    """The program with hooks at its tunable launches."""
+    return run_passes((InstrumentLaunches(),), TranslationUnit(program))
+
+
+def build_units(
+    toolchain: Toolchain,
+    units: Sequence[Unit],
+    binary: Path,
+    folder: Path,
+    target: Sequence[str] | None = None,
+    codes: Sequence[BuiltCode | None] = (),
+    note: NoteText = lambda source, text: None,
+) -> Path:
+    """Compile sources and link them; object files go into a folder.
+
+    Args: as of `build_instrumented`.
+    """
+    known = codes if target is None and codes else [None] * len(units)
+    if len(units) == 1:
+        return build(toolchain, *units[0], binary, target, known[0], note)
+
+    def compiled(number: int) -> Path:
+        text, flags = units[number]
+        place = folder / f"source-{number + 1}" / f"{text.stem}.o"
+        make_folder(place.parent)
+        code = known[number]
+        return build(toolchain, text, [*flags, "-c"], place, target, code, note)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, range(len(units))))
+    options = target_options(toolchain, target)
+    words = [*toolchain.flags, *options, *map(str, objects), "-o", str(binary)]
+    linked = toolchain.nvcc.run(words)
+    if linked.returncode != 0 and any(known):
+        # It is the linker that misses a kernel which is not in the code that was known.
+        return build_units(toolchain, units, binary, folder, target, (), note)
+    toolchain.nvcc.checked(words, linked)
+    return binary
+
+
+def build(
+    toolchain: Toolchain,
+    source: Path,
+    flags: Sequence[str],
+    binary: Path,
+    target: Sequence[str] | None = None,
+    code: BuiltCode | None = None,
+    note: NoteText = lambda source, text: None,
+) -> Path:
+    """Compile a program for the emulated device, or for what the options `target` say.
+
+    `code`: its device code, where that is known for the emulated device.
+    """
+    options = [*flags, *build_options(toolchain, flags, target)]
+    nvcc = toolchain.nvcc
+    if code is None or not built(nvcc, options, source, flags, binary, code, note):
+        nvcc.check([*options, *nvcc.source_words(source, flags), "-o", str(binary)])
+    return binary
+
+
+def build_options(
+    toolchain: Toolchain, flags: Sequence[str], target: Sequence[str] | None = None
+) -> list[str]:
+    """The options of `build` besides those of the program, `flags`."""
+    # On the emulated device nothing of the host is timed, and compiling it takes longest.
+    level = "-O1" if target is None else "-O2"
+    options = target_options(toolchain, target)
+    return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *options]
+
+
+def target_options(toolchain: Toolchain, target: Sequence[str] | None) -> Sequence[str]:
+    """The options `target`; where these are None, those for the emulated device.
+
+    That is compiled before, by `runtime_library`, where its progress is to be shown.
+    """
+    return own_build_flags(toolchain.nvcc) if target is None else target
+
+
+def build_emulated(
+    toolchain: Toolchain, path: str, folder: Path, progress: Progress = silent
+) -> Path:
+    """Compile a program as it is, for the emulated device.
+
+    Raises:
+        CutuneError: CT001 when it does not exist, CT701.
+    """
+    read_source(path)
+    runtime_library(toolchain.nvcc, progress)
+    flags = toolchain.compile_flags(path)
+    return build(toolchain, Path(path), flags, folder / Path(path).stem)
+
+
+def build_plain(toolchain: Toolchain, path: str, folder: Path) -> Path:
+    """Compile a program as it is, for a GPU.
+
+    Raises:
+        CutuneError: CT001 when it does not exist, CT701.
+    """
+    read_source(path)
+    binary = folder / Path(path).stem
+    flags, nvcc = toolchain.compile_flags(path), toolchain.nvcc
+    words = [*flags, *unless_asked("-O2", flags), *nvcc.source_words(path, flags)]
+    nvcc.check([*words, "-o", str(binary)])
+    return binary

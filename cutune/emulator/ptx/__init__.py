@@ -1,1 +1,0 @@
-"""PTX as data: its statements, control flow, and what values depend on."""

@@ -1,1 +1,0 @@
-"""Text in, `Program` out: kernels, launch sites, and what the text says about them."""

@@ -1,1 +1,0 @@
-"""Parameters that pragmas declare: host integers, macros, constants; and timed regions."""

@@ -1,0 +1,1 @@
+"""Other tuners and their file formats, beside cutune's own search."""

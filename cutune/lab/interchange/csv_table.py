@@ -1,0 +1,180 @@
+"""Results as CSV: sizes, the device, parameters, then how it went. Takes a table, and back.
+
+Columns before `device` are sizes. A table of someone else has none: all of its columns are
+parameters but those with names from `COLUMNS` and those that are named as sizes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.source import Source, Span
+from cutune.core.typed import Label, Symbol, typed
+from cutune.lab.interchange.results import Result, Results, Setting, not_held, read_back, written
+from cutune.search.trials import Status
+
+KIND = "table of results"
+DEVICE, STATUS, TIME = "device", "status", "ms"
+#: Columns that are neither sizes nor parameters; `times` holds several, with blanks between.
+COLUMNS = (DEVICE, STATUS, TIME, "times", "seconds", "reason", "code", "timestamp", "kernel")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The meaning of columns, where options say it.
+
+    Attributes:
+        sizes: those that hold sizes.
+        time: the one that holds milliseconds.
+    """
+
+    sizes: tuple[str, ...] = ()
+    time: str = TIME
+
+
+def recognises(source: Source) -> bool:
+    """Is its first line a list of names with commas between?"""
+    head = source.text[:65536].partition("\n")[0]
+    return "," in head and not head.lstrip().startswith(("{", "["))
+
+
+def read(source: Source, meaning: Meaning | None = None) -> Results:
+    """Read the results of a file. Raises CT821."""
+    return _Table(source, meaning or Meaning()).results()
+
+
+@dataclass(frozen=True)
+class _Table:
+    source: Source
+    meaning: Meaning
+
+    def results(self) -> Results:
+        rows = self._rows()
+        line, head = next(rows, (1, []))
+        if not head or len({*head}) < len(head):
+            raise self._wrong("its first line does not name columns, each once", line)
+        if self.meaning.time not in head:
+            hint = "; name the one with milliseconds: --time COLUMN"
+            raise self._wrong(f"it has no column `{self.meaning.time}`{hint}", line)
+        unknown = next((name for name in self.meaning.sizes if name not in head), None)
+        if unknown is not None:
+            raise self._wrong(f"it has no column `{unknown}`, which --sizes names", line)
+        for name in head:
+            self._label(name, line)
+        results, kernel = [], ""
+        sizes = self.meaning.sizes or tuple(head[: head.index(DEVICE)] if DEVICE in head else ())
+        for line, row in rows:
+            if len(row) != len(head):
+                raise self._wrong(f"it has {len(row)} cells, not {len(head)}", line)
+            cells = dict(zip(head, row, strict=True))
+            kernel = kernel or cells.get("kernel", "")
+            results.append(self._result(cells, sizes, line))
+        return Results(tuple(results), kernel)
+
+    def _result(self, cells: Mapping[str, str], sizes: Sequence[str], line: int) -> Result:
+        status = cells.get(STATUS, "")
+        text = cells[self.meaning.time]
+        if status and status not in [one.value for one in Status]:
+            raise self._wrong(f"`{status}` is no status", line)
+        ended = Status(status) if status else Status.OK if text else Status.RUNTIME
+        others = {*COLUMNS, self.meaning.time, *sizes}
+        values = {n: c for n, c in cells.items() if n not in others and c}
+        time = self._number(text, line) if text else None
+        if time is None and ended is Status.OK:
+            raise self._wrong("it is ok, and has no time", line)
+        seconds = cells.get("seconds", "")
+        try:
+            code = typed(Symbol, cells.get("code", ""))
+        except ValueError:
+            raise self._wrong("its code is no hash", line) from None
+        return Result(
+            {name: self._setting(cell, line) for name, cell in values.items()},
+            {name: self._setting(cells[name], line) for name in sizes},
+            ended,
+            time if ended is Status.OK else None,
+            tuple(self._number(one, line) for one in cells.get("times", "").split()),
+            cells.get(DEVICE, ""),
+            cells.get("reason", ""),
+            code,
+            self._number(seconds, line) if seconds else None,
+            cells.get("timestamp", ""),
+        )
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows that are not empty, and the lines on which they end."""
+        try:
+            text = self.source.encode().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.source.location(error.start).line
+            raise self._wrong("it is no UTF-8", line) from None
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for row in reader:
+                if row:
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise self._wrong(str(error), max(reader.line_num, 1)) from None
+
+    def _number(self, text: str, line: int) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1e30:
+            raise self._wrong(f"`{text[:40]}` is no time", line)
+        return number
+
+    def _setting(self, text: str, line: int) -> Setting:
+        self._label(text, line)
+        return read_back(text)
+
+    def _label(self, text: str, line: int) -> None:
+        try:
+            typed(Label, text)
+        except ValueError:
+            raise self._wrong(f"{text[:40]!r} is no name or value", line) from None
+
+    def _wrong(self, reason: str, line: int) -> CutuneError:
+        line = min(line, self.source.line_count)
+        start = self.source.line_start(line)
+        place = Span(start, start + max(1, len(self.source.line_text(line))))
+        return CutuneError.at(Code.BAD_RESULTS, self.source, place, kind=KIND, reason=reason)
+
+
+def write(results: Results) -> str:
+    """Return the text of a table.
+
+    Raises:
+        CutuneError: CT826 for a parameter or size that is called as another column is.
+    """
+    names, sizes = results.names, results.size_names
+    head = [*sizes, DEVICE, *names, *COLUMNS[1:]]
+    twice = next((name for i, name in enumerate(head) if name in head[:i]), None)
+    if twice is not None:
+        raise not_held(KIND, f"two columns would be called '{twice}'")
+    text = io.StringIO(newline="")
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(head)
+    for one in results.results:
+        cells = {n: written(v) for n, v in (*one.sizes.items(), *one.configuration.items())}
+        out.writerow(
+            [
+                *(cells.get(name, "") for name in sizes),
+                one.device,
+                *(cells.get(name, "") for name in names),
+                one.status.value,
+                "" if one.milliseconds is None else repr(one.milliseconds),
+                " ".join(map(repr, one.times)),
+                "" if one.seconds is None else repr(one.seconds),
+                " ".join(one.reason.split()),
+                one.code,
+                one.timestamp,
+                results.kernel,
+            ]
+        )
+    return text.getvalue()

@@ -1,0 +1,181 @@
+"""cutune's trials as results. Takes a trials.jsonl, of any program, gives results, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.source import Source
+from cutune.core.typed import Label, Meta, Quantity, Symbol, Text, one_of, typed
+from cutune.lab.interchange.json_text import JsonText, member
+from cutune.lab.interchange.results import (
+    OfTrial,
+    Result,
+    Results,
+    Setting,
+    not_held,
+    read_back,
+    written,
+)
+from cutune.model.measurement.measurement import Origin
+from cutune.search.regions import HostMeasurement
+from cutune.search.regions import Settings as ProgramSettings
+from cutune.search.trials import SCHEMA, EndedTrial, Status, Trial
+
+KIND = "file of trials"
+#: How results of other tuners are told from trials of a program, before the name of the device.
+CONVERTED = "converted "
+
+
+@dataclass(frozen=True)
+class _Begin:
+    trial: Symbol
+    origin: Origin
+    how: Text
+    sizes: Mapping[Label, Label]
+    configuration: Mapping[Label, int | Label]
+
+
+@dataclass(frozen=True)
+class _End:
+    trial: Symbol
+    origin: Origin
+    status: Annotated[str, one_of(*(one.value for one in Status))]
+    reason: str
+    code: Symbol
+    final: bool
+    times: tuple[Quantity, ...]
+    measured: tuple[HostMeasurement, ...]
+    copied: bool = False
+    rules: Text = ""
+    seconds: Annotated[float, Meta(ge=0)] = 0.0
+    compared: bool = True
+
+
+def recognises(source: Source) -> bool:
+    return f'"{SCHEMA}"' in source.text.lstrip().partition("\n")[0]
+
+
+def read(source: Source, warn: Warn) -> Results:
+    """Read the results of a file; torn lines are left out, as everywhere.
+
+    Raises:
+        CutuneError: CT821 where no line is one of trials.
+    """
+    begun: dict[str, _Begin] = {}
+    ended: dict[str, _End] = {}
+    lines = list(JsonText.lines(source, KIND))
+    for line in lines:
+        try:
+            data = line.read()
+            if member(data, "schema") != SCHEMA:
+                continue
+            if member(data, "event") == "begin":
+                one = line.typed(_Begin, data)
+                begun[one.trial] = one
+            elif member(data, "event") == "end":
+                last = line.typed(_End, data)
+                ended[last.trial] = last
+        except CutuneError:
+            # A run that was killed leaves half a line, at the end.
+            if line is not lines[-1] or not begun or source.text.endswith("\n"):
+                raise
+            number = source.location(line.start).line
+            warn(Diagnostic.at(Code.TORN_LINE, line=number, path=source.path))
+    if not begun:
+        raise JsonText.whole(source, KIND).wrong("no line of it is one of trials", 0)
+    devices = {
+        begun[trial].how: one.measured[0].device
+        for trial, one in ended.items()
+        if one.measured and trial in begun
+    }
+    results = (
+        _result(one, ended[trial], devices.get(one.how, ""))
+        for trial, one in begun.items()
+        if trial in ended
+    )
+    paths = dict.fromkeys(one.origin.path for one in begun.values())
+    return Results(tuple(results), next(iter(paths)) if len(paths) == 1 else "")
+
+
+def _result(begun: _Begin, ended: _End, device: str) -> Result:
+    is_converted = begun.how.startswith(CONVERTED)
+    device = begun.how.removeprefix(CONVERTED) if is_converted else device
+    origins = OfTrial(
+        begun.origin.path,
+        begun.origin.content,
+        begun.how,
+        ended.final,
+        ended.copied,
+        ended.rules,
+        ended.measured,
+        ended.compared,
+    )
+    times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
+    is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
+    return Result(
+        begun.configuration,
+        {name: read_back(text) for name, text in begun.sizes.items()},
+        Status(ended.status),
+        sum(times) if is_timed else None,
+        ended.times,
+        device,
+        ended.reason,
+        ended.code,
+        ended.seconds if ended.seconds or not is_converted else None,
+        of_trial=None if is_converted else origins,
+    )
+
+
+def write(results: Results) -> str:
+    """Return the text of a file.
+
+    Raises:
+        CutuneError: CT826 for a word that no parameter of a program can have.
+    """
+    entries = (entry for one in results.results for entry in _entries(one, results.kernel))
+    return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in entries)
+
+
+def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    about = one.of_trial or OfTrial(kernel, "", CONVERTED + one.device)
+    origin = Origin(about.path, about.content)
+    sizes = {name: written(value) for name, value in one.sizes.items()}
+    values: dict[str, int | str] = {n: _plain(v) for n, v in one.configuration.items()}
+    trial = Trial(origin, about.how, sizes, values)
+    measured = about.measured
+    if one.of_trial is None and one.status is Status.OK:
+        measured = (_measured(origin, one, values),)
+    ended = EndedTrial(
+        one.status,
+        one.reason,
+        measured,
+        one.times,
+        one.code,
+        about.final,
+        about.copied,
+        about.rules,
+        one.seconds or 0.0,
+        about.compared,
+    )
+    return trial.to_json(), trial.ended_json(ended)
+
+
+def _measured(origin: Origin, one: Result, values: Mapping[str, int | str]) -> HostMeasurement:
+    """Return a measurement in place of the regions of a program that is not known."""
+    try:
+        settings = typed(ProgramSettings, values)  # type: ignore[type-abstract]
+        device = typed(Label, one.device or "unknown")
+    except ValueError as error:
+        raise not_held(KIND, str(error)) from None
+    return replace(
+        HostMeasurement(origin, device, settings, {}, None), milliseconds=one.milliseconds
+    )
+
+
+def _plain(value: Setting) -> int | str:
+    return value if type(value) is int else written(value)

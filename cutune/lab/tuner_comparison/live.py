@@ -1,0 +1,183 @@
+"""Searches that build and run what they ask for. Takes a benchmark, techniques, a budget.
+
+All of them search one space, begin at the same configurations, and are measured by the same trials:
+what one has tried is known, costs the next one no run, and counts as if it had run again. Where
+there is no GPU, warp instructions of all kernels of a run stand in place of times: they only let
+searches be seen at work.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
+from cutune.emulator.launch_log import read_launches
+from cutune.measure.program_runs import Run
+from cutune.model.measurement.measurement import Origin
+from cutune.search.collect import Place, Prepared
+from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
+from cutune.search.techniques.registry import Technique, search
+from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
+from cutune.space.space import Configuration
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best configuration of one search, and the way to it.
+
+    Attributes:
+        best: None where nothing ended well. cost: its time.
+        needed: configurations until it was found. measured: all that counted.
+        seconds: that their trials took, whoever asked for them first.
+        curve: the best so far after each of them; None before the first that ended well.
+    """
+
+    best: Configuration | None
+    cost: float | None
+    needed: int
+    measured: int
+    seconds: float
+    curve: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A technique, and its searches from several starts."""
+
+    technique: str
+    found: tuple[SearchResult, ...]
+
+
+@dataclass(frozen=True)
+class LiveContest:
+    """Contenders at one size.
+
+    Attributes:
+        where: the sizes. size: of the space.
+    """
+
+    where: str
+    size: int
+    contenders: tuple[Contender, ...]
+
+    @property
+    def best(self) -> SearchResult | None:
+        """The best of all."""
+        every = [one for own in self.contenders for one in own.found if one.cost is not None]
+        return min(every, key=lambda one: one.cost or 0.0, default=None)
+
+
+def contest(
+    ready: Prepared,
+    techniques: Sequence[Technique],
+    budget: Budget,
+    searches: int,
+    progress: Progress,
+) -> Iterator[LiveContest]:
+    """Run all techniques at each size, one after the other.
+
+    Args:
+        searches: of each technique; the first begins with the program's own values.
+    """
+    total, done = len(ready.places) * len(techniques) * searches, 0
+    for place in ready.places:
+        contenders = []
+        for technique in techniques:
+            results = []
+            for state in range(searches):
+                progress("searching", done, total)
+                results.append(_searched(ready, place, technique, budget, state))
+                done += 1
+            contenders.append(Contender(technique.name, tuple(results)))
+        run, space = place
+        sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
+        yield LiveContest(sizes, space.size, tuple(contenders))
+    progress("searching", 1, 1)
+
+
+def _searched(
+    ready: Prepared, place: Place, technique: Technique, budget: Budget, state: int
+) -> SearchResult:
+    (run, space), trials = place, ready.trials
+    spent = 0.0
+    costs: list[float | None] = []
+    #: When it was found, and what.
+    best: tuple[float, int, Configuration] | None = None
+
+    def timed(configuration: Configuration) -> Timed:
+        nonlocal spent, best
+        ended = trials.timed(run, configuration)
+        cost = ended.milliseconds(trials.program.tunables)
+        # Who asked first for one of two programs of the same code has run it for both.
+        is_counted = ended.has_run or ended.is_copied
+        if is_counted:
+            spent += ended.seconds
+            costs.append(cost)
+        if cost is not None and (best is None or cost < best[0]):
+            best = cost, len(costs), configuration
+        return Timed(cost, is_counted)
+
+    # What is known takes no time now; it counts with what it took.
+    tries = Tries(
+        space,
+        timed,
+        budget.at(space.size, 0.0, 1),
+        lambda some: trials.expect(run, some),
+        clock=lambda: spent,
+    )
+    search(technique, tries, _start(ready, place, state), state)
+    trials.forget()
+    cost, needed, values = best or (None, 0, None)
+    return SearchResult(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
+
+
+def _start(ready: Prepared, place: Place, state: int) -> Rows:
+    """Return the start of all techniques: the program's own values, then places drawn at random."""
+    run, space = place
+    if state == 0:
+        own = ready.trials.own_values(run)
+        return tuple(table.closest(own) for table in space.tables)
+    return space.rows(random.Random(state).randrange(space.size))
+
+
+def _so_far(costs: Sequence[float | None]) -> Iterator[float | None]:
+    """Yield the least cost so far."""
+    least: float | None = None
+    for cost in costs:
+        if cost is not None and (least is None or cost < least):
+            least = cost
+        yield least
+
+
+#: In the name of the device, wherever such numbers stand in the place of milliseconds.
+UNIT = "warp instructions"
+DEVICE = f"the emulated device, {UNIT}"
+#: Where trials of this kind are kept in a workspace: not among those with times.
+COUNTED = "counted.jsonl"
+#: Variable that names the file of its launches.
+_LOG = "CUTUNE_LAUNCH_LOG"
+
+
+def counted(
+    run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
+) -> MeasuredRun | FailedRun:
+    """Run a program as `measure` does, on the emulated device of this machine.
+
+    The count of the whole run stands at its first size.
+    """
+    with temporary_folder() as folder:
+        log = Path(folder) / "launches.jsonl"
+        ran = measure(run, values, origin, {**environment, _LOG: str(log)}, *further)
+        if isinstance(ran, FailedRun):
+            return ran
+        total = float(sum(launch.warp_instructions for launch in read_launches(log)))
+    counts = (
+        replace(one, device=DEVICE, milliseconds=0.0 if index else total)
+        for index, one in enumerate(ran.measured)
+    )
+    return replace(ran, measured=tuple(counts))

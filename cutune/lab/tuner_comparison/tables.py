@@ -1,0 +1,162 @@
+"""Recorded results for replay. Takes results, gives tables: a space, and the time of each of it.
+
+A space whose configurations are listed has the same axes as one with conditions: the list is the
+product of the groups of parameters that depend on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.lab.interchange.results import Result, Results, Setting, Settings
+from cutune.search.techniques.replay import KnownTime
+from cutune.space.condition import Value
+from cutune.space.parameter import Parameter, ParameterOptions, checked
+from cutune.space.space import Configuration, Space
+from cutune.space.tables import Table
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ListedSpace(Space):
+    """A space with the tables that it is given."""
+
+    listed: tuple[Table, ...] = ()
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Its axes."""
+        return self.listed
+
+
+def listed_space(configurations: Iterable[Configuration]) -> Space:
+    """The space of these configurations, which have the same parameters and are at least one.
+
+    Values are in rising order where all are numbers, else in the order in which they come.
+    """
+    every = list(configurations)
+    parameters = tuple(checked(name, _values(every, name)) for name in every[0])
+    places = [{value: i for i, value in enumerate(one.values)} for one in parameters]
+    rows = np.array(
+        [
+            [place[one[p.name]] for p, place in zip(parameters, places, strict=True)]
+            for one in every
+        ],
+        dtype=np.int64,
+    ).reshape(len(every), len(parameters))
+    rows = np.unique(rows, axis=0)
+    tables = tuple(_table(parameters, rows, group) for group in _groups(parameters, rows))
+    return ListedSpace(parameters, listed=tables)
+
+
+def _values(every: Sequence[Configuration], name: str) -> list[Value]:
+    values = list(dict.fromkeys(one[name] for one in every))
+    numbers = [value for value in values if not isinstance(value, str)]
+    return [*sorted(numbers)] if len(numbers) == len(values) else values
+
+
+def _groups(parameters: Sequence[Parameter], rows: Rows) -> list[list[int]]:
+    """Columns that depend on each other; all of them where more than pairs do."""
+    groups = [[i] for i, _ in enumerate(parameters)]
+    for a, b in combinations(range(len(parameters)), 2):
+        if _count(rows, [a, b]) < _count(rows, [a]) * _count(rows, [b]):
+            met = [group for group in groups if a in group or b in group]
+            rest = [group for group in groups if group not in met]
+            groups = [*rest, sorted({column for group in met for column in group})]
+    groups.sort()
+    is_product = prod(_count(rows, group) for group in groups) == len(rows)
+    return groups if is_product else [list(range(len(parameters)))]
+
+
+def _count(rows: Rows, columns: Sequence[int]) -> int:
+    return len(np.unique(rows[:, list(columns)], axis=0))
+
+
+def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
+    combinations = np.unique(rows[:, list(group)], axis=0)
+    return Table(tuple(parameters[i] for i in group), tuple(combinations.T))
+
+
+@dataclass(frozen=True)
+class RecordedTable:
+    """The known times at one size on one device.
+
+    Attributes:
+        where: the device and the sizes, for people.
+        known: by number of the configuration.
+    """
+
+    where: str
+    space: Space
+    known: Mapping[int, KnownTime]
+
+
+def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:
+    """Return one table per device and size at which something ended well.
+
+    Args:
+        asked: a space, in place of what is recorded.
+
+    Raises:
+        CutuneError: CT831 where a configuration of the space is not recorded, or configurations
+            have different parameters, and what `Space` says.
+    """
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for one in results.results:
+        groups.setdefault((one.device, *sorted(one.sizes.items())), []).append(one)
+    useful = [g for g in groups.values() if any(one.milliseconds is not None for one in g)]
+    if not useful:
+        raise _incomplete("nothing in it has a time")
+    return (_recorded(group, asked) for group in useful)
+
+
+def _recorded(group: Sequence[Result], asked: ParameterOptions) -> RecordedTable:
+    # What was timed again counts as it was timed last.
+    latest = {tuple(sorted(_exact(one.configuration).items())): one for one in group}
+    names = [*group[0].configuration]
+    if not names or any({*one.configuration} != {*names} for one in group):
+        raise _incomplete("its configurations have not all the same parameters")
+    every: list[Configuration] = [_exact(one.configuration) for one in latest.values()]
+    where = _where(group[0])
+    if asked.parameters:
+        space = Space.of(asked.parameters, asked.conditions, _exact(group[0].sizes))
+    else:
+        space = listed_space([{name: one[name] for name in names} for one in every])
+    known = {}
+    for configuration, one in zip(every, latest.values(), strict=True):
+        number = space.number(configuration) if {*configuration} >= {*space.names} else None
+        if number is not None:
+            known[number] = KnownTime(one.milliseconds, one.cost_seconds)
+    if len(known) < space.size:
+        raise _incomplete(f"{where}: {len(known)} of {space.size} configurations are recorded")
+    return RecordedTable(where, space, known)
+
+
+def _exact(settings: Settings) -> dict[str, Value]:
+    return {name: _value(setting) for name, setting in settings.items()}
+
+
+def _value(setting: Setting) -> Value:
+    if isinstance(setting, bool):
+        return int(setting)
+    return Fraction(str(setting)) if isinstance(setting, float) else setting
+
+
+def _where(one: Result) -> str:
+    sizes = ", ".join(f"{name} = {value}" for name, value in one.sizes.items())
+    return ", ".join(filter(None, [one.device, sizes])) or "here"
+
+
+def _incomplete(reason: str) -> CutuneError:
+    return CutuneError.at(Code.NOT_WHOLE, reason=reason)

@@ -1,0 +1,382 @@
+"""`bat`: tuners compared on recorded results, on those of a GPU now, or as they search."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from cutune.cli.common import (
+    analyzer_of,
+    asked_of,
+    device_of,
+    reporter_of,
+    show,
+    toolchain_of,
+    workspace_of,
+)
+from cutune.cli.options import parser
+from cutune.cli.page.figures import DOTS_PER_INCH, STYLE, WIDTH
+from cutune.cli.page.html import required
+from cutune.cli.report.classifiers import print_comparison, techniques_table
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.progress import progress_for
+from cutune.core.workspace import Workspace, writing
+from cutune.lab.interchange.convert import read_results
+from cutune.lab.tuner_comparison.compare import TunerComparison, compare, compared
+from cutune.lab.tuner_comparison.examples import ExampleResult, examples_in, run_examples
+from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
+from cutune.lab.tuner_comparison.tables import recorded_tables
+from cutune.lab.tuner_comparison.tuners import contenders
+from cutune.lab.verbs.convert import asked_of as reading_of
+from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
+from cutune.search.output_check import rules_of
+from cutune.search.techniques.registry import TECHNIQUES, Technique
+from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve
+from cutune.search.techniques.tries import Budget
+from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
+from cutune.search.trials import plain
+from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS
+from cutune.search.workers.choose_workers import workers_of
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
+
+if TYPE_CHECKING:
+    from cutune.lab.tuner_comparison.live import Contender, LiveContest, SearchResult
+
+LIVE_SCHEMA = "cutune-live-1"
+
+
+def print_live(benchmark: str, contest: LiveContest, unit: str, is_verbose: bool) -> None:
+    """Print what each contender has found at one size, the best first."""
+    print(f"{benchmark}, {contest.where}: {contest.size} configurations, in {unit}")
+    best = contest.best
+    if best is not None and best.best is not None and best.cost is not None:
+        print(f"best of all: {_number(best.cost)} with {named(best.best)}")
+    table = techniques_table("best", "found after", "configurations", "seconds")
+    for one in sorted(contest.contenders, key=_typical):
+        table.add_row(
+            one.technique,
+            _spread([found.cost for found in one.found]),
+            _spread([float(found.needed) for found in one.found]),
+            _spread([float(found.measured) for found in one.found]),
+            _spread([round(found.seconds, 1) for found in one.found]),
+        )
+    Console(emoji=False).print(table)
+    if is_verbose:
+        for one in contest.contenders:
+            for found in one.found:
+                print(f"  {one.technique}: {_said(found)}")
+
+
+def live_json(benchmark: str, contest: LiveContest, unit: str) -> dict[str, object]:
+    """The contest as JSON: the best of each search, and each step on the way."""
+    return {
+        "benchmark": benchmark,
+        "where": contest.where,
+        "configurations": contest.size,
+        "unit": unit,
+        "contenders": [
+            {"search": one.technique, "found": [_found_json(found) for found in one.found]}
+            for one in contest.contenders
+        ],
+    }
+
+
+def _found_json(found: SearchResult) -> dict[str, object]:
+    best = found.best
+    return {
+        "best": None if best is None else {name: plain(value) for name, value in best.items()},
+        "cost": found.cost,
+        "found_after": found.needed,
+        "evaluations": found.measured,
+        "seconds": found.seconds,
+        "curve": list(found.curve),
+    }
+
+
+def _typical(one: Contender) -> float:
+    """The median of what it has found; what has found nothing comes last."""
+    known = [found.cost for found in one.found if found.cost is not None]
+    return median(known) if known else float("inf")
+
+
+def _spread(values: Sequence[float | None]) -> str:
+    """The median, and the least and the most around it."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    low, high = min(known), max(known)
+    around = f" ({_number(low)}..{_number(high)})" if low < high else ""
+    return f"{_number(median(known))}{around}"
+
+
+def _said(found: SearchResult) -> str:
+    if found.best is None or found.cost is None:
+        return "nothing that ends well"
+    return f"{_number(found.cost)} with {named(found.best)}"
+
+
+def _number(value: float) -> str:
+    """Four digits; counts as a whole."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+#: Inches of one panel.
+HEIGHT = 2.6
+#: Ways to draw a line, so that no two searches differ in colour alone.
+DASHES = ("-", "--", "-.", ":")
+
+
+def write_plot(path: Path, comparisons: Sequence[TunerComparison]) -> None:
+    """Draw a panel per size: the best time so far over the best of all, by configurations.
+
+    Raises:
+        CutuneError: CT017 where matplotlib is not installed, CT002.
+    """
+    matplotlib = required("matplotlib")
+    required("matplotlib.figure")
+    with matplotlib.rc_context(STYLE):
+        figure = matplotlib.figure.Figure(
+            figsize=(WIDTH, HEIGHT * len(comparisons)), layout="constrained"
+        )
+        panels = figure.subplots(len(comparisons), 1, squeeze=False)
+        for (axes,), one in zip(panels, comparisons, strict=True):
+            _draw(axes, one)
+        with writing(path):
+            figure.savefig(path, dpi=DOTS_PER_INCH)
+
+
+def _draw(axes: Any, one: TunerComparison) -> None:
+    best = least(one.known)
+    chance = random_curve(one.known)
+    counts = range(1, len(chance) + 1)
+    axes.plot(counts, [time / best for time in chance], color="black", label="random, expected")
+    for index, score in enumerate(one.scores):
+        line = [time / best for time in score.curve]
+        axes.plot(counts, line, DASHES[(index + 1) % len(DASHES)], label=score.technique)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_title(one.where, loc="left", fontsize=9)
+    axes.set_xlabel("configurations that were measured")
+    axes.set_ylabel("time of the best so far / best")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+
+
+SCHEMA = "cutune-bat-1"
+#: Classes of sizes that BAT takes, although its benchmarks have four.
+SIZES = range(1, 10)
+_REPETITIONS = 3
+#: Of each tuner, unless the command line has another number.
+_SEARCHES = 3
+#: A space may be of any size where searches have budgets.
+_NO_LIMIT = Search(TECHNIQUES[0], Budget(configurations=1))
+
+
+#: A benchmark and its comparison.
+Compared = tuple[str, TunerComparison]
+
+
+def bat_verb(options: argparse.Namespace) -> int:
+    """The verb; the status for the shell."""
+    if options.size not in SIZES:
+        parser().error("bat: --size is a class from 1 to 9")
+    if options.examples is not None:
+        if options.json or options.plot or options.replay:
+            parser().error("bat: --examples runs other tuners; no --replay, --json and --plot")
+        return _run_examples(options)
+    if options.replay and any(getattr(options, name) for name in OF_WORKERS):
+        parser().error("bat: with --replay nothing is run; leave out the options for several GPUs")
+    if options.search is not None:
+        return _live(options)
+    if options.searches is not None or options.on is not None:
+        parser().error("bat: --searches and --on are those of --search BUDGET, as in --search 50")
+    techniques = contenders(_names(options.auto_tuner), options.technique, show)
+    source = _replayed if options.replay else _measured
+    comparisons = []
+    for one in source(options, techniques):
+        comparisons.append(one)
+        if not options.json:
+            _print(*one, options.verbose)
+    if options.json:
+        document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
+        print(json.dumps(document, indent=1))
+    if options.plot is not None:
+        write_plot(Path(options.plot), [comparison for _, comparison in comparisons])
+    return 0
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
+    """On what was recorded: a benchmark is a file, by its name up to the first dot."""
+    paths = {Path(path).name.partition(".")[0]: Path(path) for path in options.replay}
+    if len(paths) < len(options.replay):
+        error = "two files of --replay have one name; a benchmark is called as its file"
+        parser().error(f"bat: {error}")
+    wanted = _names(options.benchmark) or [*paths]
+    progress = progress_for(options.quiet)
+    for name in wanted:
+        if name not in paths:
+            raise _unknown("recorded benchmark", name, ".", [*paths])
+        results = read_results(paths[name], reading_of(options), show)
+        for table in recorded_tables(results, asked_of(options)):
+            yield name, compared(table, techniques, progress)
+
+
+def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
+    """On a GPU: every configuration is tried, and the searches replayed on that."""
+    for one in _benchmarks(options):
+        how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
+        workers = workers_of(options, True, one.workspace.folder, parser().error)
+        parameters = asked_of(options)
+        sweep = HostSweep([], how, workers=workers, parameters=parameters)
+        collect_host(toolchain_of(options), reporter_of(options), *one.arguments(options, sweep))
+        reporter, program, path = reporter_of(options), one.program, one.workspace.trials
+        known = program, options.run, path, list[str](), techniques, one.device
+        for comparison in compare(reporter, parameters, *known):
+            yield one.name, comparison
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """A benchmark that is built and run here."""
+
+    name: str
+    program: Program
+    workspace: Workspace
+    device: DeviceProfile
+
+    def arguments(self, options: argparse.Namespace, sweep: HostSweep) -> _Arguments:
+        """The arguments of `collect_host` and of `prepared`."""
+        vary = {"size": [str(options.size)]}
+        return self.program, options.run, vary, self.workspace, sweep, self.device
+
+
+_Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile]
+
+
+def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
+    """The benchmarks of the folder that are asked for."""
+    folder = Path(options.folder)
+    known = [path.stem for path in sorted(folder.glob("*.cu")) if "." not in path.stem]
+    for name in _names(options.benchmark) or known or ["*"]:
+        if name not in known:
+            raise _unknown("benchmark", name, folder, known)
+        options.files = [str(folder / f"{name}.cu")]
+        (program,) = analyzer_of(options).load_all(options.files, require_nvcc=True)
+        yield _Benchmark(name, program, workspace_of(options), device_of(options))
+
+
+def _live(options: argparse.Namespace) -> int:
+    """Searches that build and run what they ask for."""
+    searches = _SEARCHES if options.searches is None else options.searches
+    if options.replay or options.plot or searches < 1:
+        parser().error("bat: --search takes no --replay and no --plot, and --searches at least 1")
+    on_gpu = options.on != EMULATED
+    if not on_gpu and any(getattr(options, name) for name in OF_WORKERS):
+        parser().error("bat: options for several GPUs need --on gpu")
+    budget = Budget.read(options.search)
+    techniques = contenders(_names(options.auto_tuner), options.technique, show)
+    documents: list[object] = []
+    for one in _benchmarks(options):
+        reporter = reporter_of(options)
+        arguments = one.arguments(options, _sweep(options, one.workspace, on_gpu))
+        with prepared(toolchain_of(options), reporter, *arguments) as ready:
+            contests = list(contest(ready, techniques, budget, searches, reporter.progress))
+        report(ready.trials, reporter.warn)
+        unit = "ms" if on_gpu else UNIT
+        for one_contest in contests:
+            documents.append(live_json(one.name, one_contest, unit))
+            if not options.json:
+                print_live(one.name, one_contest, unit, options.verbose)
+    if options.json:
+        print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1))
+    return 0
+
+
+def _sweep(options: argparse.Namespace, workspace: Workspace, on_gpu: bool) -> HostSweep:
+    """How all contenders are measured."""
+    if on_gpu:
+        workers = workers_of(options, True, workspace.folder, parser().error)
+        how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
+        return HostSweep([], how, _NO_LIMIT, workers=workers, parameters=asked_of(options))
+    how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
+    # No time stands among those of a GPU.
+    kept = workspace.folder / COUNTED
+    return HostSweep([], how, _NO_LIMIT, kept=kept, parameters=asked_of(options))
+
+
+def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:
+    there = "" if Path(folder).is_dir() else "; there is no such folder here: name one by --folder"
+    listed = f"{known_names(name, known)}{there}"
+    return CutuneError(
+        Diagnostic.at(Code.NO_BENCHMARK, None, kind=kind, name=name, folder=folder, known=listed)
+    )
+
+
+def _print(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
+    print(f"{benchmark}, ", end="")
+    print_comparison(comparison)
+    if is_verbose:
+        for score in comparison.scores:
+            needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
+            print(f"  {score.technique}: {needed}")
+
+
+def _json(benchmark: str, comparison: TunerComparison) -> dict[str, object]:
+    return {
+        "benchmark": benchmark,
+        "where": comparison.where,
+        "configurations": comparison.size,
+        "random_search": comparison.chance,
+        "searches": [_score_json(score) for score in comparison.scores],
+    }
+
+
+def _score_json(score: TechniqueScore) -> dict[str, object]:
+    return {
+        "search": score.technique,
+        "evaluations": _finite(score.needed),
+        "evaluations_quartiles": _finite(quartiles(score.needed)),
+        "seconds": _finite(score.seconds),
+        "seconds_quartiles": _finite(quartiles(score.seconds)),
+        "score": score.score,
+        "curve": list(score.curve),
+    }
+
+
+def _finite(values: Iterable[float]) -> list[float | None]:
+    return [value if isfinite(value) else None for value in values]
+
+
+def _run_examples(options: argparse.Namespace) -> int:
+    """Other tuners' own programs, as BAT runs them."""
+    names = _names(options.auto_tuner), _names(options.benchmark)
+    examples = examples_in(Path(options.examples), *names)
+    target = Path(options.results).absolute() / str(int(time.time()))
+    for one in run_examples(examples, options.size, options.technique, target):
+        if options.verbose:
+            print(one.said, end="")
+        _print_best(one)
+    return 0
+
+
+def _print_best(ran: ExampleResult) -> None:
+    print(f"{ran.example.benchmark} by {ran.example.tuner}: files in {ran.kept}")
+    for name, best in ran.best.items():
+        values = best.items() if isinstance(best, dict) else [("", best)]
+        listed = ", ".join(f"{key} = {value}" for key, value in values)
+        print(f"  {name}: {listed}")

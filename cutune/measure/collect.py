@@ -1,0 +1,397 @@
+"""From runs of a program to measurements: launches recorded, candidates tried, kernels counted.
+
+Kernels whose work does not depend on data are replayed without data; the others are counted while
+the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import Reporter, ignore
+from cutune.core.workspace import Workspace, append_lines, read_lines
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.measure.candidate_trials import (
+    LAUNCHES,
+    NOTHING_IN_COMMON,
+    OTHER_SHARED,
+    CandidateTrial,
+)
+from cutune.measure.counted_on_data import counted_on_data, fewer_candidates, unclear_growth
+from cutune.measure.emulated_runs import (
+    Sweep,
+    races_with_own_blocks,
+    record_launches,
+    try_candidates,
+)
+from cutune.measure.program_runs import Run
+from cutune.measure.replay.at_recorded_sizes import at_own_sizes
+from cutune.measure.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
+from cutune.measure.replay.subjects import Subject, subjects
+from cutune.measure.resources import Resources
+from cutune.measure.trial_effort import (
+    INSTRUCTIONS_PER_SECOND,
+    TRIAL_BUDGET,
+    affordable,
+    effort,
+    experiments,
+    with_fewer_trials,
+)
+from cutune.model.measurement.measurement import (
+    KERNEL_SCHEMA,
+    MEASUREMENT_SCHEMA,
+    MeasuredKernel,
+    Measurement,
+)
+from cutune.model.measurement.size_relations import with_bounds_fixed
+from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block, shape
+from cutune.toolchain.kernel_names import demangled
+
+#: Seconds in which candidates are tried that are proven, and those that an annotation asserts.
+TRIAL_SECONDS, ASSERTED_SECONDS = 30, 60
+#: Thread blocks that a message names.
+MOST_LISTED = 8
+#: What an annotation that is not true has to become.
+NARROW = "; narrow block(...) in its annotation to those for which they stay the same"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A kernel that was measured now, with its measurements of now and of earlier calls.
+
+    `measurements` may hold those of other kernels, too: `by_entry` separates them.
+    """
+
+    kernel: MeasuredKernel
+    measurements: Sequence[Measurement]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source of the program that is measured. `numbers`: those of its launch sites in it."""
+
+    program: Program
+    numbers: SiteNumbers
+    resources: Resources
+    workspace: Workspace
+
+    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+        """Add a kernel and its measurements to the workspace."""
+        append_lines(self.workspace.measurements, [kernel.to_json()])
+        append_lines(self.workspace.measurements, (m.to_json() for m in measured))
+
+
+def measure(
+    reporter: Reporter,
+    parts: Sequence[Part],
+    runs: Sequence[Run],
+    device: DeviceProfile,
+    candidate_set: str,
+    training: bool = False,
+) -> list[list[Collected]]:
+    """Run the instrumented program, count its kernels, append to the workspaces of its parts.
+
+    Returns the kernels of each part that were measured, with their measurements.
+    """
+    recorded = record_launches(runs, device, reporter.progress, reporter.warn)
+    runs, launches = [run for run, _ in recorded], [of_run for _, of_run in recorded]
+    collected = []
+    for part in parts:
+        earlier = part.workspace.measurements.exists()
+        known = measurements(part.workspace, reporter.warn)[1] if earlier else []
+        measuring = _Measuring(reporter, part, runs, launches, device, known, training)
+        launched = subjects(
+            part.program,
+            launches,
+            part.numbers,
+            part.resources,
+            candidate_set,
+            reporter.warn,
+            may_execute=any(run.is_cut for run in runs),
+        )
+        measured, left = measuring.replay(measuring.tried(launched) if launched else [])
+        collected.append(measured + measuring.count_on_data(left))
+    return collected
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """One part of the program while it is measured.
+
+    Attributes:
+        runs: of the program on a modelled device. launches: those that each run made.
+        known: measurements of earlier calls.
+        training: are the sizes of the published method measured, too?
+    """
+
+    reporter: Reporter
+    part: Part
+    runs: Sequence[Run]
+    launches: Sequence[Sequence[LaunchRecord]]
+    device: DeviceProfile
+    known: Sequence[Measurement]
+    training: bool
+
+    def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
+        """Replay the kernels that can be; returns these, and those to be counted on data."""
+        done, left = [], []
+        for subject in launched:
+            replayed = subject if subject.kernel.on_data else self._replayed(subject)
+            if isinstance(replayed, Collected):
+                measured = [*self.known, *replayed.measurements]
+                done.append(replace(replayed, measurements=measured))
+            elif replayed is not None:
+                left.append(replayed)
+        return done, left
+
+    def _replayed(self, subject: Subject) -> Collected | Subject | None:
+        """A kernel with its replays, or as it is counted on data; None where it is left out."""
+        name, is_variant = subject.kernel.name, bool(subject.kernel.variant)
+        try:
+            counted = self._counted(subject)
+            if counted.problem and is_variant:
+                return None
+            if at_its_sizes := self._at_own_sizes(subject, counted.problem):
+                return at_its_sizes
+            if counted.problem and (subject.record.is_executed or counted.functions is None):
+                return self._on_data(subject, counted.problem)
+            kernel = counted.subject.kernel
+            self.part.append(kernel, counted.new)
+            progress = self.reporter.progress
+            traced = list(collect_kernel(counted, self.known, progress, self.training))
+            append_lines(self.part.workspace.measurements, (m.to_json() for m in traced))
+            return Collected(kernel, [*counted.new, *traced])
+        except CutuneError as error:
+            if error.diagnostic.code is Code.UNWRITABLE_FILE:
+                raise
+            # One kernel that cannot be replayed does not stop the others.
+            if is_variant:
+                return None
+            reason = error.diagnostic.message
+            sizes = f"#pragma cutune kernel {name} data(...)"
+            why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
+            if subject.record.is_executed:
+                return self._on_data(subject, why)
+            at_its_sizes = self._at_own_sizes(subject, why)
+            if at_its_sizes is None:
+                self._warn(Code.NOT_REPLAYED, subject, reason=reason)
+            return at_its_sizes
+
+    def _at_own_sizes(self, subject: Subject, problem: str) -> Collected | None:
+        """A kernel whose launches nobody had time to execute, at their own sizes.
+
+        None: there is no problem with others, it is executed anyway, or these tell nothing either.
+        """
+        if not problem or subject.record.is_executed:
+            return None
+        counted = at_own_sizes(subject, [r for launches in self.launches for r in launches])
+        if counted is None:
+            return None
+        subject = self._on_data(counted.subject, problem)
+        if remark := unclear_growth(subject, counted.launches, self.runs[0], self.launches[0]):
+            self.reporter.warn(remark)
+        self.part.append(subject.kernel, counted.measured)
+        return Collected(subject.kernel, counted.measured)
+
+    def _counted(self, subject: Subject) -> CountedKernel:
+        """Count a kernel; one that fails with large values of loop bounds, with small ones.
+
+        Raises:
+            CutuneError: CT46x where it fails all the same.
+        """
+        try:
+            return counted_kernel(subject, self.known, self.reporter.progress)
+        except CutuneError:
+            held = with_bounds_fixed(subject.kernel)
+            if held is None:
+                raise
+        return counted_kernel(replace(subject, kernel=held), self.known, self.reporter.progress)
+
+    def _on_data(self, subject: Subject, reason: str) -> Subject:
+        kernel = subject.kernel
+        definition = self.part.program.kernel(kernel.name)
+        assert definition is not None, "a kernel that is measured has a definition"
+        where = definition.source, definition.span
+        said = Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason)
+        self.reporter.warn(said)
+        return replace(subject, kernel=replace(kernel, on_data=True))
+
+    def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
+        """Count kernels while the program runs; returns those that were counted."""
+        done = []
+        counted = counted_on_data(
+            *(self.runs, self.launches, left, self.device),
+            *(self.reporter.progress, self.reporter.warn),
+        )
+        try:
+            for subject, measured in counted:
+                self.part.append(subject.kernel, measured)
+                done.append(Collected(subject.kernel, [*self.known, *measured]))
+        except CutuneError as error:
+            if error.diagnostic.code is not Code.RUN_FAILED:
+                raise
+            # A candidate breaks the program, which at the smallest size it did not.
+            for subject in left:
+                self._warn(Code.NOT_REPLAYED, subject, reason=error.diagnostic.message)
+        return done
+
+    def tried(self, launched: Sequence[Subject]) -> list[Subject]:
+        """Try the candidates; drop those whose results differ from the original's, with a warning.
+
+        Where kernels need not be executed, or that takes too long, only those are tried that an
+        annotation asserts.
+        """
+        run, launches = self.runs[0], self.launches[0]
+        launched = [with_fewer_trials(subject, run, launches) for subject in launched]
+        tried, untried = affordable(launched, run, launches)
+        for subject in untried:
+            if not (run.launches_only or run.is_cut or subject.kernel.variant):
+                self._warn(Code.NOT_TRIED, subject)
+        chosen = [subject.kernel for subject in tried]
+        if not chosen:
+            return launched
+        self.reporter.progress("trying candidates", 0, 1)
+        # What an annotation asserts is used only if it was tried.
+        is_asserted = any(kernel.asserted for kernel in chosen)
+        seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
+        work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
+        sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
+        trials = try_candidates(run, chosen, self.part.numbers, self.device, sweep)
+        trials = self._asserted_elsewhere(tried, trials)
+        self.reporter.progress("trying candidates", 1, 1)
+        for kernel in chosen:
+            if not kernel.variant:
+                for said in _remarks(kernel, trials[kernel.entry], run):
+                    self.reporter.warn(said)
+        self._tell_differing(chosen, trials)
+        rejected = {entry: trial.rejected for entry, trial in trials.items()}
+        judged = [_without(one, rejected.get(one.kernel.entry, ())) for one in launched]
+        # A variant may go wrong where the kernel itself does, and nowhere else.
+        wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
+        return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
+
+    def _tell_differing(
+        self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
+    ) -> None:
+        """Warn of kernels whose results hang on the block, or whose program races as it is."""
+        differing = [
+            one
+            for one in chosen
+            if trials[one.entry].differing and not _is_told(one, chosen, trials)
+        ]
+        races = races_with_own_blocks(self.runs[0], self.device) if differing else {}
+        for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
+            trial = trials[kernel.entry]
+            shown = races[name].diagnostic() if name in races else None
+            code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
+            said = Diagnostic.at(
+                code,
+                kernel=kernel.name,
+                blocks=_listed(trial.differing),
+                difference=_difference(trial),
+                advice=NARROW if kernel.asserted else "",
+            )
+            if shown is not None:
+                said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
+            self.reporter.warn(said)
+
+    def _asserted_elsewhere(
+        self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
+    ) -> Mapping[str, CandidateTrial]:
+        """The trials, and what the other runs show of candidates that an annotation asserts.
+
+        In a small run a launch may have too few blocks to tell them apart. The largest are tried
+        first, as many as there is time for; one that fails shows nothing.
+        """
+        asserted = [subject for subject in tried if subject.kernel.asserted]
+        joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
+        others = [
+            (effort(asserted, launches), run, launches)
+            for run, launches in zip(self.runs[1:], self.launches[1:], strict=True)
+            if not (run.launches_only or run.is_cut)
+        ]
+        for cost, run, launches in sorted(others, key=lambda other: other[0], reverse=True):
+            if not 0 < cost <= left:
+                continue
+            left -= cost
+            kernels = [subject.kernel for subject in asserted]
+            sweep = Sweep(cost, experiments(asserted, launches, LAUNCHES), TRIAL_SECONDS)
+            try:
+                shown = try_candidates(run, kernels, self.part.numbers, self.device, sweep)
+            except CutuneError:
+                continue
+            joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
+        return joined
+
+    def _warn(self, code: Code, subject: Subject, **about: Any) -> None:
+        self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
+
+
+def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
+    left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
+    return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
+
+
+def _is_told(
+    kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
+) -> bool:
+    """Is it a variant of a kernel of which the same is said?"""
+    differing = {*trials[kernel.entry].differing}
+    return bool(kernel.variant) and any(
+        differing <= {*trials[other.entry].differing}
+        for other in tried
+        if other.launched == kernel.launched and not other.variant
+    )
+
+
+def _listed(blocks: Sequence[Block]) -> str:
+    """`block 32`, or `blocks 32, 64, 16x16, …`"""
+    shown = [shape(block) for block in blocks[:MOST_LISTED]]
+    more = ["…"] if len(blocks) > MOST_LISTED else []
+    return f"block{'s' * (len(blocks) > 1)} {', '.join([*shown, *more])}"
+
+
+def _difference(trial: CandidateTrial) -> str:
+    """The words for how results differ; a block that was not launched has none."""
+    if trial.largest_difference >= NOTHING_IN_COMMON:
+        return "in bytes that are no floating-point numbers, or in numbers far apart"
+    if trial.largest_difference > 0:
+        return f"by up to {trial.largest_difference:.3g}"
+    return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
+
+
+def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:
+    """Remarks on candidates that were not tried."""
+    if not kernel.asserted:
+        if trial.unreached and not run.is_cut:
+            yield Diagnostic.at(Code.NOT_TRIED, kernel=kernel.name)
+        return
+    late = {*kernel.rejected, *trial.unreached} - {kernel.original}
+    refused = {*trial.untried} - late
+    if refused and trial.refusal == OTHER_SHARED:
+        bytes_ = kernel.dynamic_shared_bytes
+        yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
+    elif refused:
+        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, kernel=kernel.name, count=len(refused))
+    if late:
+        count = len(kernel.candidates())
+        yield fewer_candidates(kernel.name, count - len(late), count, "tried")
+
+
+def measurements(
+    workspace: Workspace, warn: Warn
+) -> tuple[list[MeasuredKernel], list[Measurement]]:
+    """All kernels and measurements of a workspace. Raises CT009 when nothing was."""
+    path = workspace.measurements
+    command = "cutune tune FILE (or its step cutune collect)"
+    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, warn)
+    # Torn lines have been reported then.
+    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, ignore)
+    return list(kernels), list(measured)

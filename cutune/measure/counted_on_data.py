@@ -1,0 +1,353 @@
+"""Data-dependent kernels: counted while the program runs, on its own data.
+
+Takes kernels and runs of the program, gives measurements. Such kernels cannot be replayed, because
+a replay has no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic, Warn
+from cutune.core.progress import Progress
+from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
+from cutune.measure.counted_runs import CountedRun, Experiment
+from cutune.measure.emulated_runs import RECORDED_LAUNCHES, Sweep
+from cutune.measure.other_runs import Cost, larger_run, try_smaller, try_two
+from cutune.measure.program_runs import Run
+from cutune.measure.replay.at_recorded_sizes import recorded_sizes, smaller_and_largest
+from cutune.measure.replay.kernel_code import NOT_EXECUTED, site_counters
+from cutune.measure.replay.plan import count_block
+from cutune.measure.replay.subjects import Subject
+from cutune.measure.trial_effort import (
+    experiments,
+    fitting,
+    one_of_each,
+    thinned,
+    with_fewer_candidates,
+)
+from cutune.model.measurement.measurement import (
+    COUNTS,
+    FEATURES,
+    RUN,
+    SMALLER,
+    Measurement,
+    SiteCounters,
+)
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
+
+#: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
+#: site one launch is counted, and more if those of all kernels together take no longer.
+BUDGET = 1_500_000_000
+#: Seconds behind which what is not counted yet is left out: a machine may be slow, or busy.
+COUNTING_SECONDS = 60
+#: The same of both in a run which itself takes too long to be executed.
+CUT_BUDGET, CUT_SECONDS = 300_000_000, 60
+#: Threads that are counted of a launch which takes longer, and candidates that it is made with.
+SAMPLED_THREADS, SAMPLED_CANDIDATES = 8192, 12
+#: At least so many of a launch that nobody had time to execute even once.
+FEWEST_THREADS = 2048
+#: If launches of one size differ in work by more than this factor, the sizes do not determine it …
+LARGEST_SPREAD = 4
+#: … unless several come within it of the largest, and do so much of the work together.
+LARGEST_SHARE = 0.8
+
+
+@dataclass
+class _Counting:
+    """Runs of the program in which kernels are counted, one after the other.
+
+    Attributes:
+        counted: the runs that are done.
+        made: by each of them the launches that were counted, by entry.
+    """
+
+    runs: Sequence[Run]
+    recorded: Sequence[Sequence[LaunchRecord]]
+    device: DeviceProfile
+    progress: Progress
+    counted: list[CountedRun] = field(default_factory=list)
+    made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
+
+    def run(self, counted: CountedRun) -> None:
+        self.progress("counting with data", counted.number, len(self.runs) + 1)
+        self.counted.append(counted)
+        self.made.append(counted.made(self.device))
+
+    def of(self, subject: Subject) -> list[Sequence[Experiment]]:
+        """The counted launches of a kernel, by run."""
+        entry = subject.kernel.entry
+        return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
+
+    def runs_with(self, subject: Subject) -> list[CountedRun]:
+        """The runs in which a kernel was to be counted."""
+        return [one for one in self.counted if any(subject is its for its in one.subjects)]
+
+
+def counted_on_data(
+    runs: Sequence[Run],
+    recorded: Sequence[Sequence[LaunchRecord]],
+    launched: Sequence[Subject],
+    device: DeviceProfile,
+    progress: Progress,
+    warn: Warn,
+) -> Iterator[tuple[Subject, list[Measurement]]]:
+    """Count kernels; gives each as it was measured, with its measurements.
+
+    Of each run the launch with most work is used; candidates are compared at the largest of these.
+    Candidates that cannot be launched there are left out. Kernels whose launches would take too
+    long are not counted.
+
+    Raises:
+        CutuneError: CT411 when a run does not end well.
+    """
+    counting = _Counting(runs, recorded, device, progress)
+    is_cut = any(run.is_cut for run in runs)
+    subjects = list(launched)
+    if not is_cut:  # else it is not known what there is time for: parts of launches are counted
+        subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
+    for planned in _planned(runs, recorded, subjects):
+        counting.run(planned)
+    if (larger := _larger(counting)) is not None:
+        counting.run(larger)
+    left = []
+    for place, subject in enumerate(subjects):
+        if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
+            subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
+            left.append(subjects[place])
+    for sampled in _sampled(runs, recorded, left):
+        counting.run(sampled)
+    if counting.counted:
+        progress("counting with data", len(runs) + 1, len(runs) + 1)
+    for before, subject in zip(launched, subjects, strict=True):
+        if (measured := _judged(counting, before, subject, warn)) is not None:
+            yield measured
+
+
+def _judged(
+    counting: _Counting, before: Subject, subject: Subject, warn: Warn
+) -> tuple[Subject, list[Measurement]] | None:
+    """A kernel as it was measured; None, and a warning, where its launches tell nothing.
+
+    `before`: the same with all candidates that it had.
+    """
+    name, runs_with = subject.kernel.name, counting.runs_with(subject)
+    of_runs = counting.of(subject)
+    is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
+    if problem := _problem(subject, of_runs, is_run):
+        advice, code = "", Code.DATA_DEPENDENT
+        if not of_runs:
+            advice = try_smaller(counting.runs[0], counting.recorded[0])
+        warn(Diagnostic.at(code, kernel=name, reason=problem, advice=advice))
+        return None
+    largest = [max(one, key=lambda e: e.work) for one in of_runs]
+    measured = _measured(subject, largest)
+    if subject is not before or any(one.is_cut for of_run in of_runs for one in of_run):
+        count, left_out = len(subject.kernel.candidates()), measured[0].kernel.rejected
+        warn(fewer_candidates(name, count - len(left_out), count, "counted"))
+    if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
+        warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=max(threads)))
+    number = runs_with[0].number if runs_with else 0
+    run, launches = counting.runs[number], counting.recorded[number]
+    if remark := unclear_growth(subject, [one.asked for one in largest], run, launches):
+        warn(remark)
+    return measured
+
+
+def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
+    """The remark that so many candidates were tried, or counted, in the time that there is."""
+    code = Code.FEWER_COUNTED
+    return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
+
+
+def unclear_growth(
+    subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
+) -> Diagnostic | None:
+    """A remark on what the sizes of the runs leave open. `run`: one counted, `launches`: its."""
+    seen = [dict(recorded_sizes(subject, launch)) for launch in largest]
+    name = subject.kernel.name
+    if not seen[0]:
+        return None
+    if all(sizes == seen[0] for sizes in seen):
+        asked = subject.kernel.as_asked(seen[0].items())
+        shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
+        advice = try_two(run, launches)
+        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=advice)
+    columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
+    for size, values in columns.items():
+        alike = [other for other, its in columns.items() if its == values]
+        if len(alike) > 1 and len(set(values)) > 1 and size == alike[0]:
+            names = " and ".join(f"'{one}'" for one in alike)
+            return Diagnostic.at(Code.ALIKE_SIZES, kernel=name, names=names)
+    return None
+
+
+def _planned(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
+) -> Iterator[CountedRun]:
+    """Per run the kernels that it launches, without those that would take too long."""
+    for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
+        costs = [(subject, one_of_each(subject, launches)) for subject in subjects]
+        most_cost = CUT_BUDGET if run.is_cut else BUDGET
+        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
+        if not chosen:
+            continue
+        most = 1 if run.is_cut else RECORDED_LAUNCHES
+        kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
+        limit = max(1, min(most, BUDGET // effort))
+        seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
+        sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
+        yield CountedRun(number, run, kernels, limit, sweep=sweep)
+
+
+def _sampled(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
+) -> Iterator[CountedRun]:
+    """Runs in which a part of each launch is counted: the smallest and the largest, if any.
+
+    What kernels would compute in the rest of a launch is not missed: behind all candidates it is
+    made as the program asks for it.
+    """
+    made = [
+        (number, run, launches, tuple(s for s in subjects if any(map(s.is_launch, launches))))
+        for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
+        if run.is_cut or not run.launches_only
+    ]
+    made = [one for one in made if one[-1]]
+    for number, run, launches, kernels in made[:1] + made[1:][-1:]:
+        sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
+        executed = replace(run, launches_only=False)
+        threads = _sampled_threads(r for r in launches if any(s.is_launch(r) for s in kernels))
+        yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=threads)
+
+
+def _sampled_threads(launches: Iterable[LaunchRecord]) -> int:
+    """Threads that are counted of a launch: one that took too long even once has much to do."""
+    threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
+    share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
+    return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
+
+
+def _larger(counting: _Counting) -> CountedRun | None:
+    """One more, larger run of the kernels that were counted in all others."""
+    planned = counting.counted
+    if any(counted.run.is_cut for counted in planned):
+        return None
+    in_all = [
+        subject
+        for subject in (planned[0].subjects if planned else ())
+        if len(counting.of(subject)) == len(planned)
+    ]
+    costs = []
+    for counted, of_run in zip(planned, counting.made, strict=True):
+        efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
+        launches = counting.recorded[counted.number]
+        reached = {(p.base, p.size) for r in launches for p in r.pointers}
+        costs.append(Cost(sum(efforts), sum(size for _, size in reached)))
+    run = larger_run([counted.run for counted in planned], costs)
+    if run is None:
+        return None
+    number = len(counting.recorded)
+    return CountedRun(number, run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
+
+
+def _measured(
+    subject: Subject, experiments: Sequence[Experiment]
+) -> tuple[Subject, list[Measurement]]:
+    kernel = subject.kernel
+    smaller, most = smaller_and_largest(experiments)
+    missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
+    kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
+    subject = replace(subject, kernel=kernel)
+    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
+    measured = [
+        _measurement(subject, COUNTS, experiment, counted)
+        for experiment in (smaller, most)
+        if counted in experiment.by_block
+    ]
+    for purpose, experiment in ((SMALLER, smaller), (FEATURES, most)):
+        measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
+    return subject, list({measurement.key: measurement for measurement in measured}.values())
+
+
+def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
+    """Why no model can be made of these launches; empty if one can.
+
+    `is_run`: there was time for all candidates in a run, so that those that may be launched were.
+    """
+    if not of_runs:
+        count = len({*fitting(subject.kernel), subject.kernel.original})
+        if count == 1 or is_run:
+            return "no block but its own fits its launches, was tried and gives the same"
+        return f"to run it with {count} blocks takes too long at these sizes"
+    for of_run in of_runs:
+        works: dict[object, list[int]] = {}
+        for one in of_run:
+            size = one.asked.grid, recorded_sizes(subject, one.asked)
+            works.setdefault(size, []).append(one.work)
+        if not all(_is_told_by_size(same) for same in works.values()):
+            factor = f"more than {LARGEST_SPREAD} times"
+            return f"launches of the same size differ in their work by {factor}"
+    return ""
+
+
+def _is_told_by_size(works: Sequence[int]) -> bool:
+    """Do launches of one size do about the same work, or several that matter?"""
+    alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
+    is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
+    return is_most or len(alike) == len(works)
+
+
+def _measurement(
+    subject: Subject, purpose: str, experiment: Experiment, block: Block
+) -> Measurement:
+    kernel, record = subject.kernel, experiment.by_block[block]
+    in_blocks = {logged.block: logged for logged in record.blocks}
+    counters = [in_blocks.get(place) for place in subject.code.block_indices]
+    return Measurement(
+        entry=kernel.entry,
+        code=kernel.code,
+        purpose=purpose,
+        source=RUN,
+        sizes=recorded_sizes(subject, experiment.asked),
+        grid=record.grid,
+        block=block,
+        executed_blocks=record.executed_blocks or 0,
+        working_threads=record.working_threads,
+        lanes=tuple(logged.lanes if logged else 0 for logged in counters),
+        executions=tuple(logged.executions if logged else 0 for logged in counters),
+        sites=_sites(subject, record),
+        setting=kernel.setting,
+    )
+
+
+def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
+    logged = {site.site: site for site in record.sites}
+    places = [subject.code.site_indices[memory.site] for memory in subject.kernel.memory]
+    return tuple(
+        site_counters(logged[place].counters, *_array_of(logged[place], record.pointers))
+        if place in logged
+        else NOT_EXECUTED
+        for place in places
+    )
+
+
+def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
+    """The pointer argument that an instruction accessed memory through, or -1, and its address.
+
+    Of pointers into the same allocation it is the last one before the lowest address accessed.
+    """
+    inside = [
+        (pointer.base + pointer.delta, index)
+        for index, pointer in enumerate(pointers)
+        if pointer.base <= logged["lowest"] < pointer.base + pointer.size
+    ]
+    if not inside:
+        return -1, 0
+    before = [place for place in inside if place[0] <= logged["lowest"]]
+    start, index = max(before, default=min(inside))
+    return index, start

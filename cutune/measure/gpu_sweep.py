@@ -1,0 +1,254 @@
+"""A program on a real GPU: built with its hooks, then swept or profiled. Runs in, measurements out.
+
+Nothing here needs a library for GPUs: the program itself launches every candidate on the same
+contents of memory, compares the results, and times it with events. The first launch of each
+block warms up; the least of the others counts. A block three times slower than the best so far
+is timed once, and one that is nine times slower when it warms up is not launched again.
+
+In the program's own sequence (`IN_PROGRAM`) nothing is repeated: the program runs once for every
+candidate, several times in turn, and makes its launches with that one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
+from cutune.measure.candidate_trials import TOLERANCE
+from cutune.measure.ncu import ProfiledLaunch, profile
+from cutune.measure.program_runs import Run, run_program
+from cutune.model.measurement.sweep import (
+    IN_PROGRAM,
+    RESTORED,
+    TIMING,
+    SweptLaunch,
+    read_entries,
+    swept_launches,
+)
+from cutune.source.candidates import candidate_blocks
+from cutune.source.program import LaunchSite, Program
+from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
+from cutune.toolchain.ptxas import StaticCounters
+
+#: The dimensions of a launch whose block is not known yet.
+NO_BLOCK = (1, 1, 1)
+#: The library of the driver.
+DRIVER = "libcuda.so.1"
+REPETITIONS = 5
+#: Launches of each site that are timed in the program's sequence; the last of them counts: only
+#: from the second on a site's own launches are before it.
+IN_SEQUENCE = 3
+WHERE = "the GPU"
+
+
+@dataclass(frozen=True)
+class GpuBuild:
+    """An instrumented program that runs on a GPU. `counters`: by kernel, as compiled for it."""
+
+    program: Program
+    counters: Mapping[str, StaticCounters]
+
+
+def gpu_target(architecture: str) -> tuple[str, ...]:
+    """Options of nvcc for a program that runs on a GPU without further libraries."""
+    return ("-cudart", "static", f"-arch={architecture}")
+
+
+def candidates_text(
+    program: Program, candidate_set: str, own: Mapping[int, Block] | None = None
+) -> str:
+    """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
+
+    `own`: the program's own block per launch site; without it, dimensions that are not free are
+    taken to have one thread.
+    """
+    lines = []
+    for site in program.tunable_launches:
+        own_block = (own or {}).get(site.id, NO_BLOCK)
+        blocks = site_candidates(program, site, candidate_set, own_block)
+        known = [block for block in blocks if block != NO_BLOCK]
+        lines += [_line(site, block) for block in known]
+        for variant in variants_at(program, site):
+            most = variant.bounds[0] if variant.bounds is not None else LARGEST
+            within = (block for block in known if threads_of(block) <= most)
+            lines += [_line(site, block, f" @{variant.name}") for block in within]
+    return "".join(lines)
+
+
+def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
+    return f"{site.id} {' '.join(map(str, block))}{variant}\n"
+
+
+def site_candidates(
+    program: Program, site: LaunchSite, candidate_set: str, own_block: Block
+) -> tuple[Block, ...]:
+    """The blocks that one launch may be given, its own among them."""
+    kernel = program.kernel(site.kernel)
+    assert kernel is not None, "a tunable launch has a kernel"
+    # If the program's own thread block is not known, the launch itself skips illegal candidates.
+    needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
+    return candidate_blocks(
+        kernel.free, own_block, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
+    )
+
+
+def sweep_on_gpu(
+    build: GpuBuild,
+    runs: Sequence[Run],
+    candidate_set: str,
+    progress: Progress,
+    cache: str = RESTORED,
+) -> Iterator[SweptLaunch]:
+    """Time every candidate of the first launch of each site, in one process per run.
+
+    `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
+    the last one before it, and every candidate has processes of its own.
+
+    Raises:
+        CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
+    """
+    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "sweeping"):
+        environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
+        if cache == IN_PROGRAM:
+            timings = _in_sequence(run, environment, output, candidates)
+        else:
+            run_program(run, {**os.environ, **environment}, WHERE)
+            timings = read_entries(output, TIMING)
+        found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
+        if not found:
+            raise _not_timed(run, timings)
+        yield from found
+
+
+def _in_sequence(
+    run: Run, environment: Mapping[str, str], output: Path, candidates: Path
+) -> list[dict[str, Any]]:
+    """Lines of the last timed launch of each site, of several runs with every candidate in turn."""
+    most = Counter(line.split()[0] for line in candidates.read_text().splitlines())
+    steps = range(1 + max(most.values(), default=0))
+    for step in [step for _ in range(REPETITIONS) for step in steps]:
+        hooks = {"CUTUNE_STEP": str(step), "CUTUNE_LAUNCH_LIMIT": str(IN_SEQUENCE)}
+        run_program(run, {**os.environ, **environment, **hooks}, WHERE)
+    timings = read_entries(output, TIMING)
+    last: dict[int, int] = {}
+    for entry in timings:
+        last[entry["site"]] = max(entry["launch"], last.get(entry["site"], 0))
+    return [entry for entry in timings if entry["launch"] == last[entry["site"]]]
+
+
+def counters_on_gpu(
+    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
+) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
+    """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
+
+    Raises:
+        CutuneError: CT411, CT428, or CT429 when ncu cannot be used.
+    """
+    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "counting"):
+        counted = profile(run.command, _hooks("profile", output, candidates))
+        entries = read_entries(output, "cutune-profile-1")
+        if not entries:
+            raise _not_timed(run, entries)
+        yield from join_counters(entries, counted)
+
+
+def _with_files(
+    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress, activity: str
+) -> Iterator[tuple[Run, Path, Path]]:
+    """Each run, the file that its hooks write, and the file of candidates that they read."""
+    with temporary_folder() as name:
+        folder = Path(name)
+        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
+        for index, run in enumerate(runs):
+            progress(activity, index, len(runs))
+            yield run, folder / f"output-{index}", candidates
+        progress(activity, len(runs), len(runs))
+
+
+def join_counters(
+    entries: Sequence[Mapping[str, Any]], counted: Sequence[ProfiledLaunch]
+) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
+    """Join lines of the probe with launches of ncu, both in order.
+
+    Other launches of the program, and the original that follows each profile, are skipped.
+    """
+    rest = iter(counted)
+    for entry in (e for e in entries if "error" not in e):
+        wanted = (entry["kernel"], as_block(entry["grid"]), as_block(entry["block"]))
+        for counters in rest:
+            if (counters.kernel, counters.grid, counters.block) == wanted:
+                yield entry, counters
+                break
+
+
+def gpu_name() -> tuple[str, str]:
+    """The names of the GPU and its driver by nvidia-smi."""
+    path = shutil.which("nvidia-smi")
+    if path is not None:
+        query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, check=False)
+        name, comma, driver = done.stdout.partition("\n")[0].partition(", ")
+        if comma:
+            return name, driver
+    return "unknown GPU", "unknown driver"
+
+
+def require_gpu() -> None:
+    """Check that programs can use a GPU. Raises CT015."""
+    try:
+        status = ctypes.CDLL(DRIVER).cuInit(0)
+    except OSError as error:
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=error)) from error
+    if status != 0:
+        reason = f"the driver does not start (error {status})"
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=reason))
+
+
+def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
+    """Find the program's own blocks by recording one run; write the blocks to be tried."""
+    recorded = folder / "record"
+    run_program(run, {**os.environ, **_hooks("record", recorded, None)}, WHERE)
+    own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
+    path = folder / "candidates"
+    path.write_text(candidates_text(program, candidate_set, own), encoding="ascii")
+    return path
+
+
+def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
+    hooks = {
+        "CUTUNE_MODE": mode,
+        "CUTUNE_OUTPUT": str(output),
+        "CUTUNE_LAUNCH_LIMIT": "1",
+        "CUTUNE_REPETITIONS": str(REPETITIONS),
+    }
+    return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
+
+
+def _size(run: Run) -> int | None:
+    """The one number that a run was given, if there is one."""
+    numbers = [int(value) for value in run.values.values() if value.isdigit()]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:
+    errors = [str(entry["error"]) for entry in entries if "error" in entry]
+    if errors:
+        reason = errors[0]
+    elif any(entry.get("modelled") for entry in entries):
+        reason = "it ran on the emulated device"
+    else:
+        reason = "it launched nothing that can be tuned, or there is no GPU"
+    command = " ".join(run.command)
+    return CutuneError(Diagnostic.at(Code.NOT_TIMED, command=command, reason=reason))

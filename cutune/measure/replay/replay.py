@@ -1,0 +1,325 @@
+"""Replayed launches: a recorded launch again, at any size and block, without data or memory.
+
+A kernel whose branches and addresses do not depend on loaded data does the same work whatever its
+arrays hold. So its pointers may point nowhere (each array gets an address range of its own in
+which loads give 0 and stores vanish) and only the blocks of interest need to run.
+
+Integers among the arguments of a launch are replaced. Positions number the arguments, then the
+members of those that are structures.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.emulator.machine import LaunchCounters, LoadedModule
+from cutune.emulator.module_metadata import KernelCode
+from cutune.emulator.sampling import run_sampled
+from cutune.measure.replay.kernel_code import site_counters
+from cutune.measure.replay.plan import Replay
+from cutune.model.fit.count_functions import is_looped
+from cutune.model.measurement.measurement import (
+    CHECK,
+    COUNTS,
+    FAR,
+    OWN_SMALL,
+    RECHECK,
+    REPLAYED,
+    MeasuredKernel,
+    Measurement,
+    SiteCounters,
+)
+from cutune.model.measurement.size_relations import complete, extents_at, with_held
+from cutune.source.program import Kernel
+from cutune.toolchain.device.thread_block import Block, as_block, grid_of, warps_of
+
+NOT_SEEN = "kernels of which a member is not seen are left out"
+
+
+@dataclass(frozen=True)
+class IntegerPlace:
+    """Where an integer lies in the parameter buffer."""
+
+    offset: int
+    bytes: int
+    is_signed: bool
+
+    @property
+    def slice(self) -> slice:
+        """Its bytes."""
+        return slice(self.offset, self.offset + self.bytes)
+
+
+def integer_place(record: LaunchRecord, code: KernelCode, position: int) -> IntegerPlace | None:
+    """The place of an argument or a member; the program logs where members lie."""
+    if position < len(code.parameters):
+        parameter = code.parameters[position]
+        return IntegerPlace(parameter.offset, parameter.size, not parameter.type.startswith("u"))
+    member = next((m for m in record.members if m.position == position), None)
+    if member is None or member.argument >= len(code.parameters):
+        return None
+    whole = code.parameters[member.argument]
+    if not 0 <= member.offset <= whole.size - member.bytes:
+        return None
+    return IntegerPlace(whole.offset + member.offset, member.bytes, member.is_signed)
+
+
+def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> int:
+    """The value of an integer parameter, or of a member of one, in a recorded launch."""
+    place = integer_place(record, code, position)
+    assert place is not None, NOT_SEEN
+    return int.from_bytes(record.parameters[place.slice], "little", signed=place.is_signed)
+
+
+def unseen_member(kernel: Kernel, records: Iterable[LaunchRecord], code: KernelCode) -> str | None:
+    """A member whose value the launches do not show, or None.
+
+    Copying its structure runs code of the program, or it is not certain which argument is which.
+    """
+    first = len(kernel.parameters)
+    unseen = (
+        member.name
+        for record in records
+        for position, member in enumerate(kernel.members, first)
+        if integer_place(record, code, position) is None
+    )
+    return next(unseen, None)
+
+
+#: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
+GHOST_BASE = 1 << 56
+ARRAY_BYTES = 1 << 40
+MAX_ARRAYS = 64
+GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
+
+#: Launches of a module that were counted, by code, grid, block, arguments and what was looked at.
+Made = dict[tuple[object, ...], Measurement]
+
+INSTRUCTION_LIMIT = 400_000_000
+#: Launches of which all blocks are counted.
+IN_FULL = (COUNTS, CHECK, RECHECK, OWN_SMALL)
+#: Launches with more warps, and more instructions of all of them, are not counted in full.
+MANY_WARPS = 20_000
+COUNTED_INSTRUCTIONS = 50_000_000
+#: Bytes of a size that can be as large as in replays of kernels with a loop, and of others.
+LOOPED_BYTES, LOOP_FREE_BYTES = 2, 4
+#: Rows of 4-byte elements begin at so many places in a line at most.
+ALIGNMENTS = 32
+
+
+def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
+    """Threads per dimension of a recorded launch; blocks where their number is kept."""
+    axes = zip(record.grid, record.block, kept, strict=True)
+    return as_block([blocks if is_kept else blocks * size for blocks, size, is_kept in axes])
+
+
+def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
+    """The kernel with those sizes held at their recorded values that replays have no room for."""
+    least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
+    held = {}
+    for name, position in zip(kernel.parameters, kernel.positions, strict=True):
+        place = integer_place(record, code, position)
+        if place is None or place.bytes < least:
+            held[name] = integer_argument(record, code, position)
+    return with_held(kernel, held)
+
+
+class Replayer:
+    """Runs one kernel of a loaded module with ghost memory."""
+
+    def __init__(
+        self,
+        module: LoadedModule,
+        code: KernelCode,
+        record: LaunchRecord,
+        kernel: MeasuredKernel,
+        made: Made | None = None,
+    ) -> None:
+        self._module, self._code, self._record, self._kernel = module, code, record, kernel
+        self._made: Made = {} if made is None else made
+
+    def extents(self, sizes: Mapping[str, int]) -> Block:
+        """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
+        return as_block([max(1, extent) for extent in extents_at(self._kernel, sizes)])
+
+    def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
+        return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
+
+    def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
+        """Count one planned launch, unless its counters are known."""
+        sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
+        kernel = self._kernel
+        key = (kernel.entry, kernel.code, kernel.setting, plan.purpose, sizes, plan.block)
+        if key in done:
+            return done[key]
+        if plan.purpose in IN_FULL:
+            return self._look(plan, None)
+        if plan.purpose == FAR:
+            return self.run(FAR, plan.sizes, plan.block, is_sampled=True)
+        grid = self._grid(plan.block, plan.sizes)
+        everywhere = spread_blocks(grid, warps_of(plan.block))
+        if plan.is_spread:
+            return self._look(plan, everywhere)
+        inside = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
+        # Where blocks share rows out, those in the middle may have come too late for one.
+        return inside if inside.working_threads else self._look(plan, everywhere)
+
+    def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
+        every = plan.trace_every
+        return self.run(plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=every)
+
+    def run(
+        self,
+        purpose: str,
+        sizes: Mapping[str, int],
+        block: Block,
+        *,
+        blocks: Sequence[int] | None = None,
+        trace_every: int = 0,
+        is_sampled: bool = False,
+    ) -> Measurement:
+        """Count one launch.
+
+        Args:
+            sizes: a value for every variable of the kernel.
+            blocks: linear indices of the blocks to run; all when None.
+            trace_every: look at the addresses of one window out of this many; 0: of none.
+            is_sampled: count some blocks, which stand for all.
+
+        Raises:
+            CutuneError: CT4xx when the launch fails or takes too many instructions.
+        """
+        grid = self._grid(block, sizes)
+        parameters = self._parameters(sizes)
+        names = tuple((name, sizes[name]) for name in self._kernel.variables)
+        shared = self._kernel.shared_bytes(block)
+        chosen = None if blocks is None else tuple(blocks)
+        every = -1 if is_sampled else trace_every
+        launch = (self._code.digest, grid, block, parameters, shared, chosen, every)
+        entry, setting = self._kernel.entry, self._kernel.setting
+        if launch in self._made:
+            # Another kernel of the module has the same code.
+            made = self._made[launch]
+            return replace(made, entry=entry, setting=setting, purpose=purpose, sizes=names)
+        try:
+            counters = self._counters(grid, block, parameters, blocks, trace_every, is_sampled)
+        except CutuneError as error:
+            raise _with_sizes(error, complete(self._kernel, sizes)) from error
+        self._made[launch] = Measurement(
+            entry=entry,
+            code=self._kernel.code,
+            purpose=purpose,
+            source=REPLAYED,
+            sizes=names,
+            grid=grid,
+            block=block,
+            executed_blocks=counters.executed_blocks,
+            working_threads=counters.working_threads,
+            lanes=tuple(int(n) for n in counters.block_lanes),
+            executions=tuple(int(n) for n in counters.block_executions),
+            sites=self._sites(counters),
+            setting=setting,
+        )
+        return self._made[launch]
+
+    def _counters(
+        self,
+        grid: Block,
+        block: Block,
+        parameters: bytes,
+        blocks: Sequence[int] | None,
+        trace_every: int,
+        is_sampled: bool,
+    ) -> LaunchCounters:
+        launch = (self._code.name, grid, block, parameters)
+        shared_bytes = self._kernel.shared_bytes(block)
+
+        def counted(blocks: Sequence[int] | None, trace_every: int) -> LaunchCounters:
+            return self._module.run(
+                *launch,
+                shared_bytes=shared_bytes,
+                blocks=blocks,
+                trace=trace_every > 0,
+                trace_every=max(1, trace_every),
+                ghosts=GHOSTS,
+                instruction_limit=INSTRUCTION_LIMIT,
+            )
+
+        if blocks is None and not is_sampled and prod(grid) * warps_of(block) > MANY_WARPS:
+            # Sizes that do not come from parameters may make even the smallest launch too long.
+            middle = counted([prod(grid) // 2], 0)
+            is_sampled = middle.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS
+        if is_sampled:
+            sampled = run_sampled(self._module, *launch, ghosts=GHOSTS, shared_bytes=shared_bytes)
+            return sampled.rounded()
+        return counted(blocks, trace_every)
+
+    def _parameters(self, sizes: Mapping[str, int]) -> bytes:
+        buffer = bytearray(self._record.parameters)
+        values = complete(self._kernel, sizes)
+        named = dict(zip(self._kernel.parameters, self._kernel.positions, strict=True))
+        named |= {name: position for name, position, _ in self._kernel.tied}
+        for name, position in named.items():
+            place = integer_place(self._record, self._code, position)
+            assert place is not None, NOT_SEEN
+            value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
+            buffer[place.slice] = value
+        for array, pointer in enumerate(self._record.pointers[:MAX_ARRAYS]):
+            # The offset into the allocation is kept: it decides the alignment.
+            address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + pointer.delta % 4096
+            struct.pack_into("<Q", buffer, pointer.offset, address)
+        return bytes(buffer)
+
+    def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
+        sites = []
+        for memory in self._kernel.memory:
+            site = counters.sites[memory.site]
+            low = int(site["lowest"])
+            array, start = -1, 0
+            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
+                array = (low - GHOST_BASE) // ARRAY_BYTES
+                start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+            sites.append(site_counters(site, array, start))
+        return tuple(sites)
+
+
+def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
+    """The error with the sizes that were tried, in place of addresses that nobody knows."""
+    tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
+    what = error.diagnostic.message.partition(":")[0]
+    message = f"{what} with {tried}, which the program may never have"
+    return CutuneError(replace(error.diagnostic, message=message))
+
+
+def interior_blocks(
+    kernel: MeasuredKernel, grid: Block, block: Block, wanted_warps: int = 16
+) -> list[int]:
+    """Linear indices of a few blocks inside the grid, enough for `wanted_warps`.
+
+    Neighbours in y and alternating in x, so that rows of several alignments are seen: all of them
+    where no loop makes that dear. They lie off the diagonal: on it, what threads read for their row
+    is what they read for their column.
+    """
+    count = max(1, -(-wanted_warps // warps_of(block)))
+    if not is_looped(kernel):
+        count = max(count, -(-ALIGNMENTS // block[1]))
+    chosen = []
+    for index in range(count):
+        x = max(0, min((grid[0] - 1) // 2 + index % 2, grid[0] - 2))
+        y = max(0, min((grid[1] - 1) * 3 // 4 + index, grid[1] - 2))
+        z = (grid[2] - 1) // 2
+        chosen.append((z * grid[1] + y) * grid[0] + x)
+    return sorted(set(chosen))
+
+
+def spread_blocks(grid: Block, warps: int, wanted_warps: int = 512) -> list[int]:
+    """Linear indices of blocks all over the grid, in steps that follow no row or column."""
+    total = prod(grid)
+    count = min(total, max(16, wanted_warps // warps))
+    golden = 0.6180339887498949
+    return sorted({int((index * golden + golden / 2) % 1.0 * total) for index in range(count)})

@@ -1,0 +1,307 @@
+"""Replays of one kernel, step by step. Takes a subject, gives counters.
+
+First full launches are counted; then residues of the sizes are probed for alignment classes; then
+all candidates are traced in each class.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import Progress
+from cutune.measure.replay.plan import (
+    Replay,
+    check_launches,
+    count_block,
+    count_launches,
+    far_launches,
+    feature_launches,
+    first_look,
+    probe_blocks,
+    probe_launches,
+    small_launches,
+    stride_launches,
+    striding_launches,
+    training_launches,
+)
+from cutune.measure.replay.subjects import Subject
+from cutune.model.fit.count_functions import (
+    CountFunctions,
+    bounded_elsewhere,
+    count_functions,
+    have_functions,
+    is_looped,
+    uncertain_accesses,
+)
+from cutune.model.fit.held_out import HeldOut, held_out
+from cutune.model.measurement.alignment import (
+    TOLERANCE,
+    alignment_classes,
+    all_misaligned,
+    all_rows,
+    cells,
+    distance,
+    features_of,
+)
+from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement
+from cutune.model.measurement.size_relations import (
+    small_bounds,
+    small_factors,
+    with_bounds_fixed,
+    with_constants_fixed,
+    with_extents_covered,
+    with_held,
+    with_sizes_tied,
+    with_strides,
+)
+
+
+def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
+    """Small sizes that no launch has varied, where requests cost otherwise than at large ones.
+
+    Alignment classes say that a size matters by its residue: what 4 and 772 have in common. For a
+    small stride between neighbours that is not so: with 4 channels of a pixel a warp reads 512
+    bytes in a row, with 772 each thread has a sector of its own.
+    """
+    factors = small_factors(subject.kernel).items()
+    return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
+
+
+def _is_stride(subject: Subject, counts: CountFunctions, name: str, value: int) -> bool:
+    replayer = subject.replayer()
+    try:
+        small, large = (
+            features_of([replayer.replay(plan, {})])
+            for plan in stride_launches(subject.kernel, counts, name, value)
+        )
+    except CutuneError:  # the kernel does nothing there, or too much
+        return False
+    # Loads and stores. How many sectors are new hangs on how often a loop comes back to them.
+    return distance(small[:2], large[:2]) > TOLERANCE
+
+
+#: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
+GRID_STRIDE_WORK_RATIO = 2
+NO_FUNCTION = "no function of its sizes was found that gives its work"
+
+
+@dataclass(frozen=True)
+class CountedKernel:
+    """A kernel that was counted: its new measurements, and its counts as functions of the sizes.
+
+    `problem`: why no model can be made of this; empty if one can. Else `functions` may be None.
+    """
+
+    subject: Subject
+    new: tuple[Measurement, ...]
+    functions: CountFunctions | None
+    problem: str
+
+
+def counted_kernel(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> CountedKernel:
+    """Count full launches that were not counted before, and some that are held out.
+
+    If the counts show that some parameters are not sizes, or follow from others, the kernel is
+    counted again without these: no functions give them, or not at the sizes that were held out. So
+    it is without small strides.
+    """
+    measured = _counted(subject, known, progress)
+    held = with_constants_fixed(subject.kernel, _counts(measured))
+    if held is not None:
+        subject = replace(subject, kernel=held)
+        measured = _counted(subject, known, progress)
+    checked = _checked(subject, measured)
+    simpler = _simpler(subject.kernel, checked)
+    if simpler is not None:
+        subject = replace(subject, kernel=simpler)
+        measured = _counted(subject, known, progress)
+        checked = _checked(subject, measured)
+    if checked is None or not checked.holds:
+        other = _otherwise(subject, known, progress)
+        if other is not None:
+            subject, measured, checked = other
+    kernel, repeated = subject.kernel, _own(subject.kernel, known)
+    functions: CountFunctions | None = None
+    larger: list[Measurement] = []
+    problem = NO_FUNCTION
+    if checked is not None:
+        if checked.holds and (strides := small_strides(subject, checked.functions)):
+            held = with_held(kernel, strides)
+            return counted_kernel(replace(subject, kernel=held), known, progress)
+        functions = replace(checked.functions, strides=_strides(subject))
+        if functions.holds and not kernel.asserted:
+            # A launch larger than those that were counted.
+            larger = [subject.replayer().replay(first_look(kernel, functions), repeated)]
+        problem = _problem(kernel, checked, functions, _counts(measured)[-1], larger)
+    new = tuple(m for m in (*measured.values(), *larger) if m.key not in repeated)
+    return CountedKernel(subject, new, functions, problem)
+
+
+def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
+    """The kernel with fewer sizes, where its counts are no functions of these; None: they are."""
+    if checked is None or not checked.holds:
+        return with_sizes_tied(kernel)
+    # Loops of a few rounds are compiled to other code than long ones: no function has both.
+    wrong_below = {name for name, holds in checked.holds_below.items() if not holds}
+    return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
+
+
+def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
+    """Count launches that take no part, and add them to what was found; None: no functions."""
+    kernel = subject.kernel
+    if not have_functions(kernel, _counts(measured)):
+        return None
+    functions = count_functions(kernel, _counts(measured))
+    full = (*check_launches(kernel, functions), *small_launches(kernel))
+    measured |= _held_out(subject, [*full, *far_launches(kernel, functions)], measured)
+    checked = held_out(kernel, list(measured.values()))
+    if not checked.holds:
+        measured |= _held_out(subject, check_launches(kernel, functions, again=True), measured)
+        checked = held_out(kernel, list(measured.values()))
+    return checked
+
+
+def _held_out(
+    subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
+) -> dict[tuple[object, ...], Measurement]:
+    """The launches of a plan that can be made: some take too long, or the kernel fails there."""
+    measured, replayer = {}, subject.replayer()
+    for plan in plans:
+        with suppress(CutuneError):
+            measurement = replayer.replay(plan, done)
+            measured[measurement.key] = measurement
+    return measured
+
+
+def _otherwise(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
+    """The kernel counted in another way, where functions of its sizes are found so."""
+    for kernel in _other_ways(subject.kernel):
+        other = replace(subject, kernel=kernel)
+        *_, largest = count_launches(kernel)
+        try:
+            # First: where it is too much work, as for a loop over this size, no other is needed.
+            other.replayer().replay(largest, _own(kernel, known))
+            measured = _counted(other, known, progress)
+        except CutuneError:
+            continue
+        checked = _checked(other, measured)
+        if checked is not None and checked.holds:
+            return other, measured, checked
+    return None
+
+
+def _other_ways(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """With as many threads as its sizes say, or with many rounds of a loop."""
+    covered = with_extents_covered(kernel)
+    if covered is not None:
+        yield covered
+    if is_looped(kernel):
+        yield from with_strides(kernel)
+
+
+def _problem(
+    kernel: MeasuredKernel,
+    checked: HeldOut,
+    functions: CountFunctions,
+    largest: Measurement,
+    larger: Sequence[Measurement],
+) -> str:
+    """Why no model can be made; empty if one can. `largest`: of the launches counted in full."""
+    if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
+        return reason
+    if not checked.holds:
+        off = f", {100 * checked.deviation:.0f} % off{checked.where}" if checked.where else ""
+        return NO_FUNCTION + off
+    return uncertain_accesses(kernel, largest)
+
+
+def _strides(subject: Subject) -> tuple[str, ...]:
+    """The extents in blocks that do not change the work: a loop strides by the grid."""
+    replayer, block = subject.replayer(), count_block(subject.kernel)
+    names = []
+    for name, launches in striding_launches(subject.kernel):
+        with suppress(CutuneError):  # too much work for a loop over one size
+            one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+            if more < GRID_STRIDE_WORK_RATIO * one:
+                names.append(name)
+    return tuple(names)
+
+
+def _counts(measured: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
+    return [m for m in measured.values() if m.purpose == COUNTS]
+
+
+def _counted(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> dict[tuple[object, ...], Measurement]:
+    done = _own(subject.kernel, known)
+    replays = list(count_launches(subject.kernel))
+    new = _replayed(subject, "counting", replays, done, progress)
+    return {**done, **{m.key: m for m in new}}
+
+
+def collect_kernel(
+    counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
+) -> Iterator[Measurement]:
+    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
+
+    `training`: also at those of the published method.
+    """
+    subject, counts = counted.subject, counted.functions
+    assert counts is not None
+    kernel = subject.kernel
+    done = _own(kernel, [*known, *counted.new])
+
+    def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
+        for measurement in _replayed(subject, what, replays, done, progress):
+            done[measurement.key] = measurement
+            yield measurement
+
+    yield from measured("finding classes", list(probe_launches(kernel, counts)))
+    classes = alignment_classes(kernel, list(done.values()))
+    rows = all_rows(classes)
+    few = cells(kernel, classes, list(done.values())).basis_rows(classes)
+    if not kernel.asserted and len(few) < len(rows):
+        blocks, another = probe_blocks(kernel), all_misaligned(classes)
+        checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
+        yield from measured("checking classes", list(checked))
+        if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
+            rows = sorted(few)
+    yield from measured("tracing", list(feature_launches(kernel, counts, classes, rows)))
+    if training:
+        yield from measured("training", list(training_launches(kernel, counts)))
+
+
+def _own(
+    kernel: MeasuredKernel, known: Sequence[Measurement]
+) -> dict[tuple[object, ...], Measurement]:
+    """The known measurements of a kernel, in this version of its code and of its description."""
+    return {m.key: m for m in known if m.belongs_to(kernel)}
+
+
+def _replayed(
+    subject: Subject,
+    what: str,
+    replays: Sequence[Replay],
+    done: Mapping[tuple[object, ...], Measurement],
+    progress: Progress,
+) -> Iterator[Measurement]:
+    """The launches of a plan that are not done."""
+    replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
+    # The machine runs outside of Python's lock: one launch per core at a time.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda replay: replayer.replay(replay, done), replays)
+        for index, measurement in enumerate(results):
+            progress(shown, index, len(replays))
+            if measurement.key not in done:
+                yield measurement
+    progress(shown, len(replays), len(replays))

@@ -1,0 +1,349 @@
+"""The kernels that are going to be measured. Takes recorded launches; gives code, description.
+
+Launch sites are left out whose launches do not show which kernel they launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic, Warn
+from cutune.emulator.assemble import assemble
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module_metadata import AssembledModule, KernelCode
+from cutune.measure.replay.kernel_code import compiled_kernel
+from cutune.measure.replay.replay import (
+    Made,
+    Replayer,
+    integer_argument,
+    recorded_extents,
+    replayable,
+    unseen_member,
+)
+from cutune.model.measurement.compiled_kernel import BoundedCopy, CodeBlock
+from cutune.model.measurement.measurement import MeasuredKernel, Origin
+from cutune.model.measurement.size_relations import Covered, cover
+from cutune.model.performance.constants import SPILLED_SHARE
+from cutune.source.launch_sites import SiteKey, SiteNumbers, may_launch
+from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Role
+from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.kernel_names import renamed_entry
+from cutune.toolchain.ptxas import StaticCounters
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One instance of a kernel, by its mangled name, and the sites that launched it.
+
+    `signatures`: those of its launches, where some site launches other instances, too.
+    """
+
+    kernel: Kernel
+    entry: str
+    sites: tuple[LaunchSite, ...]
+    signatures: tuple[int, ...] = ()
+
+    def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
+        """Is this one of its launches?"""
+        site_numbers = {numbers.number(site) for site in self.sites}
+        return record.site in site_numbers and record.kernel == self.entry
+
+
+def launched_sites(
+    program: Program, recorded: Sequence[Sequence[LaunchRecord]], numbers: SiteNumbers, warn: Warn
+) -> Iterator[Launched]:
+    """Instances of kernels, each with the sites that launched it.
+
+    Left out with a warning: sites that launched none, or another kernel than the compiler calls
+    there, or several instances that the types of their arguments do not tell apart.
+    """
+    seen: dict[int, dict[str, set[int]]] = {}
+    for record in (r for run in recorded for r in run):
+        if record.site is not None:
+            of_site = seen.setdefault(record.site, {})
+            of_site.setdefault(record.kernel, set()).add(record.signature)
+    by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
+    for site in program.tunable_launches:
+        instances = seen.get(numbers.number(site), {})
+        remark = _not_clear(program, site, instances)
+        if remark is not None:
+            warn(remark)
+            continue
+        for entry in instances:
+            same = by_instance.setdefault((site.kernel, entry), [])
+            if same and same[0].shared != site.shared:
+                code = Code.DIFFERENT_SHARED_MEMORY
+                warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
+                break
+            same.append(site)
+    for (name, entry), sites in by_instance.items():
+        kernel = program.kernel(name)
+        assert kernel is not None, "a tunable launch has a kernel"
+        of_sites = [seen[numbers.number(site)] for site in sites]
+        is_one_of_several = any(len(instances) > 1 for instances in of_sites)
+        signatures = {one for instances in of_sites for one in instances[entry]}
+        told = tuple(sorted(signatures)) if is_one_of_several else ()
+        yield Launched(kernel, entry, tuple(sites), told)
+
+
+def _not_clear(
+    program: Program, site: LaunchSite, instances: Mapping[str, set[int]]
+) -> Diagnostic | None:
+    """Why a site is left out: it must have launched the kernels that the compiler calls there."""
+    where = site.source, site.span
+    others = [name for name in instances if not may_launch(program, site, name)]
+    if others:
+        return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
+    if not instances:
+        return Diagnostic.at(Code.NEVER_LAUNCHED, *where, kernel=site.kernel)
+    if sum(map(len, instances.values())) > len(set().union(*instances.values())):
+        return Diagnostic.at(Code.MANY_INSTANCES, *where, kernel=site.kernel)
+    return None
+
+
+FEW_REGISTERS = 32
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel that is going to be measured: its code, a recorded launch, its description.
+
+    `made`: launches of all kernels of its module. `numbers`: those of its launch sites in the
+    instrumented program.
+    """
+
+    module: LoadedModule
+    code: KernelCode
+    record: LaunchRecord
+    kernel: MeasuredKernel
+    made: Made
+    numbers: SiteNumbers
+
+    @property
+    def site_numbers(self) -> tuple[int, ...]:
+        """The numbers of its launch sites in logs of the instrumented program."""
+        return tuple(self.numbers.number(site) for site in self.kernel.sites)
+
+    def is_launch(self, record: LaunchRecord) -> bool:
+        """Does a launch in a log of the program come from its sites, and from this instance?"""
+        signatures = self.kernel.signatures
+        is_told = not signatures or record.signature in signatures
+        return record.site in self.site_numbers and is_told
+
+    def replayer(self) -> Replayer:
+        """Replays its launches."""
+        return Replayer(self.module, self.code, self.record, self.kernel, self.made)
+
+
+def subjects(
+    program: Program,
+    recorded: Sequence[Sequence[LaunchRecord]],
+    numbers: SiteNumbers,
+    static_counters: Mapping[str, StaticCounters],
+    candidate_set: str,
+    warn: Warn,
+    may_execute: bool = False,
+) -> list[Subject]:
+    """The kernels that were launched, are tunable, and whose work can be counted.
+
+    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also one whose
+    launches there was no time for.
+    """
+    loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
+    measurable = []
+    for launched in launched_sites(program, recorded, numbers, warn):
+        kernel, sites = launched.kernel, launched.sites
+        records = [r for run in recorded for r in run if launched.made(r, numbers)]
+        # The one with the most work: a launch at the edge of a host loop may do nothing.
+        record = max(records, key=lambda r: r.warp_instructions)
+        if record.module not in loaded:
+            assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
+            loaded[record.module] = (assembled, load(assembled), {})
+        assembled, module, made = loaded[record.module]
+        code = assembled.kernels[record.kernel]
+        if unseen := unseen_member(kernel, records, code):
+            where = kernel.source, kernel.span
+            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
+            continue
+        if not code.oblivious:
+            # Launches that were only recorded have no data.
+            is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
+            said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
+            reason = code.obliviousness.reason
+            where = kernel.source, kernel.span
+            warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
+            if not is_counted:
+                continue
+        origin = Origin.of(program.source, program.deciding_files)
+        content = sha256(assembled.image).hexdigest()[:16]
+        for variant, one in ((None, record), *_variants(program, sites[0], record, assembled)):
+            its_code = assembled.kernels[one.kernel]
+            static = static_counters.get(one.kernel, StaticCounters(FEW_REGISTERS))
+            described = _describe(
+                launched, variant, one, records, its_code, content, origin, static, candidate_set
+            )
+            bounds = _bounded(program, sites[0], described, static_counters)
+            described = replace(described, bounded=tuple(bounds))
+            if its_code.oblivious:
+                described = replayable(described, one, its_code)
+            measurable.append(Subject(module, its_code, one, described, made, numbers))
+    return measurable
+
+
+def _variants(
+    program: Program, site: LaunchSite, record: LaunchRecord, module: AssembledModule
+) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
+    """The variants of a kernel, each with the launch as if it had been launched.
+
+    Work that data decide about is only counted while the program runs the kernel itself.
+    """
+    for variant in variants_at(program, site):
+        if variant.bounds is not None:
+            continue
+        entry = renamed_entry(record.kernel, variant.kernel)
+        code = module.kernels.get(entry)
+        if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
+            yield variant, replace(record, kernel=entry)
+
+
+def _bounded(
+    program: Program,
+    site: LaunchSite,
+    measured: MeasuredKernel,
+    static_counters: Mapping[str, StaticCounters],
+) -> Iterator[BoundedCopy]:
+    """The variants with bounds that have the code of what is measured, and room for more warps.
+
+    Such a one needs fewer registers, and hardly spills more of them.
+    """
+    own = static_counters.get(measured.entry)
+    for variant in variants_at(program, site):
+        if own is None or variant.bounds is None:
+            continue
+        if bool(variant.pointers) != bool(measured.variant) or measured.coarsen != (1, 1, 1):
+            continue
+        entry = renamed_entry(measured.entry, variant.kernel)
+        its = static_counters.get(entry)
+        if its is None or its.registers >= own.registers:
+            continue
+        if its.spilled_bytes - own.spilled_bytes > 4 * _free_spills(measured.code_blocks):
+            continue
+        yield BoundedCopy(variant.name, entry, min(measured.max_threads, variant.bounds[0]), its)
+
+
+def _free_spills(blocks: Sequence[CodeBlock]) -> int:
+    """Words that may be spilled and cost next to nothing: in a loop it is not known how often."""
+    if any(block.loop >= 0 for block in blocks):
+        return 0
+    return int(SPILLED_SHARE * sum(block.instructions for block in blocks))
+
+
+def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
+    """Pointers whose memory a launch asks about: those that must not meet, too."""
+    meeting = {pointer for pair in kernel.may_meet for pointer in pair}
+    return {*variant.pointers, *(meeting if variant.coarsen != (1, 1, 1) else ())}
+
+
+def _describe(
+    launched: Launched,
+    variant: KernelVariant | None,
+    record: LaunchRecord,
+    records: Sequence[LaunchRecord],
+    code: KernelCode,
+    code_hash: str,
+    origin: Origin,
+    static: StaticCounters,
+    candidate_set: str,
+) -> MeasuredKernel:
+    kernel, sites = launched.kernel, launched.sites
+    order = kernel.argument_names
+    sizes = tuple(p.name for p in kernel.data_parameters if p.is_size)
+    others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
+    positions = tuple(order.index(name) for name in sizes)
+    guards = [dimension.guard for dimension in kernel.dimensions]
+    kept = [dimension.grid_kept for dimension in kernel.dimensions]
+    unguarded = _unguarded(guards, records, kept)
+    unvaried = _unvaried(kernel, records, code)
+    required = [name for name in others if name in unvaried]
+    integers = [
+        tuple(integer_argument(r, code, position) for position in positions) for r in records
+    ]
+
+    def covered(axis: int) -> str | None:
+        if not unguarded[axis] or kept[axis] or kernel.asserted:
+            return None
+        pairs = zip(integers, records, strict=True)
+        return cover(sizes, [Covered(own, r.grid[axis], r.block[axis]) for own, r in pairs])
+
+    covers = [covered(axis) for axis in range(3)]
+    variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
+    return MeasuredKernel(
+        name=kernel.name,
+        entry=record.kernel,
+        code=code_hash,
+        origin=origin,
+        sites=tuple(SiteKey(origin.path, site.id) for site in sites),
+        parameters=sizes,
+        positions=positions,
+        fixed_arguments=tuple(
+            (name, integer_argument(record, code, order.index(name))) for name in others
+        ),
+        free=kernel.free,
+        guards=(guards[0], guards[1], guards[2]),
+        variable_extents=(variable[0], variable[1], variable[2]),
+        original=record.block,
+        # The limit in the PTX is a number, also if the source has an expression.
+        max_threads=min(kernel.max_threads, code.max_threads),
+        candidate_set=candidate_set,
+        allowed=kernel.allowed,
+        # If the grid is kept, the work may depend on the block, as under an annotation.
+        asserted=bool(kernel.asserted) or any(kept),
+        dynamic_shared_bytes=record.shared,
+        shared=sites[0].shared,
+        needs_warps=kernel.keeps_warps_of(record.block),
+        grid_kept=(kept[0], kept[1], kept[2]),
+        rejected=(),
+        recorded=tuple(
+            (own, recorded_extents(r, kept)) for own, r in zip(integers, records, strict=True)
+        ),
+        compiled=compiled_kernel(code, static),
+        covers=(covers[0], covers[1], covers[2]),
+        on_data=not code.oblivious,
+        bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
+        required_arguments=tuple(
+            (order.index(name), integer_argument(record, code, order.index(name)))
+            for name in required
+        ),
+        required_names=tuple(required),
+        signatures=launched.signatures,
+        variant=variant.name if variant is not None else "",
+        asked_pointers=len(_asked_pointers(kernel, variant)) if variant is not None else 0,
+        coarsen=variant.coarsen if variant is not None else (1, 1, 1),
+    )
+
+
+def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
+    """Integers that have one value in all launches. An offset alone changes no work."""
+    order = kernel.argument_names
+    values = {
+        p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
+        for p in kernel.data_parameters
+        if p.role is not Role.OFFSET
+    }
+    return tuple(name for name, its in values.items() if len(its) == 1)
+
+
+def _unguarded(
+    guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
+) -> list[bool]:
+    """Per axis: is only T known? An extent that is always 1 is not a variable."""
+    extents = [recorded_extents(record, kept) for record in records]
+    return [
+        guard is None and any(extent[axis] > 1 for extent in extents)
+        for axis, guard in enumerate(guards)
+    ]

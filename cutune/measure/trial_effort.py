@@ -1,0 +1,128 @@
+"""The effort of trying the candidates of kernels. Takes recorded launches, gives instructions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import log2
+
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.measure.candidate_trials import LAUNCHES
+from cutune.measure.program_runs import Run
+from cutune.measure.replay.plan import fits_launches
+from cutune.measure.replay.subjects import Subject
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.toolchain.device.thread_block import Block
+
+#: Warp instructions that trying all candidates of all kernels may take: some ten seconds.
+TRIAL_BUDGET = 2_000_000_000
+#: The same of one kernel that has to be tried, since only an annotation allows its candidates.
+ASSERTED_BUDGET = 3_000_000_000
+#: As many as the emulated device executes in a second, or more.
+INSTRUCTIONS_PER_SECOND = 400_000_000
+
+#: Candidates among which a choice is made at least.
+FEWEST_CANDIDATES = 6
+
+
+def affordable(
+    subjects: Sequence[Subject], run: Run, launches: Sequence[LaunchRecord]
+) -> tuple[list[Subject], list[Subject]]:
+    """The kernels that are tried, and those that are not.
+
+    Those that an annotation asserts always are; of the others as many as there is time for, the
+    cheapest first, and none where the run is not executed to its end.
+    """
+    efforts = [0 if s.kernel.asserted else effort([s], launches) for s in subjects]
+    tried, spent = [subject.kernel.asserted for subject in subjects], 0
+    if not (run.launches_only or run.is_cut):
+        for place in sorted(range(len(subjects)), key=efforts.__getitem__):
+            spent += efforts[place]
+            tried[place] |= spent <= TRIAL_BUDGET
+    pairs = list(zip(subjects, tried, strict=True))
+    return [s for s, is_tried in pairs if is_tried], [s for s, is_tried in pairs if not is_tried]
+
+
+def effort(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
+    """Warp instructions of launches with each candidate, of as many as are tried.
+
+    `unknown`: what counts for a kernel whose launches were not executed.
+    """
+    return sum(
+        experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
+        for subject in subjects
+    )
+
+
+def experiments(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
+    """The number of launches that are going to be tried, `most` of each site and instance."""
+    own = {id(r): r for subject in subjects for r in launches if subject.is_launch(r)}
+    made = Counter((record.site, record.signature) for record in own.values())
+    return sum(min(count, most) for count in made.values())
+
+
+def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
+    """Warp instructions of one launch with every candidate; 0 where there is no launch."""
+    return _most_work(subject, launches) * len(fitting(subject.kernel))
+
+
+def with_fewer_candidates(
+    subject: Subject, recorded: Iterable[Sequence[LaunchRecord]], budget: int
+) -> Subject:
+    """The kernel with as many candidates as `budget` is enough for in the cheapest of its runs.
+
+    At least `FEWEST_CANDIDATES`.
+    """
+    works = [work for launches in recorded if (work := _most_work(subject, launches))]
+    most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
+    return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
+
+
+def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
+    """The kernel with as many candidates as there is time to try, where an annotation asserts them.
+
+    A launch for which a run was too long has too much work.
+    """
+    own = [record for record in launches if subject.is_launch(record)]
+    if not subject.kernel.asserted or not own:
+        return subject
+    if run.is_cut and not all(record.is_executed for record in own):
+        return thinned(subject, FEWEST_CANDIDATES)
+    made = experiments([subject], launches, LAUNCHES)
+    return with_fewer_candidates(subject, [launches], ASSERTED_BUDGET // made)
+
+
+def thinned(subject: Subject, most: int) -> Subject:
+    """The kernel with so many candidates at most.
+
+    The program's own stays, then each time the one that lies farthest from those that do.
+    """
+    kernel = subject.kernel
+    if most >= len(kernel.remaining()):
+        return subject
+    left = fitting(kernel)
+    # Counts of a kernel whose grid stays are taken with its smallest block.
+    kept = [kernel.original, *([min(left)] if kernel.keeps_grid else [])]
+    while len(kept) < min(most, len({*left, *kept})):
+        kept.append(max(left, key=lambda block: min(_distance(block, one) for one in kept)))
+    rejected = {*kernel.candidates(), *kernel.rejected} - {*kept}
+    return replace(subject, kernel=replace(kernel, rejected=tuple(sorted(rejected))))
+
+
+def fitting(kernel: MeasuredKernel) -> list[Block]:
+    """The candidates with which its recorded launches can be made.
+
+    Where no guard is known these are the ones that divide the threads.
+    """
+    covered = [extents for _, extents in kernel.recorded]
+    return [block for block in kernel.remaining() if fits_launches(kernel, block, covered)]
+
+
+def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
+    return max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
+
+
+def _distance(block: Block, other: Block) -> float:
+    """The number of doublings from one to the other, in all dimensions together."""
+    return sum(abs(log2(one / two)) for one, two in zip(block, other, strict=True))

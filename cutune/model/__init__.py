@@ -1,0 +1,1 @@
+"""Measurements in; fitted models, rational programs and the C of the selection routine out."""

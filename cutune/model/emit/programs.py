@@ -1,0 +1,177 @@
+"""Programs written with other launches: tuned ones, and ones that take blocks at random.
+
+Takes a program and models, or a seed. `cutune nvcc` writes the tuned program of every source:
+nothing that measures is imported. In a program with blocks at random every launch that may be tuned
+draws one of all blocks that it may legally have, its own among them, each time anew. What it
+computes must not depend on them: that is what the proof says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace
+from cutune.model.emit.emitter import Emitter
+from cutune.model.emit.routine import argument_bits
+from cutune.model.emit.selection import Decider, emit_selection
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.models_file import read_models
+from cutune.model.measurement.measurement import Origin
+from cutune.model.selection.chooser import DEFAULT
+from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.registry import with_only
+from cutune.source.candidates import BlockRange
+from cutune.source.program import DIMENSIONS, Kernel, Program
+from cutune.source.rewrite.c_text import c_string
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, rewrite
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import LARGEST, LARGEST_Z, Block, as_block, threads_of
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+
+_ODD = (5, 7, 100, 160)
+#: Widths that are tried in a dimension: powers of two, three times such, and some others.
+WIDTHS = tuple(sorted({*(1 << e for e in range(11)), *(3 << e for e in range(9)), *_ODD}))
+#: Stands for the width that the program asks for.
+_ASKED = 0
+_LARGEST_SEED = (1 << 64) - 1
+
+
+def random_programs(
+    analyzer: Analyzer, programs: Sequence[Program], seed: int, targets: Sequence[Target]
+) -> None:
+    """Write all sources of a program, as `random_program` writes one.
+
+    Raises:
+        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    """
+    is_any = any(program.tunable_launches for program in programs)
+    for program, target in zip(programs, targets, strict=True):
+        if program.tunable_launches or program.is_lent or not is_any:
+            random_program(analyzer, program, seed, target)
+        else:
+            target.write(TranslationUnit(program))
+
+
+def random_program(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
+    """Write a program whose launches draw blocks and variants; the path of its source.
+
+    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
+
+    Raises:
+        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    """
+    sites = program.tunable_launches
+    if not sites and not program.is_lent:
+        path = program.source.path
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+    program = analyzer.with_checked_variants(program)
+    launched = dict.fromkeys(site.kernel for site in sites)
+    routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
+    text = [(INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
+    for name, routine in routines.items():
+        kernel = program.kernel(name)
+        assert kernel is not None, "a tunable launch has a kernel"
+        text.append(_routine(kernel, routine, seed & _LARGEST_SEED))
+    step = ReplaceLaunches(
+        selection="".join(text),
+        routines=tuple((site.id, f"cutune_select_{routines[site.kernel]}") for site in sites),
+        remembers=False,
+    )
+    return target.write(rewrite(program, (step,), analyzer.reporter))
+
+
+def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
+    """The blocks that are drawn from; 0 stands for the width that a launch asks for."""
+    allowed = kernel.allowed or BlockRange()
+    pure = [name in kernel.pure_dimensions for name in DIMENSIONS]
+    # What an annotation says of widths that are not known cannot be judged.
+    dimensions = zip(kernel.dimensions, pure, strict=True)
+    if kernel.allowed is not None and any(f.indexed and not is_pure for f, is_pure in dimensions):
+        return ()
+    axes = [
+        allowed.listed(axis) or WIDTHS if is_pure else (_ASKED,)
+        for axis, is_pure in enumerate(pure)
+    ]
+    most = min(LARGEST, kernel.max_threads)
+    return tuple(
+        as_block(block)
+        for block in product(*axes)
+        if threads_of(_as_one(block)) <= most
+        and block[2] <= LARGEST_Z
+        and allowed.allows(_as_one(block))
+    )
+
+
+def _as_one(block: Sequence[int]) -> Block:
+    """A dimension that is not indexed has one thread, else the launch stays as it is."""
+    return as_block([max(1, width) for width in block])
+
+
+def _routine(kernel: Kernel, name: str, seed: int) -> str:
+    """`cutune_select_NAME`: a request in, a configuration with a block at random out."""
+    blocks = random_blocks(kernel)
+    emit = Emitter()
+    emit(f"enum : unsigned long long {{ cutune_select_{name}_arguments = {argument_bits(())} }};")
+    widths = [str(width) for block in blocks or ((0, 0, 0),) for width in block]
+    emit.table(f"cutune_{name}_blocks", "unsigned short", widths)
+    # Of the kernel itself, then of its variants.
+    limits = [None, *(one.bounds for one in kernel.variants)]
+    most = [str(bounds[0] if bounds is not None else LARGEST) for bounds in limits]
+    emit.table(f"cutune_{name}_most", "unsigned short", most)
+    emit(f"static inline cutune_configuration cutune_select_{name}(")
+    emit("    const cutune_request *asked_, cutune_shortlist *)")
+    with emit.braces():
+        emit(f"const int cutune_variant_ = cutune_pick_variant(*asked_, {seed}ull);")
+        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_pick_block(")
+        emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)},")
+        emit(f"    cutune_{name}_most[cutune_variant_], {seed}ull));")
+        emit("cutune_answer.variant = cutune_variant_;")
+        words = f"{c_string(kernel.name)}, {c_string('threads')}"
+        emit(f"cutune_print_variant({words}, *asked_, cutune_answer);")
+        emit("return cutune_answer;")
+    return str(emit)
+
+
+def replaced(
+    analyzer: Analyzer,
+    program: Program,
+    models: Sequence[FittedModel],
+    devices: Sequence[DeviceProfile],
+    performance: str = DEFAULT,
+    tunables: ReplaceTunables | None = None,
+    deciders: Sequence[Decider] = (),
+    values: ChooseValues | None = None,
+) -> TranslationUnit:
+    """The program whose launches choose blocks, on each of the devices, and tunables values."""
+    if not analyzer.with_variants:
+        models = [replace(model, variants=()) for model in models]
+    selection = emit_selection(models, devices, performance, deciders)
+    if any(selection.variants.values()):
+        program = with_only(analyzer.with_checked_variants(program), selection.variants)
+    routines = tuple((site.id, routine) for site, routine in selection.routines)
+    launches = ReplaceLaunches(selection=selection.text, routines=routines)
+    steps = (launches, tunables or ReplaceTunables(), values or ChooseValues())
+    return rewrite(program, steps, analyzer.reporter)
+
+
+def models_of(
+    program: Program, workspace: Workspace, fitted: Sequence[FittedModel] | None = None
+) -> list[FittedModel]:
+    """The models that were made of this program: of those at hand, or of the saved ones.
+
+    Raises:
+        CutuneError: CT009 when there are none, CT513 when it has changed since.
+    """
+    origin = Origin.of(program.source, program.deciding_files)
+    known = read_models(workspace.models) if fitted is None else fitted
+    models = [m for m in known if m.kernel.origin.path == origin.path]
+    if any(model.kernel.origin != origin for model in models):
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    return models

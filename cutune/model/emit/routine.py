@@ -1,0 +1,340 @@
+"""The selection routine of one kernel. Takes a fitted model and a rule, gives C++.
+
+It guards the rational program and the rule: it returns the program's own configuration unless the
+arguments are integers, the sizes lie where the model may be asked and a candidate fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cutune.model.emit.emitter import Emitter, c_integer, c_name, double_text
+from cutune.model.emit.model import padded
+from cutune.model.emit.tables import ROWS, SMALL, Tables
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.performance.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
+from cutune.model.rational.formulas import tie_of
+from cutune.model.selection.choose import SelectionRule
+from cutune.model.selection.chooser import LARGEST_SIZE, supported
+from cutune.model.selection.variants import Worthwhile
+from cutune.source.rewrite.c_text import c_string
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The facts of a routine that several devices share: per device, by its number.
+
+    Attributes:
+        count: of all devices, of which some have other routines.
+        rules: of the choice.
+        figures: numbers of the rational program that differ.
+        alone: the devices for which it decides, and says so.
+    """
+
+    count: int
+    rules: Mapping[int, SelectionRule]
+    figures: Mapping[int, tuple[float, ...]]
+    alone: frozenset[int]
+
+    @property
+    def alone_text(self) -> str:
+        """Does it decide, as C++?"""
+        if len(self.alone) == len(self.rules):
+            return "true"
+        numbers = "".join(f" || device_ == {number}" for number in sorted(self.alone))
+        return numbers.removeprefix(" || ") or "false"
+
+
+_READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
+
+
+def argument_bits(positions: Sequence[int]) -> str:
+    """The set of these arguments as C++."""
+    return f"{sum(1 << position for position in positions)}ull"
+
+
+def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
+    """The arguments that a model reads: sizes, and those it was made for one value of."""
+    others = [position for position, _ in facts.required_arguments]
+    return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
+
+
+def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
+    """`cutune_decide_NAME`: a request in, a configuration out.
+
+    Where there are several devices, it is told the number of the device.
+    """
+    emit = Emitter()
+    with _deciding(emit, name, shared.count):
+        if shared.count == 1:
+            emit_rule(emit, shared.rules[0], _described(model), tables)
+        else:
+            _emit_rules(emit, shared, _described(model), tables)
+        width = max(map(len, shared.figures.values()))
+        if width:
+            emit(_READ_TABLES)
+            table = _of_devices(tables, f"figures_of_{name}", shared.figures, shared.count)
+            emit(f"const double *const figures_ = {table}[device_];")
+        figures = ("figures_",) if width else ()
+        _emit_answer(emit, model, name, figures, shared.alone_text)
+    return str(emit)
+
+
+def _deciding(emit: Emitter, name: str, count: int) -> AbstractContextManager[None]:
+    """The head of `cutune_decide_NAME`, and its braces. `count`: of devices."""
+    more = ", int device_" if count > 1 else ""
+    emit(f"static inline cutune_configuration cutune_decide_{name}(")
+    emit(f"    const cutune_request *asked_, cutune_shortlist *list_{more})")
+    return emit.braces()
+
+
+def _of_devices(
+    tables: Tables, name: str, rows: Mapping[int, tuple[float, ...]], count: int
+) -> str:
+    """A table whose `[n]` is the row of the device with this number."""
+    distinct = list(dict.fromkeys(rows.values()))
+    row_of = [distinct.index(rows.get(number, distinct[0])) for number in range(count)]
+    return tables.rows(name, distinct, len(distinct[0]), row_of)
+
+
+def _emit_answer(
+    emit: Emitter, model: FittedModel, name: str, figures: Sequence[str], alone: str
+) -> None:
+    """The body of a routine: it looks whether the model may be asked, asks it, and chooses."""
+    facts = model.kernel
+    count, positions = len(model.blocks), facts.positions
+    own = "cutune_only_block(asked_->block)"
+    sizes = [f"asked_->arguments[{position}]" for position in positions]
+    emit(f"const long long sizes_[] = {{{', '.join(sizes or ['0'])}}};")
+    asks = f"cutune_may_ask<{len(positions)}>(cutune_all.kernel, *asked_, sizes_, list_)"
+    emit(f"if ({' || '.join([*_unlike(model), f'!{asks}'])})")
+    emit(f"    return {own};")
+    _emit_ties(emit, facts, own)
+    emit(f"double time_[{padded(count)}], floored_[{padded(count)}];")
+    read = [f"sizes_[{index}]" for index in range(len(positions))]
+    spaces = [f"asked_->extent[{axis}]" for axis in range(3)]
+    doubles = [f"static_cast<double>({value})" for value in (*read, *spaces)]
+    arguments = ", ".join([*doubles, *figures, "time_", "floored_"])
+    emit(f"cutune_model_{name}({arguments});")
+    emit(f"return cutune_answer<{count}>(cutune_all, *asked_, time_,")
+    emit(f"                       floored_, list_, {alone});")
+
+
+def _unlike(model: FittedModel) -> list[str]:
+    """Conditions on a launch which the model was not made for."""
+    facts, conditions = model.kernel, []
+    if read := read_arguments(facts):
+        conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
+    for position, value in facts.required_arguments:
+        conditions.append(f"asked_->arguments[{position}] != {c_integer(value)}")
+    for axis, threads in _fixed_extents(facts):
+        conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
+    conditions += _beyond(model)
+    if facts.shared is None:
+        conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
+    return conditions
+
+
+def _beyond(model: FittedModel) -> list[str]:
+    """Conditions on a launch for which the counts are not known; what is asked is 1 to 2^31."""
+    facts, ranges, conditions = model.kernel, supported(model), []
+    values = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for word, variable in facts.extent_words.items():
+        values[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
+    for name, value in values.items():
+        if ranges[name].least > 1:
+            conditions.append(f"{value} < {c_integer(ranges[name].least)}")
+        if ranges[name].largest < LARGEST_SIZE:
+            conditions.append(f"{value} > {c_integer(ranges[name].largest)}")
+    return conditions
+
+
+def _described(model: FittedModel) -> list[str]:
+    """Name of the kernel, what extents count, free and kept dimensions, as C++."""
+    facts = model.kernel
+    texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
+    return [*texts, _axis_bits(facts.free), _axis_bits(facts.grid_kept)]
+
+
+def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
+    """`cutune_all`: the candidates of a kernel, and the rule of the choice.
+
+    `facts`: name, what extents count, free and kept dimensions as C++.
+    """
+    c_type = _number_type([rule])
+    _emit_rule(
+        emit,
+        f"static const cutune_candidates<{c_type}> cutune_all = ",
+        _rule_lines(rule, facts, tables, c_type),
+        ";",
+    )
+
+
+def _emit_rule(emit: Emitter, begin: str, lines: Sequence[str], end: str) -> None:
+    first, *others, last = lines
+    for line in (f"{begin}{first}", *others, f"{last}{end}"):
+        emit(line)
+
+
+def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tables) -> None:
+    """As `emit_rule`, for several devices: `cutune_all` is that of the device."""
+    c_type = _number_type(shared.rules.values())
+    rows = {n: tuple(_rule_lines(r, facts, tables, c_type)) for n, r in shared.rules.items()}
+    distinct = list(dict.fromkeys(rows.values()))
+    emit(f"static const cutune_candidates<{c_type}> cutune_rules[] = {{")
+    for lines in distinct:
+        _emit_rule(emit, "    ", lines, ",")
+    emit("};")
+    row_of = [distinct.index(rows.get(n, distinct[0])) for n in range(shared.count)]
+    place = f"cutune_entry({tables.numbers('cutune_rule_of', row_of)}, device_)"
+    emit(f"const cutune_candidates<{c_type}> &cutune_all = cutune_rules[{place}];")
+
+
+def _number_type(rules: Iterable[SelectionRule]) -> str:
+    """The type of numbers of candidates in C++."""
+    largest = max(max(*rule.bound_ranks, *rule.ranks, len(rule.blocks)) for rule in rules)
+    return "char" if largest < SMALL else "unsigned short"
+
+
+def _rule_lines(
+    rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str
+) -> list[str]:
+    """An initializer of `cutune_candidates`, line by line."""
+    kernel, extents, free, kept = facts
+    widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
+    places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]
+    # As long as the arrays of the model, of which one may be the same.
+    lists = [*(axis + axis[-1:] * (padded(len(axis)) - len(axis)) for axis in places)]
+    lists += [list(rule.bound_ranks), list(rule.ranks)]
+    names = [f"cutune_of_block_{letter}" for letter in "xyz"]
+    names += ["cutune_bound_ranks", "cutune_ranks"]
+    arrays = [
+        "nullptr" if array in names[:3] and not any(one) else tables.numbers(array, one, c_type)
+        for array, one in zip(names, lists, strict=True)
+    ]
+    width_arrays = [
+        tables.array(f"cutune_width_{letter}", "unsigned short", map(str, own))
+        for letter, own in zip("xyz", widths, strict=True)
+    ]
+    bands = (rule.band, rule.own_band.smaller, rule.own_band.larger)
+    numbers = map(double_text, (bound_below(rule), BOUND_BAND, *bands))
+    return [
+        "{",
+        f"    {kernel}, {extents}, {{{', '.join(width_arrays)}}},",
+        f"    {{{', '.join(str(len(own)) for own in widths)}}}, {{{', '.join(arrays[:3])}}},",
+        f"    {arrays[3]}, {arrays[4]}, {free}, {kept}, {', '.join(numbers)}}}",
+    ]
+
+
+def _axis_bits(axes: Sequence[bool]) -> str:
+    return f"{sum(1 << axis for axis, is_set in enumerate(axes) if is_set)}u"
+
+
+def bound_below(rule: SelectionRule) -> Fraction:
+    """Predicted times below this (microseconds) are dominated by the launch."""
+    return Fraction(LAUNCH_BOUND * rule.floor_us)
+
+
+def printed_extents(kept: Sequence[bool]) -> str:
+    """The unit of the extents of a request, as a string of C++."""
+    return c_string("blocks or threads" if any(kept) else "threads")
+
+
+def _fixed_extents(facts: MeasuredKernel) -> list[tuple[int, int]]:
+    """Dimensions whose thread space was the same in every recorded launch, and is built in."""
+    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
+    fixed = [guard is None and cover is None and not varies for guard, cover, varies in told]
+    return [(axis, facts.recorded[0][1][axis]) for axis in range(3) if fixed[axis]]
+
+
+def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
+    """The model holds where sizes follow from each other as they did when it was made.
+
+    By one they may be off: even sizes do not tell how halves are rounded.
+    """
+    for name, position, text in facts.tied:
+        tie = tie_of(text, facts.parameters)
+        assert tie is not None, "a text that was checked when it was read"
+        # Sizes are at most 2^31 here: that cannot overflow, but the argument may be any number.
+        follows = f"sizes_[{facts.parameters.index(tie.source)}]"
+        follows += f" * {tie.factor}" if tie.factor != 1 else ""
+        follows += f" + {c_integer(tie.added)}" if tie.added else ""
+        follows = f"({follows}) / {tie.divisor}" if tie.divisor != 1 else follows
+        asked, tied = f"asked_->arguments[{position}]", f"tied_{c_name(name)}"
+        emit(f"const long long {tied} = {follows};")
+        emit(f"if ({asked} < {tied} - 1 || {asked} > {tied} + 1) return {own};")
+
+
+def preference(
+    kernel: MeasuredKernel,
+    name: str,
+    variants: Sequence[tuple[Worthwhile, str]],
+    plain: str,
+    sure_us: Mapping[int, tuple[float, ...]],
+    count: int,
+    tables: Tables,
+) -> str:
+    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
+
+    For those of `count` devices that have the same variants.
+
+    Args:
+        variants: with the names of their routines. plain: that of the kernel itself.
+        sure_us: per device, by its number, that of each variant.
+    """
+    emit = Emitter()
+    with _deciding(emit, name, count):
+        if count == 1:
+            sure = [double_text(one.sure_us) for one, _ in variants]
+        else:
+            emit(_READ_TABLES)
+            table = _of_devices(tables, f"sure_of_{name}", sure_us, count)
+            emit(f"const double *const sure_ = {table}[device_];")
+            sure = [f"sure_[{index}]" for index in range(len(variants))]
+        more = ", device_" if count > 1 else ""
+        _emit_preference(emit, kernel, variants, plain, sure, more)
+    return str(emit)
+
+
+def _emit_preference(
+    emit: Emitter,
+    kernel: MeasuredKernel,
+    variants: Sequence[tuple[Worthwhile, str]],
+    plain: str,
+    sure: Sequence[str],
+    more: str,
+) -> None:
+    """Ask the variants that may run, then the kernel itself unless one is sure to be faster.
+
+    `sure`: as C++, per variant. `more`: arguments of all routines.
+    """
+    emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
+    emit("bool is_sure_ = false;")
+    for (one, its_name), its_sure in zip(variants, sure, strict=True):
+        variant = one.model.kernel
+        texts = f"{double_text(ASKING_US * variant.asked_pointers)}, {its_sure}"
+        name_text = c_string(variant.variant)
+        with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
+            asked = "asked_"
+            if variant.coarsen != (1, 1, 1):
+                emit("cutune_request shared_ = *asked_;")
+                for axis, ids in enumerate(variant.coarsen):
+                    if ids > 1:
+                        extent = f"shared_.extent[{axis}]"
+                        emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
+                asked = "&shared_"
+            emit(f"cutune_prefer(&best_, cutune_decide_{its_name}({asked}, nullptr{more}), v_,")
+            emit(f"              {texts}, &is_sure_);")
+    with emit.braces("if (!is_sure_)"):
+        emit("const cutune_configuration plain_ =")
+        emit(f"    cutune_decide_{plain}(asked_, list_{more});")
+        share = double_text(VARIANT_SHARE)
+        emit("if (list_ != nullptr) return plain_;")
+        emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
+    words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
+    emit(f"cutune_print_variant({words}, *asked_, best_);")
+    emit("return best_;")

@@ -1,0 +1,342 @@
+"""Selection routines of a tuned program. Takes models and a device, gives C++ for the prelude.
+
+Per model three parts: the rational program (`emit.emit_model`), the candidates with their rule,
+which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it returns the
+program's own configuration unless the device is the one that was modelled, the arguments are
+integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
+remembers what it has decided.
+
+Several devices share routines as far as they can: the code of a rational program is most of a tuned
+program, and devices hardly differ in it but for numbers (`family`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from cutune.model.emit.emitter import Emitter, c_name
+from cutune.model.emit.family import Family, families
+from cutune.model.emit.model import emit_model
+from cutune.model.emit.routine import Shared, argument_bits, preference, read_arguments, routine
+from cutune.model.emit.tables import Tables
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.performance.candidates import launchable
+from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
+from cutune.model.selection.variants import Worthwhile, worthwhile_on
+from cutune.source.launch_sites import SiteKey
+from cutune.source.rewrite.c_text import c_comment
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
+
+#: End of the name of what decides for a kernel itself, where it has variants.
+PLAIN = "_plain"
+
+
+def on_device(name: str, number: int) -> str:
+    """The name of what only the device with this number has, and some behind it."""
+    return f"{name}_on_{number}"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The routines that decide for one kernel.
+
+    Attributes:
+        text: C++ of all routines.
+        calls: per device, by its number, the call that decides; it reads `asked_` and `list_`, and,
+            where there are several, the number of the device as `device_`.
+        variants: those that are chosen somewhere.
+    """
+
+    text: str
+    calls: Mapping[int, str]
+    variants: frozenset[str]
+
+
+def decided_together(
+    judge: PerformanceModel,
+    fitted: FittedModel,
+    devices: Sequence[DeviceProfile],
+    name: str,
+    tables: Tables,
+) -> Decided:
+    """Routines of a kernel and its variants for all of these devices.
+
+    On one device a kernel without variants has no other routine than its own, called NAME.
+    """
+    writer = _Writer(judge, devices, tables)
+    able = {number: launchable(fitted, device) for number, device in enumerate(devices)}
+    able = {number: model for number, model in able.items() if model.blocks}
+    variants: dict[int, Sequence[Worthwhile]] = dict.fromkeys(able, ())
+    # The published models compare blocks of one kernel only.
+    if judge is MODELS[DEFAULT]:
+        worth_each = worthwhile_on(fitted, [devices[number] for number in able])
+        variants = dict(zip(able, worth_each, strict=True))
+    alone = frozenset(number for number, worth in variants.items() if not worth)
+    is_simple = len(devices) == 1 and len(alone) == len(able)
+    plain = writer.routines(name if is_simple else f"{name}{PLAIN}", able, alone)
+    of_variants = {
+        variant: writer.routines(f"{name}_{variant}", models, ())
+        for variant, models in _by_variant(variants).items()
+    }
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, worth in variants.items():
+        names = [of_variants[one.model.kernel.variant][number] for one in worth]
+        groups.setdefault((plain[number], *names), []).append(number)
+    calls: dict[int, str] = {}
+    count, more = len(devices), ", device_" if len(devices) > 1 else ""
+    is_first = True
+    for (its_plain, *names), numbers in groups.items():
+        decides = its_plain
+        if names:
+            decides = name if is_first else on_device(name, numbers[0])
+            is_first = False
+            sure = {n: tuple(float(one.sure_us) for one in variants[n]) for n in numbers}
+            pairs = list(zip(variants[numbers[0]], names, strict=True))
+            text = preference(fitted.kernel, decides, pairs, its_plain, sure, count, tables)
+            writer.texts.append(text)
+        calls |= dict.fromkeys(numbers, f"cutune_decide_{decides}(asked_, list_{more})")
+    return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
+
+
+def _by_variant(
+    variants: Mapping[int, Sequence[Worthwhile]],
+) -> dict[str, dict[int, FittedModel]]:
+    """Per variant its model on each device that it is worthwhile on."""
+    models: dict[str, dict[int, FittedModel]] = {}
+    for number, worth in variants.items():
+        for one in worth:
+            models.setdefault(one.model.kernel.variant, {})[number] = one.model
+    return models
+
+
+class _Writer:
+    """Writes routines, each for as many devices as can share it."""
+
+    def __init__(
+        self, judge: PerformanceModel, devices: Sequence[DeviceProfile], tables: Tables
+    ) -> None:
+        self._judge, self._devices, self._tables = judge, devices, tables
+        self.texts: list[str] = []
+
+    def routines(
+        self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
+    ) -> dict[int, str]:
+        """Write those of one kernel; the name of each device's. `alone`: where it decides."""
+        by_blocks: dict[tuple[Block, ...], list[int]] = {}
+        for number, model in models.items():
+            by_blocks.setdefault(tuple(model.blocks), []).append(number)
+        names: dict[int, str] = {}
+        for numbers in by_blocks.values():
+            programs = {n: self._judge.compose(models[n], self._devices[n]) for n in numbers}
+            for family in families(programs):
+                its_name = on_device(name, min(family.values)) if names else name
+                self.texts.append(self._routine(family, models, its_name, alone))
+                names |= dict.fromkeys(family.values, its_name)
+        return names
+
+    def _routine(
+        self, family: Family, models: Mapping[int, FittedModel], name: str, alone: Collection[int]
+    ) -> str:
+        numbers = family.values.keys()
+        rules = {n: self._judge.rule(models[n], self._devices[n]) for n in numbers}
+        its_alone = frozenset(n for n in numbers if n in alone)
+        shared = Shared(len(self._devices), rules, family.values, its_alone)
+        model = models[min(numbers)]
+        text = emit_model(family.program, name, self._tables, family.figures)
+        return text + routine(model, name, self._tables, shared)
+
+
+@dataclass(frozen=True)
+class Decider:
+    """A decision for one kernel in place of its model.
+
+    Attributes:
+        positions: which arguments of the kernel it reads.
+        decision: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
+        signatures: types of arguments of the instances that it decides for; empty: for all.
+        together: decides for all devices, which share routines, instead of `decision` for each.
+        suffixes: ends of the names of routines that decide for a part.
+    """
+
+    kernel: str
+    sites: tuple[SiteKey, ...]
+    positions: tuple[int, ...]
+    decision: Callable[[DeviceProfile, str], DecisionText | None] | None
+    signatures: tuple[int, ...] = ()
+    together: Callable[[Sequence[DeviceProfile], str], Decided] | None = None
+    suffixes: tuple[str, ...] = ()
+
+    def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
+        """The routines that decide on these devices."""
+        if self.together is not None:
+            return self.together(devices, name)
+        assert self.decision is not None
+        texts, calls = [], {}
+        variants: set[str] = set()
+        for number, device in enumerate(devices):
+            its_name = on_device(name, number) if len(devices) > 1 else name
+            decision = self.decision(device, its_name)
+            if decision is not None:
+                texts.append(decision.text)
+                variants.update(decision.variants)
+                calls[number] = f"cutune_decide_{its_name}(asked_, list_)"
+        return Decided("".join(texts), calls, frozenset(variants))
+
+
+@dataclass(frozen=True)
+class DecisionText:
+    """C++ that decides for one kernel on one device, and the variants that it may choose."""
+
+    text: str
+    variants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SelectionText:
+    """C++ of all routines, and which routine serves which launch site.
+
+    `variants`: names of those that are chosen somewhere, by the name of the kernel.
+    """
+
+    text: str
+    routines: tuple[tuple[SiteKey, str], ...]
+    variants: Mapping[str, frozenset[str]]
+
+
+def emit_selection(
+    models: Sequence[FittedModel],
+    devices: Sequence[DeviceProfile],
+    performance: str = DEFAULT,
+    measured: Sequence[Decider] = (),
+) -> SelectionText:
+    """Emit the routines of all models of one source file, each for several devices.
+
+    Args:
+        performance: the performance model, by its name in `MODELS`.
+        measured: what decides for kernels whose model is then passed over.
+    """
+    judge, tables = MODELS[performance], Tables()
+    parts: list[str] = []
+    routines: dict[SiteKey, list[_Routine]] = {}
+    taken: set[str] = set()
+    variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    taken_over = {decider.kernel for decider in measured}
+    modelled = (
+        _modelled(judge, model, tables) for model in models if model.kernel.name not in taken_over
+    )
+    for decider in (*measured, *modelled):
+        name = _unique(decider, len(devices), taken)
+        decided = decider.on(devices, name)
+        if decided.calls:
+            variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
+            read = argument_bits(decider.positions)
+            enumeration = (
+                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};"
+            )
+            dispatcher = _dispatcher(devices, decided.calls, name)
+            parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
+            routine = _Routine(f"cutune_select_{name}", decider)
+            for site in decider.sites:
+                routines.setdefault(site, []).append(routine)
+    several = {tuple(its): None for its in routines.values() if any(r.is_told for r in its)}
+    shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
+    parts += [_by_signature(its, name) for its, name in shared.items()]
+    named = tuple((site, shared.get(tuple(its), its[0].name)) for site, its in routines.items())
+    names = " and ".join(device.name for device in devices)
+    head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables), _numbered(devices)]
+    return SelectionText("".join([*head, *parts]), named, variants)
+
+
+@dataclass(frozen=True)
+class _Routine:
+    """A selection routine, by its name, and its decider."""
+
+    name: str
+    decider: Decider
+
+    @property
+    def is_told(self) -> bool:
+        """Does it decide for some instances of a template only?"""
+        return bool(self.decider.signatures)
+
+
+def _by_signature(routines: Sequence[_Routine], name: str) -> str:
+    """A routine for sites that launch several instances; of others blocks stay as they are."""
+    emit = Emitter()
+    read = " | ".join(f"{routine.name}_arguments" for routine in routines)
+    emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
+    emit(f"static inline cutune_configuration {name}(")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
+    with emit.braces():
+        for routine in routines:
+            told = routine.decider.signatures
+            asked = " || ".join(f"asked_->signature == {number}ull" for number in told)
+            emit(f"if ({asked or 'true'}) return {routine.name}(asked_, list_);")
+        emit("return cutune_only_block(asked_->block);")
+    return f"{emit}\n"
+
+
+def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
+    """The decider of one kernel by its model."""
+
+    def together(devices: Sequence[DeviceProfile], name: str) -> Decided:
+        return decided_together(judge, fitted, devices, name, tables)
+
+    facts = fitted.kernel
+    read = read_arguments(facts)
+    suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
+    return Decider(facts.name, facts.sites, read, None, facts.signatures, together, suffixes)
+
+
+def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
+    """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
+    emit = Emitter()
+    emit(f"static inline cutune_configuration cutune_select_{name}(")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
+    with emit.braces():
+        if len(devices) == 1:
+            [device] = devices
+            major, minor = device.compute_capability
+            emit(f"if (cutune_is_current({device.sm_count}, {major}, {minor}))")
+            emit(f"    return {calls[0]};")
+        else:
+            emit("const int device_ = cutune_device_number();")
+            with emit.braces("switch (device_)"):
+                for call in dict.fromkeys(calls.values()):
+                    cases = " ".join(f"case {n}:" for n, its in calls.items() if its == call)
+                    emit(f"{cases} return {call};")
+                emit("default: break;")
+        emit("return cutune_only_block(asked_->block);")
+    return str(emit)
+
+
+def _numbered(devices: Sequence[DeviceProfile]) -> str:
+    """`cutune_device_number`: which of several devices the current one is like; none: another."""
+    if len(devices) == 1:
+        return ""
+    facts = (f"{{{d.sm_count}, {', '.join(map(str, d.compute_capability))}}}" for d in devices)
+    emit = Emitter()
+    with emit.braces("static inline int cutune_device_number()"):
+        emit(f"static const short known_[][3] = {{{', '.join(facts)}}};")
+        emit("int number_ = 0;")
+        emit(f"while (number_ < {len(devices)} && !cutune_is_current(known_[number_][0],")
+        emit("                 known_[number_][1], known_[number_][2])) ++number_;")
+        emit("return number_;")
+    return str(emit)
+
+
+def _unique(decider: Decider, devices: int, taken: set[str]) -> str:
+    """A name of a kernel from which all of its routines get names that no other has."""
+    parts = ("", *decider.suffixes)
+    ends = [*parts, *(on_device(part, number) for part in parts for number in range(devices))]
+    kernel = c_name(decider.kernel)
+    for number in count(1):
+        name = f"{kernel}_{number}" if number > 1 else kernel
+        if taken.isdisjoint(name + end for end in ends):
+            break
+    taken.update(name + end for end in ends)
+    return name

@@ -1,0 +1,231 @@
+"""Alignment classes: which residues of a data parameter give the same memory behaviour.
+
+Coalescing depends on each stride modulo 128 bytes. Which expressions of a parameter are strides is
+not guessed: one launch per residue is measured, and residues with equal address features form a
+class. A row has one class of every parameter.
+
+Launches of a row that were not made are composed of others. Most memory instructions are sensitive
+to the alignment of one size: a stride of NJ in A, of NK in B. In any row such an instruction costs
+what it costs where that size alone is misaligned. So 6 classes of one size and 9 of another need 14
+launches for each block instead of 54.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
+
+from cutune.model.measurement.measurement import FEATURES, PROBE, MeasuredKernel, Measurement
+from cutune.toolchain.device.thread_block import Block
+
+LINE_BYTES = 128
+TOLERANCE = 0.03
+#: An instruction is sensitive to an alignment that changes the kernel's cost by more than this.
+SENSITIVITY = TOLERANCE / 4
+MAX_CLASSES = 64
+
+Feature = tuple[float, ...]
+#: One class of every data parameter.
+Row = tuple[int, ...]
+#: Probes of one block each, by residue.
+Probes = Mapping[int, Sequence[Measurement]]
+
+
+def modulus(kernel: MeasuredKernel) -> int:
+    """Elements of the narrowest access per 128-byte line: the period of every alignment effect."""
+    narrowest = min((memory.bytes for memory in kernel.memory if not memory.shared), default=4)
+    return max(8, min(LINE_BYTES, LINE_BYTES // narrowest))
+
+
+def alignment_classes(
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
+) -> tuple[tuple[int, ...], ...]:
+    """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
+
+    There are at most `MAX_CLASSES` combinations of classes: as long as there are more, the
+    tolerance grows, so that less similar residues merge.
+    """
+    period = modulus(kernel)
+    probes = _probes(kernel, measurements)
+    tolerance = TOLERANCE
+    while True:
+        classes = [_cluster(of_one, period, tolerance) for of_one in probes]
+        if prod(max(c) + 1 for c in classes) <= MAX_CLASSES:
+            return tuple(classes)
+        tolerance *= 1.5
+
+
+def representatives(classes: Sequence[int]) -> list[int]:
+    """Per class the residue that stands for it: the one met first in the order of clustering."""
+    order = _by_alignment(len(classes))
+    return [next(r for r in order if classes[r] == c) for c in range(max(classes) + 1)]
+
+
+def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
+    """Per parameter and residue the probes in which all others are aligned."""
+    period = modulus(kernel)
+    probes = [m for m in measurements if m.purpose == PROBE]
+    result: list[Probes] = []
+    for name in kernel.parameters:
+        by_residue: dict[int, list[Measurement]] = {}
+        for probe in probes:
+            sizes = dict(probe.sizes)
+            if all(sizes[p] % period == 0 for p in kernel.parameters if p != name):
+                by_residue.setdefault(sizes[name] % period, []).append(probe)
+        result.append(by_residue)
+    return result
+
+
+def _cluster(probes: Probes, period: int, tolerance: float) -> tuple[int, ...]:
+    leaders: list[Feature] = []
+    classes = [0] * period
+    for residue in _by_alignment(period):
+        if residue not in probes:
+            continue
+        feature = features_of(probes[residue])
+        for index, leader in enumerate(leaders):
+            if distance(feature, leader) <= tolerance:
+                classes[residue] = index
+                break
+        else:
+            classes[residue] = len(leaders)
+            leaders.append(feature)
+    return tuple(classes)
+
+
+def _by_alignment(period: int) -> list[int]:
+    """Residues, best aligned first: 0, period/2, period/4, …"""
+    return sorted(range(period), key=lambda r: (-gcd(r, period), r))
+
+
+def alignment_sensitivities(
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
+) -> tuple[frozenset[int], ...]:
+    """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
+    probes = list(enumerate(_probes(kernel, measurements)))
+    return tuple(
+        frozenset(place for place, of_one in probes if _is_sensitive(of_one, index))
+        for index in range(len(kernel.memory))
+    )
+
+
+def _is_sensitive(probes: Probes, index: int) -> bool:
+    """Does what an instruction costs differ between residues?"""
+    if 0 not in probes:
+        return False
+    aligned, costs = features_of(probes[0], [index]), features_of(probes[0])
+    return any(
+        abs(cost - usual) > SENSITIVITY * total
+        for probed in probes.values()
+        for cost, usual, total in zip(features_of(probed, [index]), aligned, costs, strict=True)
+    )
+
+
+def reduced_row(row: Row, places: frozenset[int]) -> Row:
+    """The row with every parameter aligned but those at `places`.
+
+    An instruction that is sensitive to these alone costs the same in both rows.
+    """
+    return tuple(own if place in places else 0 for place, own in enumerate(row))
+
+
+def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
+    """Load, store and miss cost per execution, of each probed block in turn.
+
+    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors. `sites`: of
+    these memory instructions only.
+    """
+    values: list[float] = []
+    for probe in sorted(probes, key=lambda m: m.block):
+        chosen = probe.sites if sites is None else [probe.sites[index] for index in sites]
+        traced = [site for site in chosen if site.traced]
+        for attribute in ("load_cost_x20", "store_cost_x20", "new_sectors"):
+            values.append(sum(getattr(site, attribute) / site.traced for site in traced))
+    return tuple(values)
+
+
+def distance(first: Feature, second: Feature) -> float:
+    """The largest relative difference."""
+    pairs = zip(first, second, strict=True)
+    return max((abs(a - b) / max(a, b) for a, b in pairs if max(a, b) > 0), default=0.0)
+
+
+Classes = Sequence[Sequence[int]]
+
+
+def all_rows(classes: Classes) -> list[Row]:
+    """Every row, the last parameter's class first to change."""
+    return list(product(*(range(max(of_one) + 1) for of_one in classes)))
+
+
+def all_misaligned(classes: Classes) -> Row:
+    """A row in which every size has another odd residue."""
+    return tuple(of_one[(3 + 2 * k) % len(of_one)] for k, of_one in enumerate(classes))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The measured and composed launches of each (row, block).
+
+    Attributes:
+        measured: the launches that were made.
+        sensitive_to: per memory instruction, see `alignment_sensitivities`.
+    """
+
+    measured: dict[tuple[Row, Block], Measurement]
+    sensitive_to: Sequence[frozenset[int]]
+
+    def basis_rows(self, classes: Classes) -> set[Row]:
+        """The rows of which all others can be composed."""
+        sensitive_to = {frozenset[int](), *self.sensitive_to}
+        return {reduced_row(row, places) for row in all_rows(classes) for places in sensitive_to}
+
+    def at(self, row: Row, block: Block) -> Measurement | None:
+        """The launch if it was made, else the composed one; None where parts of it are missing."""
+        return self.measured.get((row, block)) or self._composed(row, block)
+
+    def are_sound(self, row: Row, blocks: Collection[Block]) -> bool:
+        """Do composed launches of this row agree with those that were made?"""
+        return all(self._agrees(row, block) for block in blocks)
+
+    def _agrees(self, row: Row, block: Block) -> bool:
+        composed, made = self._composed(row, block), self.measured[row, block]
+        if composed is None:
+            return False
+        # Remainders of loops are executed at misaligned sizes only, and cost next to nothing.
+        aligned = self.measured[(0,) * len(row), block]
+        usual = [index for index, site in enumerate(aligned.sites) if site.traced]
+        each = distance(features_of([composed], usual), features_of([made], usual))
+        together = distance(_weighted(composed), _weighted(made))
+        return max(each, together) <= TOLERANCE
+
+    def _composed(self, row: Row, block: Block) -> Measurement | None:
+        aligned = self.measured.get(((0,) * len(row), block))
+        parts = [self.measured.get((reduced_row(row, to), block)) for to in self.sensitive_to]
+        if aligned is None or None in parts:
+            return None
+        sites = (part.sites[index] for index, part in enumerate(parts) if part)
+        return replace(aligned, sites=tuple(sites))
+
+
+def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
+    """Sort the feature launches of a kernel."""
+    measured = {}
+    for measurement in (m for m in measurements if m.purpose == FEATURES):
+        sizes = dict(measurement.sizes)
+        residues = zip(kernel.parameters, classes, strict=True)
+        row = tuple(c[sizes[name] % len(c)] for name, c in residues)
+        measured[row, measurement.block] = measurement
+    return Cells(measured, alignment_sensitivities(kernel, measurements))
+
+
+def _weighted(measurement: Measurement) -> tuple[float, ...]:
+    """Costs of a mean memory instruction, each by how often it is executed."""
+    sites = [site for site in measurement.sites if site.traced]
+    executions = max(1, sum(site.executions for site in sites))
+    return tuple(
+        sum(getattr(site, name) * site.executions / site.traced for site in sites) / executions
+        for name in ("load_cost_x20", "store_cost_x20", "new_sectors")
+    )

@@ -1,0 +1,441 @@
+"""Measured kernels and launches: the types of measurements.jsonl, and their reading.
+
+Two kinds of lines: `cutune-kernel-3` describes a kernel once (what its basic blocks and memory
+instructions are), `cutune-measurement-3` holds the counters of one launch of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from cutune.core.source import Source
+from cutune.core.typed import (
+    Count,
+    Formula,
+    Index,
+    Integer,
+    MemberName,
+    Meta,
+    NameOrNone,
+    QualifiedName,
+    Small,
+    Symbol,
+    Text,
+    one_of,
+    require,
+    typed,
+)
+from cutune.model.measurement.compiled_kernel import (
+    BoundedCopy,
+    CodeBlock,
+    CompiledKernel,
+    MemoryInstruction,
+)
+from cutune.model.rational.formulas import is_formula, tie_of, whole_value
+from cutune.source.candidates import BlockRange, candidate_blocks
+from cutune.source.launch_sites import SiteKey
+from cutune.toolchain.device.thread_block import (
+    LARGEST_SHARED,
+    Block,
+    Extents,
+    threads_of,
+    warps_of,
+)
+
+
+def check_arguments(
+    parameters: Sequence[str],
+    positions: Sequence[int],
+    tied: Sequence[tuple[str, int, str]],
+    required: Sequence[tuple[int, int]],
+) -> None:
+    """See the fields of `MeasuredKernel` of these names.
+
+    Raises:
+        ValueError: they do not; says what should be.
+    """
+    require(len(positions) == len(parameters), "`positions` are as many as `parameters`")
+    sizes = [*parameters, *(name for name, _, _ in tied)]
+    require(len({*sizes}) == len(sizes), "each size has a name of its own")
+    read = [*positions, *(place for _, place, _ in tied), *(place for place, _ in required)]
+    require(len({*read}) == len(read), "each argument is read once")
+    for _, _, text in tied:
+        require(tie_of(text, parameters), f"`tied`: {text!r} is no part of one size")
+
+
+T = TypeVar("T")
+
+KERNEL_SCHEMA = "cutune-kernel-3"
+MEASUREMENT_SCHEMA = "cutune-measurement-3"
+
+#: Fields of `MeasuredKernel` whose keys in files are others.
+_STORED = {"name": "kernel", "fixed_arguments": "kept", "required_arguments": "held"}
+
+Blocks = tuple[Block, ...]
+Flags = tuple[bool, bool, bool]
+FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
+#: An argument that a bit of a set of arguments stands for.
+Position = Annotated[int, Meta(ge=0, le=62)]
+
+COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
+#: Features at a smaller size: how the work of a warp grows where the grid is kept.
+SMALLER = "smaller"
+#: At sizes that took no part: counted in full; the same once functions were fitted again with
+#: those; some blocks of much larger launches; and at the program's own small values.
+CHECK, RECHECK, FAR, OWN_SMALL = "check", "recheck", "far", "own_small"
+PURPOSES = (COUNTS, PROBE, FEATURES, TRAINING, SMALLER, CHECK, RECHECK, FAR, OWN_SMALL)
+#: Replayed without data, or counted while the program ran.
+REPLAYED, RUN = "emulation", "run"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source file that was measured: its absolute path and a hash of its bytes.
+
+    Headers with launches that may be tuned, and the files of kernels that another source defines,
+    are part of the hash.
+    """
+
+    path: Text
+    content: Symbol
+
+    @staticmethod
+    def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
+        """Where a source comes from, and in which version."""
+        content = sha256(source.encode())
+        for header in headers:
+            content.update(header.encode())
+        return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
+
+
+@dataclass(frozen=True)
+class MeasuredKernel:
+    """A kernel of the program: what does not change from launch to launch.
+
+    Attributes:
+        name: the function in the source; `entry`: its mangled name; `code`: a hash of its PTX.
+        sites: the launch sites that launch it.
+        parameters: data parameters by name, at `positions` among the kernel's arguments.
+        fixed_arguments: other integer arguments by name, with the values of the recorded launch.
+        free: dimensions in which the block may change.
+        guards: per dimension the bound of the thread index, as C text; None: there is no guard.
+        variable_extents: dimensions without a guard whose extent is a variable of its own. It
+            counts blocks where the number of blocks is kept (`grid_kept`), elsewhere threads.
+        original: the thread block of the source.
+    """
+
+    name: QualifiedName
+    entry: Symbol
+    code: Symbol
+    origin: Origin
+    sites: tuple[SiteKey, ...]
+    parameters: tuple[MemberName, ...]
+    positions: tuple[Position, ...]
+    fixed_arguments: tuple[tuple[MemberName, Integer], ...]
+    free: Flags
+    guards: FormulaPerAxis
+    variable_extents: Flags
+    original: Block
+    max_threads: Annotated[int, Meta(ge=1, le=1024)]
+    candidate_set: Annotated[str, one_of("paper", "all")]
+    #: The candidates that an annotation allows.
+    allowed: BlockRange | None
+    #: Does an annotation allow more than is proven?
+    asserted: bool
+    #: Of the recorded launch.
+    dynamic_shared_bytes: Annotated[int, Meta(ge=0, lt=1 << 31)]
+    #: Blocks whose results differed from the original's when they were tried.
+    rejected: tuple[Block, ...]
+    #: Recorded launches of the program: a value per data parameter, and the extents.
+    recorded: tuple[tuple[tuple[Integer, ...], Extents], ...]
+    compiled: CompiledKernel
+    #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
+    shared: Formula | None = None
+    #: Must each warp hold the same threads with every block?
+    needs_warps: bool = False
+    #: Dimensions whose number of blocks stays the same with every block.
+    grid_kept: Flags = (False, False, False)
+    #: Per dimension without a guard, the product of sizes that replayed launches cover, as C text.
+    covers: FormulaPerAxis = (None, None, None)
+    #: Positions of integer arguments, and the only values that the model holds for.
+    required_arguments: tuple[tuple[Position, Integer], ...] = ()
+    #: Data parameters that follow from the others: name, position, and how, as C text.
+    tied: tuple[tuple[MemberName, Position, Formula], ...] = ()
+    #: Was it counted while the program ran, at its sizes and on its data? So for kernels whose work
+    #: depends on data, or for which no function of the sizes was found.
+    on_data: bool = False
+    #: The variant that was measured; empty: the kernel itself.
+    variant: NameOrNone = ""
+    #: Pointers whose memory a launch of the variant asks about.
+    asked_pointers: Small = 0
+    #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
+    coarsen: Block = (1, 1, 1)
+    #: Variants with launch bounds, whose code is the same.
+    bounded: tuple[BoundedCopy, ...] = ()
+    #: The types of its arguments, where its sites launch other instances of a template, too.
+    signatures: tuple[Annotated[int, Meta(ge=0)], ...] = ()
+    #: The names of `required_arguments`.
+    required_names: tuple[MemberName, ...] = ()
+    #: Data parameters that bound loops.
+    bounds: tuple[MemberName, ...] = ()
+    #: The data parameter up to which a loop strides by all threads, where one is known.
+    strided_to: MemberName | None = None
+
+    def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
+        """The candidate blocks, of the kernel's own candidate set or of `which`."""
+        shapes = candidate_blocks(
+            self.free,
+            self.original,
+            which or self.candidate_set,
+            max_threads or self.max_threads,
+            self.allowed,
+            self.needs_warps,
+        )
+        if self.shared is None:
+            return shapes
+        # A program that has asked for more has raised the limit.
+        static = self.compiled.static.static_shared_bytes
+        most = max(LARGEST_SHARED - static, self.dynamic_shared_bytes)
+        return tuple(
+            shape
+            for shape in shapes
+            if shape == self.original or 0 <= self.shared_bytes(shape) <= most
+        )
+
+    def remaining(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
+        """The `candidates` that were not rejected."""
+        shapes = self.candidates(which, max_threads)
+        return tuple(block for block in shapes if block not in self.rejected)
+
+    def shared_bytes(self, block: Block) -> int:
+        """Dynamic shared memory of a launch with that block."""
+        if self.shared is None or block == self.original:
+            return self.dynamic_shared_bytes
+        return _bytes_of(self.shared, block)
+
+    @property
+    def code_blocks(self) -> tuple[CodeBlock, ...]:
+        return self.compiled.code_blocks
+
+    @property
+    def memory(self) -> tuple[MemoryInstruction, ...]:
+        return self.compiled.memory
+
+    @property
+    def keeps_grid(self) -> bool:
+        """Do the threads of a block share work that does not grow with the block?"""
+        return any(self.grid_kept)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the counts: data parameters, then unguarded extents."""
+        extents = zip("xyz", self.variable_extents, strict=True)
+        return (*self.parameters, *(f"extent_{d}" for d, variable in extents if variable))
+
+    @property
+    def extent_words(self) -> dict[str, str]:
+        """The names that users have for unguarded extents: `T.x` for threads, `G.x` for blocks."""
+        return {
+            f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
+            for d, variable, is_kept in zip(
+                "xyz", self.variable_extents, self.grid_kept, strict=True
+            )
+            if variable
+        }
+
+    def as_asked(self, sizes: Iterable[tuple[str, T]]) -> dict[str, T]:
+        """Values of its variables, by the names that users have for these."""
+        words = {variable: word for word, variable in self.extent_words.items()}
+        return {words.get(name, name): value for name, value in sizes}
+
+    @property
+    def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:
+        """Its source, launch sites and template instance: its variants have the same."""
+        return self.origin.path, self.sites, self.signatures
+
+    @property
+    def setting(self) -> str:
+        """A hash of what launches are counted with besides sizes; empty where there is nothing.
+
+        The same code does other work where an integer that is no size has another value.
+        """
+        parts = (self.fixed_arguments, self.tied, self.covers, self.strided_to)
+        if not (self.fixed_arguments or self.tied or any(self.covers) or self.strided_to):
+            return ""
+        return sha256(repr(parts).encode()).hexdigest()[:16]
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Identifies it in a workspace: source, name, compiled entry."""
+        return self.origin.path, self.name, self.entry
+
+    def to_json(self) -> dict[str, Any]:
+        """As a line of measurements.jsonl: `origin` has the source of its sites."""
+        values = {_STORED.get(name, name): value for name, value in asdict(self).items()}
+        values |= {"sites": [site.id for site in self.sites], **values.pop("compiled")}
+        return {"schema": KERNEL_SCHEMA, **values}
+
+    @staticmethod
+    def from_json(entry: dict[str, Any]) -> MeasuredKernel:
+        """Read back what `to_json` gave."""
+        stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
+        # Older files say nothing of `shared`.
+        values = {name: entry[key] for name, key in stored if key in entry}
+        path = typed(Origin, entry["origin"]).path
+        sites = typed(list[int], entry["sites"])
+        values["sites"] = [{"source": path, "id": id} for id in sites]
+        values["compiled"] = CompiledKernel.entries(entry)
+        return checked_kernel(typed(MeasuredKernel, values))
+
+
+@dataclass(frozen=True)
+class SiteCounters:
+    """Counters of one memory instruction in one launch; see `struct Site` of the machine.
+
+    Attributes:
+        executions, lanes: by warps, and active lanes of these.
+        traced: executions whose addresses were traced. Costs and sectors are sums over these.
+        load_cost_x20, store_cost_x20: in 1/20 of a wavefront or sector.
+        missing: steps in which a warp of the block accessed a new sector.
+        array: index of the pointer parameter that was accessed; -1: none.
+        low, high: byte offsets from there of the lowest and one past the highest address.
+    """
+
+    executions: Count
+    lanes: Count
+    busiest: Count
+    traced: Count
+    load_cost_x20: Count
+    store_cost_x20: Count
+    rewritten_sectors: Count
+    new_sectors: Count
+    missing: Count
+    array: Index
+    low: Integer
+    high: Integer
+    sectors: Count
+    lines: Count
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Counters of one launch.
+
+    Attributes:
+        entry, code, setting: of the kernel, see `MeasuredKernel`.
+        purpose: one of `PURPOSES`.
+        source: `REPLAYED` or `RUN`.
+        sizes: a value for each variable of the kernel.
+        executed_blocks: thread blocks that were executed.
+        working_threads: threads of these that access memory.
+        lanes, executions: per basic block the active lanes and the warps that executed it.
+        sites: per memory instruction.
+    """
+
+    entry: Symbol
+    code: Symbol
+    purpose: Annotated[str, one_of(*PURPOSES)]
+    source: Annotated[str, one_of("emulation", "run")]
+    sizes: tuple[tuple[MemberName, Integer], ...]
+    grid: Extents
+    block: Block
+    executed_blocks: Count
+    working_threads: Count
+    lanes: tuple[Count, ...]
+    executions: tuple[Count, ...]
+    sites: tuple[SiteCounters, ...]
+    setting: Symbol = ""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.sizes)
+
+    @property
+    def warps(self) -> int:
+        """The warps of all blocks that were executed."""
+        return max(1, self.executed_blocks * warps_of(self.block))
+
+    @property
+    def working_warps(self) -> float:
+        """Warps that access memory, if either all threads of a warp do or none does."""
+        threads_per_warp = threads_of(self.block) / warps_of(self.block)
+        return max(1.0, self.working_threads / threads_per_warp)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal keys mean equal counters: the emulated device is deterministic."""
+        return (self.entry, self.code, self.setting, self.purpose, self.sizes, self.block)
+
+    def belongs_to(self, kernel: MeasuredKernel) -> bool:
+        """Does it belong to this kernel, in this version of its code and of its description?"""
+        own = (kernel.entry, kernel.code, kernel.setting, kernel.variables)
+        source = RUN if kernel.on_data else REPLAYED
+        mine = (self.entry, self.code, self.setting, self.variables)
+        return mine == own and self.source == source
+
+    def to_json(self) -> dict[str, Any]:
+        """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
+        line: dict[str, Any] = {"schema": MEASUREMENT_SCHEMA}
+        line.update({f.name: getattr(self, f.name) for f in fields(self) if f.name != "sites"})
+        line["sites"] = [list(vars(site).values()) for site in self.sites]
+        return line
+
+    @staticmethod
+    def from_json(entry: dict[str, Any]) -> Measurement:
+        """Read back what `to_json` gave."""
+        sites = [dict(zip(_COUNTERS, site, strict=True)) for site in entry["sites"]]
+        return typed(Measurement, {**entry, "sites": sites})
+
+
+_COUNTERS = tuple(field.name for field in fields(SiteCounters))
+
+
+def by_entry(
+    kernels: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
+) -> list[tuple[MeasuredKernel, list[Measurement]]]:
+    """Join kernels and their measurements; those of another version of the code are left out.
+
+    The last description of a kernel replaces earlier ones; launches that do not fit it are left
+    out. A launch that was measured twice, by two simultaneous runs, counts once.
+    """
+    latest = {kernel.place: kernel for kernel in kernels}
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for measurement in {(m.source, m.key): m for m in measurements}.values():
+        groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
+    return [
+        (k, [m for m in groups.get((k.entry, k.code), []) if m.belongs_to(k)])
+        for k in latest.values()
+    ]
+
+
+@cache
+def _bytes_of(formula: str, block: Block) -> int:
+    return whole_value(formula, dict(zip("xyz", block, strict=True))) or 0
+
+
+def checked_kernel(kernel: MeasuredKernel) -> MeasuredKernel:
+    """The kernel, whose entries fit together; a ValueError where they do not."""
+    check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
+    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}
+    count = len(kernel.parameters)
+    require(all(one < 1 << 64 for one in kernel.signatures), "`signatures` have 64 bits")
+    require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
+    # Guards that cannot be read are those of the recorded launches.
+    formulas = [text for text in (*kernel.guards, *kernel.covers) if text and is_formula(text)]
+    for text in formulas:
+        require(is_formula(text, known), f"{text!r} is no formula of the parameters")
+    if kernel.shared is not None:
+        require(is_formula(kernel.shared, {*"xyz"}), f"`shared`: {kernel.shared!r} is no formula")
+    are_told = len(formulas) + sum(kernel.variable_extents) >= 3
+    require(kernel.recorded or are_told, "`recorded` holds a launch")
+    if kernel.strided_to is not None:
+        is_known = kernel.strided_to in kernel.parameters and any(kernel.variable_extents)
+        require(is_known, f"`strided_to`: {kernel.strided_to!r} is no parameter of a strided loop")
+    if kernel.allowed is not None:
+        kernel.allowed.check()
+    return kernel

@@ -1,0 +1,310 @@
+"""Relations between the sizes of a kernel. Takes launches of a program, gives a description.
+
+A replayed launch gives every size an independent value. The program itself may never do that:
+
+- The kernel has one thread per element of several dimensions and no bound on its index
+  (`ceil(nx * ny / 128)` blocks).
+- A parameter is no size but the width of a halo. If it is as large as the grid, no work is left.
+- One size follows from another (`half` from `n`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
+
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.rational.formulas import is_formula, whole_value
+from cutune.source.c_names import names_in
+from cutune.toolchain.device.thread_block import WARP, Block, as_block
+
+#: Offsets of each size of a product: meshes have one node or face more than cells.
+SHIFTS = (0, 1, -1)
+MOST_FACTORS = 3
+#: A size that follows from another is a rounded part of it, or differs from it by a margin.
+DIVISORS = (2, 3, 4, 8, 16, 32)
+MARGINS = (*range(1, 9), 16, 32)
+#: A parameter that changes and is always less than this selects a variant: it is no size.
+SELECTORS = 8
+
+
+@dataclass(frozen=True)
+class Covered:
+    """One dimension of a recorded launch: data parameters, blocks of its grid, width of a block."""
+
+    sizes: tuple[int, ...]
+    blocks: int
+    width: int
+
+
+def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
+    """C text of a product of sizes that the blocks just cover in all launches; None: there is none.
+
+    Products have two or three factors. A single size needs no cover: it may vary independently.
+    """
+    if len({(launch.blocks, launch.width) for launch in launches}) == 1:
+        return None
+    for places, shift in _products(len(names)):
+        if all(_is_covered(launch, places, shift) for launch in launches):
+            factors = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
+            return " * ".join(factors)
+    return None
+
+
+def _products(count: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    for factors in range(2, MOST_FACTORS + 1):
+        for places in combinations(range(count), factors):
+            for shift in SHIFTS:
+                yield places, shift
+
+
+def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
+    factors = [launch.sizes[place] + shift for place in places]
+    return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
+
+
+def with_constants_fixed(
+    kernel: MeasuredKernel, counted: Sequence[Measurement]
+) -> MeasuredKernel | None:
+    """The kernel with small constants among its parameters fixed; None where there are none.
+
+    A constant has the same value in all launches of the program, while other sizes change. It is
+    small if it is less than a warp. The counts show that it is no size: a launch in which it grew
+    like a size had no work at all.
+    """
+    if kernel.asserted or all(measurement.working_threads for measurement in counted):
+        return None
+    still = small_constants(kernel)
+    return with_held(kernel, still) if still else None
+
+
+def with_held(kernel: MeasuredKernel, held: Mapping[str, int]) -> MeasuredKernel:
+    """The kernel without some of its data parameters, of which it is known at these values only."""
+    ordered = {name: held[name] for name in kernel.parameters if name in held}
+    return _with_fixed(kernel, ordered, [*ordered], ())
+
+
+def _with_fixed(
+    kernel: MeasuredKernel, fixed: Mapping[str, int], required: Sequence[str], tied: Collection[str]
+) -> MeasuredKernel:
+    """The kernel with parameters at fixed values, and without those that follow from others.
+
+    `required`: fixed parameters of which the model holds for this value only.
+    """
+    places = dict(zip(kernel.parameters, range(len(kernel.parameters)), strict=True))
+    left = [place for name, place in places.items() if name not in (*fixed, *tied)]
+    needed = ((kernel.positions[places[name]], fixed[name]) for name in required)
+    return replace(
+        kernel,
+        parameters=tuple(kernel.parameters[place] for place in left),
+        positions=tuple(kernel.positions[place] for place in left),
+        recorded=tuple(
+            (tuple(sizes[place] for place in left), extents) for sizes, extents in kernel.recorded
+        ),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed.items()),
+        required_arguments=(*kernel.required_arguments, *needed),
+        required_names=(*kernel.required_names, *required),
+    )
+
+
+def small_constants(kernel: MeasuredKernel) -> dict[str, int]:
+    """Small data parameters that all recorded launches have alike, while others vary."""
+    columns = _columns(kernel)
+    still = {name: values[0] for name, values in columns.items() if len(set(values)) == 1}
+    if len(still) == len(columns):
+        return {}
+    return {name: value for name, value in still.items() if 0 <= value < WARP}
+
+
+def small_factors(kernel: MeasuredKernel) -> dict[str, int]:
+    """The small constants that are no extent of the threads: strides, for example."""
+    extents = _names_of(*kernel.guards, *kernel.covers)
+    constants = small_constants(kernel).items()
+    return {name: value for name, value in constants if name not in extents}
+
+
+def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
+    """Data parameters that stay what they are where all others are set to one size.
+
+    A table of an image with as many channels as pixels per row would say nothing.
+    """
+    positive = {name: value for name, value in small_factors(kernel).items() if value > 0}
+    return {**positive, **small_bounds(kernel)}
+
+
+def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
+    """Data parameters that only bound small loops (a radius, an order).
+
+    With the largest value that a recorded launch had.
+    """
+    guards = _names_of(*kernel.guards)
+    return {
+        name: max(values)
+        for name, values in _columns(kernel).items()
+        if name in kernel.bounds and 0 < max(values) < WARP and name not in guards
+    }
+
+
+def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
+    """Integer arguments by name, and the only values that the measurements tell of."""
+    fixed = dict(kernel.fixed_arguments)
+    return tuple((name, fixed[name]) for name in kernel.required_names)
+
+
+def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with the integers that only bound small loops fixed at their largest values.
+
+    None where there are none, or nothing else is a size. For kernels of which launches with large
+    values fail: their arrays have room for a small radius alone.
+    """
+    bounds = small_bounds(kernel)
+    is_one_left = len(bounds) < len(kernel.parameters)
+    return with_held(kernel, bounds) if bounds and is_one_left else None
+
+
+def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with sizes tied to others as in all launches of the program; None: none is.
+
+    For kernels whose sizes cannot vary independently. A parameter with several small values is no
+    size either. One that selects (a colour, a phase) keeps its recorded value; of one that bounds a
+    loop (a radius, an order) the largest is measured, and the model holds for no other.
+    """
+    if kernel.asserted or not kernel.recorded:
+        return None
+    columns, guards = _columns(kernel), _names_of(*kernel.guards)
+    small = {
+        name: values
+        for name, values in columns.items()
+        if len(set(values)) > 1
+        and min(values) >= 0
+        and max(values) < SELECTORS
+        and name not in guards
+    }
+    tied = _ties({name: values for name, values in columns.items() if name not in small})
+    if len(small) + len(tied) in (0, len(columns)):
+        return None
+    bounding = [name for name in small if name in kernel.bounds]
+    fixed = {n: max(values) if n in bounding else values[0] for n, values in small.items()}
+    positions = dict(zip(kernel.parameters, kernel.positions, strict=True))
+    return replace(
+        _with_fixed(kernel, fixed, bounding, tied),
+        tied=tuple((name, positions[name], text) for name, text in tied.items()),
+    )
+
+
+def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with extents that cover a size each, as in all launches of the program.
+
+    For kernels without a bound on their index, of which a thread asks whether it is the last one
+    (`i == n - 1`): how often that is so follows from no extent that is not that of the size. None
+    where no extent covers one.
+    """
+    if kernel.asserted or kernel.keeps_grid:
+        return None
+    covers, columns = list(kernel.covers), _columns(kernel)
+    for axis, width in enumerate(kernel.original):
+        if not kernel.variable_extents[axis]:
+            continue
+        extents = [covered[axis] for _, covered in kernel.recorded]
+        fitting = (name for name, sizes in columns.items() if _are_covered(sizes, width, extents))
+        if (name := next(fitting, None)) is not None:
+            covers[axis] = name
+            del columns[name]
+    x, y, z = covers
+    if (x, y, z) == kernel.covers:
+        return None
+    is_left = [
+        varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
+    ]
+    return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
+
+
+def _are_covered(sizes: Sequence[int], width: int, extents: Sequence[int]) -> bool:
+    """Are the extents those of as many blocks of a width as just cover the sizes, which change?"""
+    pairs = zip(sizes, extents, strict=True)
+    return len(set(sizes)) > 1 and all(-(-n // width) * width == extent for n, extent in pairs)
+
+
+def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """The kernel with each of its sizes as that to which a loop strides by all threads.
+
+    For kernels whose extent in threads is a variable: of a size that is hardly larger, the rounds
+    that a thread makes are no function that could be found.
+    """
+    if kernel.asserted or kernel.keeps_grid or not any(kernel.variable_extents):
+        return
+    for name in kernel.parameters:
+        yield replace(kernel, strided_to=name)
+
+
+def _columns(kernel: MeasuredKernel) -> dict[str, tuple[int, ...]]:
+    """The values of each parameter in the recorded launches; nothing where there is none."""
+    columns = zip(*(sizes for sizes, _ in kernel.recorded), strict=True)
+    return dict(zip(kernel.parameters, columns, strict=False))
+
+
+def _names_of(*texts: str | None) -> set[str]:
+    return {*names_in(" ".join(text for text in texts if text))}
+
+
+def _ties(columns: dict[str, tuple[int, ...]]) -> dict[str, str]:
+    """Per size that follows from another: C text. That other size is tied to none."""
+    tied: dict[str, str] = {}
+    roots: set[str] = set()
+    for name in reversed(columns):
+        if name in roots:
+            continue
+        for other, values in columns.items():
+            text = _relation(other, values, columns[name])
+            if other not in (name, *tied) and text is not None:
+                tied[name] = text
+                roots.add(other)
+                break
+    return tied
+
+
+def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | None:
+    """C text of the other size in terms of this one, if both change and all launches agree."""
+    pairs = list(zip(values, others, strict=True))
+    if len(set(values)) == 1 or len(set(others)) == 1 or min(values) < 1:
+        return None
+    for divisor in DIVISORS:
+        for added in (0, divisor - 1):
+            if all((value + added) // divisor == other for value, other in pairs):
+                return f"({name} + {added}) / {divisor}" if added else f"{name} / {divisor}"
+            if all(value * divisor == other for value, other in pairs):
+                return f"{name} * {divisor}"
+    for margin in MARGINS:
+        for sign, shift in (("+", margin), ("-", -margin)):
+            if all(value + shift == other for value, other in pairs):
+                return f"{name} {sign} {margin}"
+    return None
+
+
+def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The values of all integer arguments that are known at these sizes."""
+    values = {**dict(kernel.fixed_arguments), **sizes}
+    for name, _, text in kernel.tied:
+        values[name] = whole_value(text, values) or 0
+    return values
+
+
+def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+    """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
+
+    An extent is less than 1 if the kernel has no work at these sizes.
+    """
+    extents = []
+    values = complete(kernel, sizes)
+    for axis, name in enumerate("xyz"):
+        text = kernel.guards[axis] or kernel.covers[axis]
+        if kernel.variable_extents[axis]:
+            extents.append(sizes[f"extent_{name}"])
+        elif text is not None and is_formula(text):
+            ids = whole_value(text, values) or 0
+            extents.append(-(-ids // kernel.coarsen[axis]))
+        else:
+            extents.append(kernel.recorded[0][1][axis])
+    return as_block(extents)

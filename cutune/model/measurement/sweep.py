@@ -1,0 +1,308 @@
+"""Exhaustive sweeps: the time of every block at one launch. Takes lines, gives `RecordedSweep`.
+
+The instrumented program in sweep mode writes a line `cutune-timing-1` per candidate; a document
+`cutune-sweep-1` keeps what comparisons need of them, a line of text per launch, so that a sweep
+made on a GPU can be looked at, and replayed, where there is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from cutune.core.typed import (
+    Count,
+    Integer,
+    Label,
+    MemberName,
+    Meta,
+    Name,
+    Text,
+    Time,
+    one_of,
+    parsed,
+    typed,
+)
+from cutune.core.workspace import read_typed, replace_file
+from cutune.source.program import Program
+from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
+from cutune.toolchain.ptxas import StaticCounters
+
+#: What lies in the caches when a timed launch begins: memory was put back before (what was written
+#: last is there), the same launch was before it, or what the program leaves.
+RESTORED, REPEATED, IN_PROGRAM = "restored", "repeated", "program"
+CACHES = (RESTORED, REPEATED, IN_PROGRAM)
+SCHEMA = "cutune-sweep-1"
+#: Of a line that the probe writes for a candidate.
+TIMING = "cutune-timing-1"
+LINE_SCHEMA = "cutune-swept-1"
+COMMAND = "cutune evaluate --on gpu --save"
+
+
+class SweptConfiguration(NamedTuple):
+    """A block of a kernel, or of one of its variants; the empty name is the kernel itself."""
+
+    block: Block
+    variant: str = ""
+
+
+@dataclass(frozen=True)
+class SweptLaunch:
+    """One launch and the time of each configuration that it may be given.
+
+    Attributes:
+        program: stem of the source file. kernel: name in the source.
+        size: what the run was given, or None where it was given no single number.
+        sizes: integer arguments by parameter name, where they are known.
+        extents: threads per dimension that the launch has to cover, where they are known.
+        own: the program's own block.
+        microseconds: per valid block the least event time; blocks whose results differed, or that
+            did not run, are not in it.
+        registers: per thread, as compiled for the device. shared_bytes: per block; None where
+            these are not known.
+        variants: the same times as `microseconds` for each variant of the kernel that was swept.
+    """
+
+    program: str
+    kernel: str
+    size: int | None
+    sizes: Mapping[str, int]
+    extents: Extents | None
+    own: Block
+    microseconds: Mapping[Block, float]
+    registers: int | None = None
+    shared_bytes: int | None = None
+    variants: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Block:
+        """The fastest block of the kernel itself."""
+        return min(self.microseconds, key=self.microseconds.__getitem__)
+
+    @cached_property
+    def times(self) -> Mapping[SweptConfiguration, float]:
+        """Microseconds of each configuration, the kernel itself first."""
+        swept = {"": self.microseconds, **self.variants}
+        return {
+            SweptConfiguration(block, variant): time
+            for variant, times in swept.items()
+            for block, time in times.items()
+        }
+
+    @property
+    def fastest(self) -> SweptConfiguration:
+        return min(self.times, key=self.times.__getitem__)
+
+    def regret(self, chosen: SweptConfiguration) -> float:
+        """The loss against the fastest, as a fraction; infinite for one that was not valid."""
+        return self.times.get(chosen, float("inf")) / self.times[self.fastest] - 1
+
+    @property
+    def spread(self) -> float:
+        """The time of the slowest configuration by that of the fastest."""
+        return max(self.times.values()) / min(self.times.values())
+
+    def error(self, chosen: SweptConfiguration) -> float:
+        """(t - best) / (worst - best), the measure of the paper's Table 3; 0 without a spread."""
+        best, worst = min(self.times.values()), max(self.times.values())
+        return (self.times[chosen] - best) / (worst - best) if worst > best else 0.0
+
+    def only(self, variants: Collection[str]) -> SweptLaunch:
+        """The launch without other variants, and those of which no block was valid."""
+        kept = [name for name, times in self.variants.items() if name in variants and times]
+        return replace(self, variants={name: self.variants[name] for name in kept})
+
+
+@dataclass(frozen=True)
+class RecordedSweep:
+    """The launches of a sweep, in their order.
+
+    Attributes:
+        device, driver: name of the GPU, and version of its driver.
+        method: how blocks were timed, as text.
+        cache: what lay in the caches when a launch began, one of `CACHES`.
+    """
+
+    device: str
+    driver: str
+    method: str
+    launches: tuple[SweptLaunch, ...]
+    cache: str = RESTORED
+
+
+def read_sweep(path: Path) -> RecordedSweep:
+    """Read a recorded sweep.
+
+    Raises:
+        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
+    """
+    read = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
+    launches = tuple(launch.read() for launch in read.launches)
+    return RecordedSweep(read.device, read.driver, read.method, launches, read.cache)
+
+
+_Row = tuple[Width, Width, Depth, Time]
+
+
+@dataclass(frozen=True)
+class _LaunchEntry:
+    """A swept launch as files hold it; times are rows of a block and microseconds."""
+
+    program: Text
+    kernel: Text
+    own: Block
+    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    size: Integer | None = None
+    sizes: dict[MemberName, Integer] = field(default_factory=dict)
+    extents: Extents | None = None
+    registers: Count | None = None
+    shared_bytes: Count | None = None
+    variants: dict[Name, tuple[_Row, ...]] = field(default_factory=dict)
+
+    def read(self) -> SweptLaunch:
+        variants = {name: _times(rows) for name, rows in self.variants.items()}
+        times = {"microseconds": _times(self.microseconds), "variants": variants}
+        return SweptLaunch(**{f.name: getattr(self, f.name) for f in fields(self)} | times)
+
+
+@dataclass(frozen=True)
+class _SweepDocument:
+    """A recorded sweep as its file holds it."""
+
+    device: Label
+    driver: Text
+    method: Text
+    launches: tuple[_LaunchEntry, ...]
+    cache: Annotated[str, one_of(*CACHES)] = RESTORED
+
+
+def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
+    """One launch of a sweep, from a document or a line of measurements.jsonl.
+
+    Raises:
+        ValueError: something is missing or wrong.
+    """
+    return typed(_LaunchEntry, entry).read()
+
+
+def _times(rows: Iterable[_Row]) -> dict[Block, float]:
+    return {(x, y, z): time for x, y, z, time in rows}
+
+
+def _rows(times: Mapping[Block, float]) -> list[list[float]]:
+    return [[*block, time] for block, time in times.items()]
+
+
+def write_sweep(path: Path, sweep: RecordedSweep) -> None:
+    """Save a sweep, a line per launch. Raises CT002."""
+    head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
+    head |= {"cache": sweep.cache} if sweep.cache != RESTORED else {}
+    rows = ",\n  ".join(
+        json.dumps(_to_json(launch), separators=(",", ":")) for launch in sweep.launches
+    )
+    opening = json.dumps({**head, "method": sweep.method}, indent=1).removesuffix("\n}")
+    replace_file(path, f'{opening},\n "launches": [\n  {rows}\n ]\n}}\n'.encode())
+
+
+def swept_line(launch: SweptLaunch) -> dict[str, Any]:
+    """A launch as a line of measurements.jsonl."""
+    return {"schema": LINE_SCHEMA, **_to_json(launch)}
+
+
+def _to_json(launch: SweptLaunch) -> dict[str, Any]:
+    entry: dict[str, Any] = {"program": launch.program, "kernel": launch.kernel}
+    if launch.size is not None:
+        entry["size"] = launch.size
+    if launch.sizes:
+        entry["sizes"] = dict(launch.sizes)
+    if launch.extents is not None:
+        entry["extents"] = list(launch.extents)
+    if launch.registers is not None:
+        entry |= {"registers": launch.registers, "shared_bytes": launch.shared_bytes}
+    entry["own"] = list(launch.own)
+    entry["microseconds"] = _rows(launch.microseconds)
+    if launch.variants:
+        entry["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
+    return entry
+
+
+def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
+    """The lines of one kind in a probe's output, none without one; a torn last line is left out."""
+    if not path.exists():
+        return []
+    entries = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = parsed(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and entry.get("schema") == schema:
+            entries.append(entry)
+    return entries
+
+
+def swept_launches(
+    program: Program,
+    timings: Iterable[Mapping[str, Any]],
+    size: int | None,
+    tolerance: float,
+    counters: Mapping[str, StaticCounters],
+) -> list[SweptLaunch]:
+    """Group the lines of one run by launch; of repeated lines the least time counts.
+
+    Args:
+        counters: by kernel, as compiled for the GPU of the sweep.
+        tolerance: the greatest relative difference from the original's results that is accepted.
+    """
+    groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    sites = {site.id for site in program.tunable_launches}
+    for entry in timings:
+        if entry["site"] in sites:
+            groups.setdefault((entry["site"], entry["launch"]), []).append(entry)
+    swept = []
+    for entries in groups.values():
+        valid = [e for e in entries if _counts(e, tolerance)]
+        times: dict[str, dict[Block, float]] = {"": {}}
+        for entry in valid:
+            of_variant = times.setdefault(entry.get("variant", ""), {})
+            block, time = as_block(entry["block"]), round(min(entry["milliseconds"]) * 1e3, 3)
+            of_variant[block] = min(time, of_variant.get(block, time))
+        own = next((as_block(e["block"]) for e in valid if e["original"]), None)
+        if own is None:
+            continue  # the original itself failed: nothing can be compared
+        first = entries[0]
+        static = counters.get(first["kernel"])
+        swept.append(
+            SweptLaunch(
+                program=Path(program.source.path).stem,
+                kernel=first["kernel"],
+                size=size,
+                sizes=_integers(program, first),
+                extents=as_block(first["extent"]),
+                own=own,
+                microseconds=times.pop(""),
+                variants=times,
+                registers=static.registers if static else None,
+                shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
+            )
+        )
+    return swept
+
+
+def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
+    if "error" in entry or not entry["milliseconds"] or entry["modelled"]:
+        return False
+    difference = entry["difference"]
+    return bool(entry["identical"]) or (difference is not None and difference <= tolerance)
+
+
+def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:
+    kernel = program.kernel(entry["kernel"])
+    if kernel is None:
+        return {}
+    pairs = zip(kernel.argument_names, entry["arguments"], strict=False)
+    return {name: int(a["value"]) for name, a in pairs if a["kind"] == "integer"}

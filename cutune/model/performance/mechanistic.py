@@ -1,0 +1,382 @@
+"""The mechanistic model: time of one launch from exact address features and device constants.
+
+Takes a `FittedModel` and a `DeviceProfile`, gives a `RationalProgram` over the kernel's data
+parameters and thread-space extents, one entry per candidate block. No timing of the kernel enters.
+
+Per warp, the load/store unit, the traffic below L1 and the issue slots are worked in parallel;
+per SM, throughput and latency; per GPU, the SMs, DRAM and the dispatcher. Each pair of parallel
+resources is joined by a smooth maximum. `docs/model.md` has each term as a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import log2
+
+from cutune.model.fit.fitted_model import (
+    BARRIER,
+    FIXED,
+    ISSUE,
+    STEP,
+    FittedModel,
+    in_single_precision,
+)
+from cutune.model.performance.candidates import define_grid, define_warps_on_sm, describe_candidates
+from cutune.model.performance.constants import (
+    IN_PHASES,
+    NEARLY_ALL,
+    NEARLY_MAXIMUM,
+    NEARLY_NONE,
+    PLANES_DOUBLED,
+    READS_IN_STEP,
+    SIDE_BY_SIDE,
+    THREADS_IN_STEP,
+    UNDISTURBED_WARPS,
+)
+from cutune.model.performance.definitions import (
+    ALIGNMENT_CLASS,
+    CYCLES_PER_WARP,
+    TIME,
+    TIME_WITH_FLOOR,
+    Lines,
+)
+from cutune.model.performance.features import Features
+from cutune.model.performance.memory_traffic import (
+    beside_sms,
+    define_arrays,
+    define_demand,
+    define_footprint,
+)
+from cutune.model.rational.program import (
+    CANDIDATE,
+    TERM,
+    Expression,
+    Lookup,
+    RationalProgram,
+    Reference,
+    ceiling,
+    choice,
+    expression,
+    less_equal,
+    maximum,
+    minimum,
+    norm,
+)
+from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
+from cutune.toolchain.device.thread_block import WARP, Block
+
+
+def define_rows_factor(features: Features) -> Expression | None:
+    """Defines a factor on the memory cost of blocks with several rows: these are far apart.
+
+    Planes cost more, because they lie in other pages too. None, for no such factor: the kernel has
+    a loop, or all candidates have one row.
+    """
+    doublings = [_doublings(block) for block in features.model.blocks]
+    if features.model.looped or not any(doublings):
+        return None
+    features.lines.tables["doublings"] = in_single_precision(doublings)
+    share = features.constant("rows_doubled") * Lookup("doublings", Reference(CANDIDATE))
+    return features.lines.define("rows_factor", 1 + share)
+
+
+def _doublings(block: Block) -> float:
+    _, rows, planes = block
+    return log2(rows) + PLANES_DOUBLED * log2(planes)
+
+
+def with_rows(cost: Expression, rows: Expression | None) -> Expression:
+    """A cost of memory times the factor for rows, where there is one."""
+    return cost if rows is None else cost * rows
+
+
+def _waiting(
+    features: Features, latency: Expression, cycles: Expression, rounds: Expression
+) -> Expression:
+    """Cycles that an SM waits for its warps, by how blocks follow each other on it.
+
+    - No loop: warps are short, and a block frees its resources only when all of its warps end.
+      More, the larger the share of an SM that a block holds.
+    - A loop: blocks take equally long and end together, so a partial last wave counts whole.
+    - A loop with barriers: the warps of a block wait for each other, so their work adds up.
+
+    Args:
+        latency: cycles of a warp alone.
+        cycles: cycles that a warp costs its SM.
+        rounds: warps of the SM by those that are resident at a time, at least 1.
+    """
+    if not features.model.looped:
+        return (latency + cycles) * rounds * _turnover(features)
+    if features.has_barriers:
+        cycles = cycles * Reference("warps")
+    return (latency + cycles) * maximum(rounds, ceiling(Reference("blocks") / Reference("wave")))
+
+
+def _turnover(features: Features) -> Expression:
+    """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
+    constant, lines = features.constant, features.lines
+    loss = constant("block_granularity")
+    loss = loss + Reference("dram_share") * constant("block_granularity_dram")
+    loss = lines.define("turnover_loss", loss)
+    return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Reference(CANDIDATE)))
+
+
+def define_busy(features: Features, rows: Expression | None, cycles: Expression) -> Reference:
+    """Defines `busy_us`: microseconds of the SM with the most work.
+
+    `rows`: the factor for rows; `cycles`: what a warp costs its SM.
+    """
+    lines = features.lines
+    one_wave = less_equal(Reference("blocks"), Reference("wave"))
+    warps = define_warps_on_sm(features, one_wave)
+    rounds = maximum(1, warps * Lookup("share", Reference(CANDIDATE)))
+    latency = _latency(features, rows, one_wave)
+    waiting = _waiting(features, latency, cycles, rounds)
+    throughput = lines.define("throughput_cycles", cycles * warps)
+    waiting = lines.define("waiting_cycles", waiting)
+    busy = norm(IN_PHASES if features.in_phases else SIDE_BY_SIDE, throughput, waiting)
+    return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
+
+
+@dataclass(frozen=True)
+class _Warp:
+    """A warp alone: load steps, their cycles if they hit L1, and the cycles of all else."""
+
+    steps: Expression
+    hits: Expression
+    instructions: Expression
+
+
+def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:
+    """Cycles that a warp alone would take.
+
+    start + instructions + (hits + misses) * last
+    """
+    lines, constant = features.lines, features.constant
+    warp = _warp(features)
+    fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
+    miss = constant("latency_cycles_dram") * Reference("dram_misses")
+    miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
+    missing = _missing_steps(features)
+    hits = lines.define("steps_latency", warp.hits)
+    loads = hits + with_rows(miss, rows) * minimum(warp.steps, missing)
+    return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
+
+
+def _warp(features: Features) -> _Warp:
+    """The work of a warp: that of a thread, times the feature `issue`, or counted per warp."""
+    if features.keeps_grid:
+        return _counted(features, "warp_")
+    warp, share = _counted(features, ""), features.only(ISSUE)
+    if share == expression(1):
+        return warp
+    steps = features.lines.define("warp_steps", warp.steps * share)
+    return _Warp(steps, warp.hits * share, warp.instructions * share)
+
+
+def _counted(features: Features, prefix: str) -> _Warp:
+    constant, steps = features.constant, Reference(f"{prefix}steps")
+    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
+    barriers = constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
+    return _Warp(steps, constant("latency_cycles_per_step") * steps, slots + barriers)
+
+
+def _missing_steps(features: Features) -> Expression:
+    """Load steps of a warp in which its block misses L1."""
+    missing = expression(0)
+    for index, column in features.filled(("missing",)):
+        cell = features.cell(index, column)
+        missing = missing + Reference(f"trips_{column.group}") * cell
+    return missing * Reference("still_missing")
+
+
+def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:
+    """Cycles of loads of the warp that the others wait for.
+
+    - Data-dependent kernel: the busiest warp of a block; if all blocks run at once, of the launch.
+    - Loop with barriers: the busiest warp of a block.
+    - Otherwise all warps do the same.
+    """
+    if features.model.kernel.on_data:
+        columns = [column for column in features.model.columns if column.kind == "busiest"]
+        most = max((value for column in columns for value in column.values), default=1.0)
+        return loads * choice(one_wave, Fraction(most), features.only("busiest"))
+    if features.in_phases:
+        return loads * features.only("busiest")
+    return loads
+
+
+def define_issue(features: Features, resident_warps: Sequence[int]) -> Expression:
+    """Defines `warp_issue_cycles`, `slots`, `barriers` and, where the grid is kept, these per warp.
+
+    `resident_warps`: warps of an SM by candidate.
+    """
+    model, lines = features.model, features.lines
+    slots = lines.define("slots", features.per_thread(model.instructions))
+    units = features.constant("double_cycles") * features.per_thread(model.double)
+    units = units + features.constant("special_cycles") * features.per_thread(model.special)
+    barriers = lines.define("barriers", features.per_thread(model.barriers))
+    if features.keeps_grid:
+        issue = _of_shared_work(features, slots, units, barriers)
+    else:
+        issue = _of_own_work(features, slots, units, barriers, resident_warps)
+    return lines.define("warp_issue_cycles", issue)
+
+
+def _of_own_work(
+    features: Features,
+    slots: Expression,
+    units: Expression,
+    barriers: Expression,
+    resident_warps: Sequence[int],
+) -> Expression:
+    """(slots and units) * unevenness + reads of constants + barriers."""
+    issue = _joined(features, slots, units) * features.only(ISSUE)
+    if not features.model.constants.is_zero:
+        issue = issue + _of_constant_reads(features, resident_warps)
+    if features.has_barriers:
+        cost = features.lines.define("barrier_cost", barriers * features.constant("barrier_cycles"))
+        issue = issue + cost * features.only(BARRIER)
+    return issue
+
+
+def _of_shared_work(
+    features: Features, slots: Expression, units: Expression, barriers: Expression
+) -> Expression:
+    """(slots and units) + barriers, where the warps of a block share a given amount of work."""
+
+    def of_warp(name: str, kind: str, count: Expression) -> Expression:
+        total = count * features.only(kind) + features.only(f"{kind}{FIXED}")
+        return features.lines.define(name, total)
+
+    units = units * features.only(ISSUE)
+    slots = of_warp("warp_slots", ISSUE, slots)
+    barriers = of_warp("warp_barriers", BARRIER, barriers)
+    of_warp("warp_steps", STEP, Reference("steps"))
+    return _joined(features, slots, units) + barriers * features.constant("barrier_cycles")
+
+
+def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
+    """Schedulers and arithmetic units side by side."""
+    plain = maximum(NEARLY_NONE, slots / features.constant("issue_per_cycle"))
+    joined = norm(SIDE_BY_SIDE, plain, maximum(NEARLY_NONE, units))
+    return features.lines.define("issue_cycles", joined)
+
+
+def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
+    """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
+
+    The warps of a block start in step. They stay in step for a number of reads, which
+    `docs/model.md` has as a formula.
+    """
+    lines = features.lines
+    reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
+    in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
+    lines.define("threads_in_step", maximum(1, in_step))
+    ratio = lines.define("step_ratio", Reference("threads") / Reference("threads_in_step"))
+    square = lines.define("step_ratio_2", ratio * ratio)
+    fourth = lines.define("step_ratio_4", square * square)
+    lines.tables["at_once"] = in_single_precision(resident_warps)
+    warps = Reference("working") / (WARP * features.device.sm_count)
+    warps = minimum(warps, Lookup("at_once", Reference(CANDIDATE)))
+    crowd = minimum(1, maximum(0, warps / UNDISTURBED_WARPS - 1))
+    cost = lines.define("uniform_cost", reads * features.constant("uniform_cycles"))
+    return cost * crowd / (1 + fourth * fourth)
+
+
+CONSTANTS = tuple(field.name for field in fields(ModelConstants))
+#: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
+PER_WARP_TERMS = {
+    "load_store_unit": "load_cycles",
+    "below_l1": "store_cycles",
+    "issue": "warp_issue_cycles",
+}
+
+
+def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+    """Write the model of one kernel on one device as a rational program.
+
+    Defines, per candidate: `time_us`, `time_with_floor_us` (what the host sees) and
+    `cycles_per_warp` (throughput cost of one warp on its SM, cycles).
+    """
+    features = Features(model, device, Lines(), symbolic=False)
+    _define_model(features)
+    return features.lines.program(model)
+
+
+def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+    """As `compose`, with the constants of the model as further sizes, by name: to fit them."""
+    features = Features(model, device, Lines(), symbolic=True)
+    _define_model(features)
+    return features.lines.program(model, CONSTANTS)
+
+
+def _define_model(features: Features) -> None:
+    """All terms in the order of evaluation: sizes, blocks, a warp, an SM, the launch."""
+    residency = describe_candidates(features)
+    _define_counts(features)
+    define_footprint(features)
+    define_grid(features)
+    rows = define_rows_factor(features)
+    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
+    issue = define_issue(features, residency.warps)
+    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    cycles = features.lines.define(CYCLES_PER_WARP, cycles)
+    _define_time(features, define_busy(features, rows, cycles))
+    _define_terms(features)
+
+
+def _define_counts(features: Features) -> None:
+    """Threads that work and, of each of them, executions and load steps; sizes of arrays."""
+    model, lines = features.model, features.lines
+    lines.define("working", maximum(1, model.working.expression()))
+    for index, group in enumerate(model.groups):
+        lines.define(f"trips_{index}", features.per_thread(group))
+    lines.define("steps", features.per_thread(model.steps))
+    define_arrays(features)
+    lines.define(ALIGNMENT_CLASS, lines.class_index(model))
+
+
+def _define_time(features: Features, busy: Expression) -> None:
+    """The time of the launch: SMs, DRAM and the dispatcher side by side, behind the launch."""
+    lines, constant = features.lines, features.constant
+    dispatch = constant("dispatch_us_per_block") * Reference("blocks")
+    dispatch = lines.define("dispatch_us", dispatch)
+    busy = norm(SIDE_BY_SIDE, busy, beside_sms(features))
+    launch = constant("launch_us")
+    for is_enough in _bounds(features):
+        launch = launch / is_enough
+    time = launch + norm(NEARLY_MAXIMUM, busy, dispatch)
+    time = lines.define(TIME, time)
+    lines.define(TIME_WITH_FLOOR, norm(NEARLY_MAXIMUM, time, constant("floor_us")))
+
+
+def _bounds(features: Features) -> Iterator[Expression]:
+    """1 where counts are no less than what every thread executes that accesses memory, else 0.
+
+    That needs no fit. Where counts are less, which only a fault can bring about, the time is
+    infinite, and the program's own configuration stays.
+    """
+    model, least = features.model, features.model.kernel.compiled.least
+    share = NEARLY_ALL - Fraction(model.held_out_error)
+    if share <= 0 or not model.groups:
+        return  # some counts are no more than a guess, or no thread accessed memory
+    if least.of_working:
+        yield less_equal(least.of_working * share, Reference("slots"))
+    if least.accesses:
+        trips = (n * Reference(f"trips_{index}") for index, n in enumerate(model.requests))
+        yield less_equal(least.accesses * share, sum(trips, expression(0)))
+
+
+def _define_terms(features: Features) -> None:
+    """Microseconds of each resource alone: for people, no part of the time."""
+    lines, per_us = features.lines, features.device.clock_ghz * 1000
+    for term, cycles in PER_WARP_TERMS.items():
+        time = Reference(cycles) * Reference("warps_on_sm") / per_us
+        lines.define(f"{TERM}{term}", time)
+    lines.define(f"{TERM}waiting", Reference("waiting_cycles") / per_us)
+    lines.define(f"{TERM}dispatch", Reference("dispatch_us"))
+    lines.define(f"{TERM}dram", Reference("dram_us"))
+    lines.define(f"{TERM}launch", features.constant("launch_us"))

@@ -1,0 +1,251 @@
+"""Rational programs, as which every performance model is written.
+
+A program takes integer data parameters (sizes) and the integers that describe one candidate, and
+evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2).
+Expressions are made of integers and rationals, + - * /, floor, ceil and comparison; a choice is a
+branch node of the flow chart. Constant tables, too, because a candidate has entries in them.
+Three readers: `evaluate` (numpy, all candidates at once), `emit` (C), and reports.
+
+Numbers are IEEE doubles in both readers, with the same operations in the same order, so that
+`evaluate` and the compiled C agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Any, Union
+
+from cutune.toolchain.device.thread_block import EXTENTS
+
+Number = Union[int, Fraction, "Expression"]
+
+#: The index of the candidate, for `Lookup` in tables that hold one entry per candidate.
+CANDIDATE = "candidate"
+
+
+class Operator(Enum):
+    """Operations of the language; the value is the name used in files."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    REMAINDER = "%"
+    FLOOR = "floor"
+    CEILING = "ceil"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    EQUAL = "=="
+    CHOICE = "?:"
+    #: Smooth maxima of two positive numbers: p-norms by `NORMS`.
+    NORM_2 = "norm 2"
+    NORM_3 = "norm 3"
+    NORM_8 = "norm 8"
+
+
+#: Per norm: its power p, and c and d of the rational form a * (1 + c r^p / (1 + d r^p)), where a is
+#: the larger operand and r = b / a. Its error is below 0.12 %.
+NORMS = {
+    Operator.NORM_2: (2, Fraction(1, 2), Fraction(212, 1000)),
+    Operator.NORM_3: (3, Fraction(1, 3), Fraction(847, 3000)),
+    Operator.NORM_8: (8, Fraction(1, 8), Fraction(381, 1000)),
+}
+
+
+_Method = Callable[["Expression", Number], "Expression"]
+
+
+def _both_ways(operator: Operator) -> tuple[_Method, _Method]:
+    """An operator of Python, with the node on its left and with the node on its right."""
+
+    def on_left(node: Expression, other: Number) -> Expression:
+        return operation(operator, node, other)
+
+    def on_right(node: Expression, other: Number) -> Expression:
+        return operation(operator, other, node)
+
+    return on_left, on_right
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node of the language; Python's arithmetic operators build larger ones."""
+
+    __add__, __radd__ = _both_ways(Operator.ADD)
+    __sub__, __rsub__ = _both_ways(Operator.SUBTRACT)
+    __mul__, __rmul__ = _both_ways(Operator.MULTIPLY)
+    __truediv__, __rtruediv__ = _both_ways(Operator.DIVIDE)
+    __mod__, __rmod__ = _both_ways(Operator.REMAINDER)
+
+
+@dataclass(frozen=True)
+class Constant(Expression):
+    """An exact rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True)
+class Reference(Expression):
+    """A data parameter, a property of the candidate, or an earlier definition, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Operation(Expression):
+    operator: Operator
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class TableEntry(Expression):
+    """An entry of a constant table, at a place that is an integer expression."""
+
+    table: str
+    place: Expression
+
+
+@dataclass(frozen=True)
+class Lookup(TableEntry):
+    """The entry with that index."""
+
+
+@dataclass(frozen=True)
+class Cell(TableEntry):
+    """The candidate's entry in the row with that index, which is known once per launch.
+
+    A row has one entry per candidate.
+    """
+
+
+def expression(value: Number) -> Expression:
+    return value if isinstance(value, Expression) else Constant(Fraction(value))
+
+
+def operation(operator: Operator, *operands: Number) -> Expression:
+    return Operation(operator, tuple(map(expression, operands)))
+
+
+def minimum(first: Number, second: Number) -> Expression:
+    return operation(Operator.MINIMUM, first, second)
+
+
+def maximum(first: Number, second: Number) -> Expression:
+    return operation(Operator.MAXIMUM, first, second)
+
+
+def floor(value: Number) -> Expression:
+    return operation(Operator.FLOOR, value)
+
+
+def ceiling(value: Number) -> Expression:
+    return operation(Operator.CEILING, value)
+
+
+def less(first: Number, second: Number) -> Expression:
+    """1 if first < second, else 0."""
+    return operation(Operator.LESS, first, second)
+
+
+def less_equal(first: Number, second: Number) -> Expression:
+    """1 if first <= second, else 0."""
+    return operation(Operator.LESS_EQUAL, first, second)
+
+
+def equal(first: Number, second: Number) -> Expression:
+    """1 if first == second, else 0."""
+    return operation(Operator.EQUAL, first, second)
+
+
+def norm(power: int, first: Number, second: Number) -> Expression:
+    """Smooth maximum of two positive quantities, by the norm of this power."""
+    operator = next(name for name, (known, *_) in NORMS.items() if known == power)
+    return operation(operator, first, second)
+
+
+def choice(condition: Number, if_true: Number, if_false: Number) -> Expression:
+    """`if_true` where the condition is not 0, else `if_false` (both are evaluated)."""
+    return operation(Operator.CHOICE, condition, if_true, if_false)
+
+
+def parts(value: Expression) -> Iterator[Expression]:
+    """The expression and all that it is made of."""
+    yield value
+    if isinstance(value, Operation):
+        for operand in value.operands:
+            yield from parts(operand)
+    elif isinstance(value, TableEntry):
+        yield from parts(value.place)
+
+
+def parameters(value: Expression) -> Iterator[str]:
+    """Names that an expression reads, with repetitions."""
+    for part in parts(value):
+        if isinstance(part, Reference):
+            yield part.name
+        elif isinstance(part, Cell):
+            yield CANDIDATE
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One line of a program: a name for the value of an expression over earlier definitions.
+
+    `meaning`: a short description, or empty.
+    """
+
+    name: str
+    value: Expression
+    meaning: str = ""
+
+
+def size_name(word: str) -> str:
+    """The name of a data parameter or an extent in a program.
+
+    The prefix avoids clashes: a kernel's parameter may be called `steps` or `blocks` as
+    definitions.
+    """
+    return word if word in EXTENTS else f"size_{word}"
+
+
+def point(sizes: Mapping[str, Any], extents: Sequence[Any]) -> dict[str, Any]:
+    """The input of a program: data parameters by `size_name`, and the three extents."""
+    named = {size_name(word): value for word, value in sizes.items()}
+    return named | dict(zip(EXTENTS, extents, strict=True))
+
+
+@dataclass(frozen=True)
+class RationalProgram:
+    """A straight line of definitions.
+
+    Attributes:
+        sizes: names of what is known once per launch, as `size_name` gives them.
+        properties: per name one integer per candidate, a static table of the emitted code.
+        tables: constant tables for `Lookup` and, row by row, for `Cell`; entries are exactly
+            representable as C floats.
+        definitions: in order of evaluation.
+    """
+
+    sizes: tuple[str, ...]
+    properties: Mapping[str, tuple[int, ...]]
+    tables: Mapping[str, tuple[float, ...]]
+    definitions: tuple[Definition, ...]
+    candidate_count: int = field(default=0)
+
+    def per_candidate(self) -> frozenset[str]:
+        """Names whose value differs between candidates; all others are known once per launch."""
+        names = set(self.properties) | {CANDIDATE}
+        for definition in self.definitions:
+            if any(name in names for name in parameters(definition.value)):
+                names.add(definition.name)
+        return frozenset(names)
+
+
+#: Prefix of definitions with the microseconds of one part of the work alone, for reports only.
+TERM = "term_"

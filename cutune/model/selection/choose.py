@@ -1,0 +1,380 @@
+"""From predicted times to one block. Takes the predictions of a model, gives a `Selection`.
+
+The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
+model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
+these, a static rank table decides, then the predicted time.
+
+The regret that is expected of a choice was read off timings of unseen kernels: the launches of the
+judge sets (`benchmarks.expected_regret`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.model.fit.fitted_model import FittedModel, SizeRange
+from cutune.model.performance.constants import (
+    BAND,
+    BOUND_BAND,
+    BOUND_THREADS,
+    BOUND_TILE_THREADS,
+    BOUND_TILE_WIDTH,
+    EXPECTED_REGRET,
+    LAUNCH_BOUND,
+    OWN_BAND_ASSERTED,
+    OWN_BAND_CONTENDED,
+    OWN_BAND_DATA_LARGER,
+    OWN_BAND_DATA_SMALLER,
+    OWN_BAND_LOOPED,
+    OWN_BAND_STRAIGHT,
+    PUBLISHED_BAND,
+    PUBLISHED_THREADS,
+    REPORTED_BAND,
+    THREADS,
+)
+from cutune.model.performance.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.model.rational.program import TERM
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import (
+    GRID_LIMITS,
+    NO_GRID_KEPT,
+    Block,
+    grid_of,
+    threads_of,
+)
+
+
+@dataclass(frozen=True)
+class OwnBand:
+    """Multiples of the least prediction up to which the program's own block stays."""
+
+    #: If the best block has no more threads than the program's own.
+    smaller: Fraction
+    #: If the best block has more threads.
+    larger: Fraction
+
+    @staticmethod
+    def of(band: Fraction) -> OwnBand:
+        return OwnBand(band, band)
+
+
+#: The program's own block is treated like all others.
+NO_OWN_BAND = OwnBand.of(Fraction(0))
+
+
+def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
+    """The band of a kernel: the less certain its predictions are, the wider."""
+    kernel = model.kernel
+    if any(memory.shared and memory.kind == "atomic" for memory in kernel.memory):
+        return OwnBand.of(OWN_BAND_CONTENDED)
+    if model.confirmed_on == device.name:
+        return NO_OWN_BAND
+    if kernel.asserted:
+        return OwnBand.of(OWN_BAND_ASSERTED)
+    if kernel.on_data:
+        return OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER)
+    return OwnBand.of(OWN_BAND_LOOPED if model.looped else OWN_BAND_STRAIGHT)
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """The static part of the choice: one rank per candidate, smaller is preferred in a tie."""
+
+    blocks: tuple[Block, ...]
+    #: Ranks if the launch overhead dominates, and ranks otherwise.
+    bound_ranks: tuple[int, ...]
+    ranks: tuple[int, ...]
+    floor_us: Fraction
+    #: Multiple of the least prediction up to which blocks are not distinguished, if the launch
+    #: overhead does not dominate.
+    band: Fraction = BAND
+    #: The band in which the program's own block stays.
+    own_band: OwnBand = NO_OWN_BAND
+
+    @cached_property
+    def widths(self) -> tuple[frozenset[int], ...]:
+        """The widths that candidates have, per dimension."""
+        return tuple(frozenset(block[axis] for block in self.blocks) for axis in range(3))
+
+
+@dataclass(frozen=True)
+class PredictedBlock:
+    """One candidate at given sizes.
+
+    `terms_us`: microseconds of each resource if it were alone; the prediction joins them.
+    """
+
+    block: Block
+    grid: Block
+    predicted_ms: float
+    cycles_per_warp: float
+    terms_us: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen block of one launch. `ranked` holds the valid candidates, best first."""
+
+    block: Block
+    grid: Block
+    ranked: tuple[PredictedBlock, ...]
+    launch_bound: bool
+    kept_original: bool
+    original: Block
+    #: Multiple of the least prediction up to which the model does not decide.
+    band: float
+    #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
+    extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
+    #: Are the counts less than what every thread executes? Nothing is ranked then, either.
+    is_impossible: bool = False
+
+    @property
+    def indistinguishable(self) -> tuple[Block, ...]:
+        """The blocks among which the model does not decide: static ranks do."""
+        limit = self.ranked[0].predicted_ms * self.band if self.ranked else 0.0
+        return tuple(p.block for p in self.ranked if p.predicted_ms <= limit)
+
+    @property
+    def reason(self) -> str:
+        """Why the program's own block stays or goes."""
+        own = self.predicted_ms(self.original)
+        if self.extrapolated:
+            return f"{_known_at(self.extrapolated)}: the program's own block stays"
+        if self.is_impossible:
+            return (
+                "the counts do not hold at these sizes, where they are less than what every thread"
+                " executes: the program's own block stays; to know more, run the program at such"
+                " sizes (--vary)"
+            )
+        if not self.ranked:
+            return "no candidate covers exactly these threads: the program's own block stays"
+        if self.kept_original and self.launch_bound:
+            return "launching takes longer than the kernel: the program's own block stays"
+        if self.kept_original and own is not None and own > self.ranked[0].predicted_ms:
+            gain = 100 * (own / self.ranked[0].predicted_ms - 1)
+            return f"the program's own block stays: a gain of {gain:.1f} % is not certain"
+        if self.kept_original:
+            return "the program's own block is the choice"
+        if own is None:
+            return "the program's own block is no candidate here"
+        if self.original in self.indistinguishable:
+            return "the model predicts the same for the program's own block; a static rank decides"
+        gain = own / (self.predicted_ms(self.block) or own)
+        return f"predicted {gain:.2f} times as fast as the program's own block"
+
+    @property
+    def within_band(self) -> int:
+        """The number of candidates that are predicted within 2 % of the best."""
+        limit = self.ranked[0].predicted_ms * REPORTED_BAND if self.ranked else 0.0
+        return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
+
+    def predicted_ms(self, block: Block) -> float | None:
+        """The predicted time of one block, if it is a valid candidate."""
+        return next((p.predicted_ms for p in self.ranked if p.block == block), None)
+
+
+def _known_at(ranges: Mapping[str, SizeRange]) -> str:
+    """Where the counts of a kernel are known to hold, as part of a sentence."""
+    known = (
+        f"{name} = {held.least}"
+        if held.least == held.largest
+        else f"{name} from {held.least} to {held.largest}"
+        for name, held in ranges.items()
+    )
+    return f"its counts are known for {' and '.join(known)} only"
+
+
+def selection_rule(
+    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction, own_band: OwnBand
+) -> SelectionRule:
+    """Rank tables for ties, and the band in which the program's own block stays.
+
+    If the launch overhead dominates, kernels of one dimension prefer 64 to 128 threads, others
+    64 x 4. Otherwise kernels of one dimension prefer 192 to 256 threads: fewer lines are shared by
+    two blocks at their edges.
+    """
+    threads = [threads_of(block) for block in blocks]
+    if one_dimensional:
+        bound = [(from_range(t, *BOUND_THREADS), 0.0) for t in threads]
+        other = [(from_range(t, *THREADS), 0.0) for t in threads]
+    else:
+        bound = [
+            (abs(math.log2(t / BOUND_TILE_THREADS)), abs(math.log2(block[0] / BOUND_TILE_WIDTH)))
+            for t, block in zip(threads, blocks, strict=True)
+        ]
+        other = [(0.0, 0.0)] * len(blocks)
+    bound_ranks, ranks = dense_ranks(bound), dense_ranks(other)
+    return SelectionRule(tuple(blocks), bound_ranks, ranks, floor_us, own_band=own_band)
+
+
+def published_rule(blocks: Sequence[Block]) -> SelectionRule:
+    """For models without a launch term: ties prefer about 128 threads, then the widest block."""
+    keys = [(abs(math.log2(x * y * z / PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks]
+    ranks = dense_ranks(keys)
+    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
+
+
+def select(
+    values: Mapping[str, NDArray[np.float64]],
+    rule: SelectionRule,
+    extents: Block,
+    guarded: Sequence[bool],
+    original: Block,
+    free: Sequence[bool],
+    grid_kept: Sequence[bool] = NO_GRID_KEPT,
+) -> Selection:
+    """Choose a block.
+
+    Args:
+        values: the definitions of the model's program, per candidate.
+        extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
+            Blocks where the grid is kept.
+        guarded: per dimension, may the last block be partial?
+        original: the program's own block.
+        free, grid_kept: per dimension, may the block change, and does the number of blocks stay?
+    """
+    floored = values[TIME_WITH_FLOOR]
+    grids, fit = _grids(rule, extents, guarded, original, free, grid_kept)
+    valid = fit & np.isfinite(floored)
+    chosen = choose(rule, values[TIME], floored, valid, original)
+    own_grid = grid_of(original, extents, grid_kept)
+    ranked = _ranked(rule, grids, valid, values)
+    best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
+    bound = best < LAUNCH_BOUND * rule.floor_us
+    band = float(BOUND_BAND if bound else rule.band)
+    block = original if chosen is None else rule.blocks[chosen]
+    grid = own_grid if chosen is None else grids[chosen]
+    return Selection(
+        block,
+        grid,
+        ranked,
+        bound,
+        block == original,
+        original,
+        band,
+        is_impossible=bool(fit.any()) and not valid.any(),
+    )
+
+
+def _ranked(
+    rule: SelectionRule,
+    grids: Sequence[Block],
+    valid: NDArray[np.bool_],
+    values: Mapping[str, NDArray[np.float64]],
+) -> tuple[PredictedBlock, ...]:
+    """The valid candidates, the fastest first."""
+    floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
+    terms = {
+        name.removeprefix(TERM): value.tolist()
+        for name, value in values.items()
+        if name.startswith(TERM)
+    }
+
+    def predicted(c: int) -> PredictedBlock:
+        terms_us = {name: term[c] for name, term in terms.items()}
+        return PredictedBlock(rule.blocks[c], grids[c], floored[c] / 1e3, cycles[c], terms_us)
+
+    candidates = np.flatnonzero(valid).tolist()
+    return tuple(sorted(map(predicted, candidates), key=lambda p: p.predicted_ms))
+
+
+def choose(
+    rule: SelectionRule,
+    time: NDArray[np.float64],
+    floored: NDArray[np.float64],
+    valid: NDArray[np.bool_],
+    original: Block,
+) -> int | None:
+    """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
+    if not valid.any():
+        return None
+    first = int(np.where(valid, floored, np.inf).argmin())
+    best = floored[first]
+    own = rule.blocks.index(original) if original in rule.blocks else None
+    is_larger = threads_of(rule.blocks[first]) > threads_of(original)
+    own_band = rule.own_band.larger if is_larger else rule.own_band.smaller
+    if own is not None and valid[own] and floored[own] <= best * float(own_band):
+        return own
+    bound = best < float(LAUNCH_BOUND * rule.floor_us)
+    limit = best * float(BOUND_BAND if bound else rule.band)
+    band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
+    ranks = rule.bound_ranks if bound else rule.ranks
+    return min(band, key=lambda c: (ranks[c], time[c], c))
+
+
+def _grids(
+    rule: SelectionRule,
+    extents: Block,
+    guarded: Sequence[bool],
+    original: Block,
+    free: Sequence[bool],
+    grid_kept: Sequence[bool],
+) -> tuple[list[Block], NDArray[np.bool_]]:
+    """The grid of each candidate, and which candidates may be launched."""
+    counts: list[dict[int, int]] = []
+    fitting: list[set[int]] = []
+    axes = zip(rule.widths, extents, guarded, original, free, grid_kept, GRID_LIMITS, strict=True)
+    for widths, extent, is_guarded, own, is_free, is_kept, most in axes:
+        # Where the grid is kept, any block covers the work.
+        count = {width: extent if is_kept else -(-extent // width) for width in widths}
+        must_divide = not (is_guarded or is_kept)
+        may = (w for w in widths if (not must_divide or extent % w == 0 if is_free else w == own))
+        counts.append(count)
+        fitting.append({width for width in may if count[width] <= most})
+    of_x, of_y, of_z = counts
+    in_x, in_y, in_z = fitting
+    grids = [(of_x[x], of_y[y], of_z[z]) for x, y, z in rule.blocks]
+    return grids, np.array([x in in_x and y in in_y and z in in_z for x, y, z in rule.blocks])
+
+
+def from_range(value: int, low: int, high: int) -> float:
+    """Distance of a value from a range, in powers of two; 0 inside."""
+    return max(0.0, math.log2(low / value), math.log2(value / high))
+
+
+def dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+    """The rank of each key among the distinct keys, from 0."""
+    order = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return tuple(order[key] for key in keys)
+
+
+#: Launches that take little longer than launching, and kernels that: are counted on data; divide
+#: their work among the threads of a block; wait at barriers; loop over memory; do neither.
+LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT = (
+    "launch-bound",
+    "data-dependent",
+    "grid kept",
+    "barriers",
+    "loop",
+    "straight",
+)
+KINDS = (LAUNCH, DATA, SHARED, BARRIERS, LOOP, STRAIGHT)
+
+
+def kind_of(model: FittedModel, choice: Selection) -> str:
+    """The kind of a launch: what the precision of a choice depends on most."""
+    kernel = model.kernel
+    if choice.launch_bound:
+        return LAUNCH
+    if kernel.on_data:
+        return DATA
+    if kernel.keeps_grid:
+        return SHARED
+    if not model.barriers.is_zero:
+        return BARRIERS
+    return LOOP if model.looped else STRAIGHT
+
+
+def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
+    """Regret as a fraction of the best time: geometric mean, and 90th percentile.
+
+    None where nothing is predicted: the program's own block may be far from the best.
+    """
+    return EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None

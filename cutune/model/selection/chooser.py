@@ -1,0 +1,419 @@
+"""The block of a launch at given sizes. Takes `NAME=VALUE` words and a model, gives a `Selection`.
+
+`MODELS` has the performance models by name. Beyond the sizes for which its counts hold, a model is
+not asked and the program's own block and kernel stay: `cutune select` says so, and the selection
+routine of a tuned program does the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.model.fit.fitted_model import FittedModel, SizeRange
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.size_relations import extents_at, only_at
+from cutune.model.performance.candidates import launchable
+from cutune.model.performance.constants import (
+    ASKING_US,
+    REACH_EXACT,
+    REACH_NUMERICAL,
+    REACH_ON_DATA,
+)
+from cutune.model.performance.mechanistic import compose
+from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
+from cutune.model.rational.evaluate import evaluate_each
+from cutune.model.rational.exact_fit import fit_polynomial
+from cutune.model.rational.program import RationalProgram, point
+from cutune.model.selection.choose import (
+    Selection,
+    SelectionRule,
+    band_of,
+    published_rule,
+    select,
+    selection_rule,
+)
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of
+
+DEFAULT = "mechanistic"
+
+
+@dataclass(frozen=True)
+class PerformanceModel:
+    """A way to predict the time of a launch, and a rule that chooses a block from that."""
+
+    compose: Callable[[FittedModel, DeviceProfile], RationalProgram]
+    rule: Callable[[FittedModel, DeviceProfile], SelectionRule]
+
+
+def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
+    floor_us, band = device.model.floor_us, band_of(model, device)
+    return selection_rule(model.blocks, model.one_dimensional, floor_us, band)
+
+
+def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:
+    return published_rule(model.blocks)
+
+
+MODELS = {
+    DEFAULT: PerformanceModel(compose, _own_rule),
+    "mwp-cwp": PerformanceModel(compose_mwp_cwp, _published_rule),
+    "latency": PerformanceModel(compose_latency, _published_rule),
+}
+
+
+#: From this size on, products of the model are not exact.
+LARGEST_SIZE = 1 << 31
+
+
+def supported(model: FittedModel) -> dict[str, SizeRange]:
+    """The least and the largest value of each variable of a kernel's counts.
+
+    Arguments that had one value when the kernel was measured have that value only.
+    """
+    kernel = model.kernel
+    pairs = zip(kernel.variables, model.reached, strict=True)
+    ranges = {name: _widened(model, reached) for name, reached in pairs}
+    return ranges | {name: SizeRange(value, value) for name, value in only_at(kernel)}
+
+
+def measured_only_at(model: FittedModel) -> dict[str, int]:
+    """Integers of which one value is known, by the names that users have for them."""
+    ranges = supported(model).items()
+    return model.kernel.as_asked((name, r.least) for name, r in ranges if r.least == r.largest)
+
+
+def outside(ranges: Mapping[str, SizeRange], sizes: Mapping[str, int]) -> dict[str, SizeRange]:
+    """The variables whose value lies where the counts are not known to hold, with their range."""
+    return {
+        name: held
+        for name, held in ranges.items()
+        if name in sizes and not held.least <= sizes[name] <= held.largest
+    }
+
+
+def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
+    if model.kernel.on_data and reached.least == reached.largest:
+        return reached  # what never varied tells nothing of other values
+    # What was met so many times beyond its samples is asked as far again.
+    factor = REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
+    factor = REACH_ON_DATA if model.kernel.on_data else factor
+    least, largest = -(-reached.least // factor), reached.largest * factor
+    return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
+
+
+_WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class LaunchSizes:
+    """Sizes by parameter name, and threads per dimension that the launch must cover.
+
+    Where the grid is kept, extents are blocks.
+    """
+
+    sizes: Mapping[str, int]
+    extents: Block
+
+
+def parse_sizes(words: Sequence[str]) -> dict[str, int]:
+    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension,
+    `G.x` its number of blocks where that is kept.
+
+    Raises:
+        CutuneError: CT008 for a word of another form.
+    """
+    sizes = {}
+    for word in words:
+        match = _WORD.fullmatch(word)
+        if match is None:
+            every = f", or --all-sizes {word}" if word.isdecimal() else ""
+            raise _bad(word, "a size", f"NAME=1024{every}")
+        sizes[match["name"]] = parse_size(match["value"], f"{match['name']}=1024")
+    return sizes
+
+
+def parse_size(text: str, example: str) -> int:
+    """A positive integer below 2^31.
+
+    Raises:
+        CutuneError: CT008.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < LARGEST_SIZE:
+        raise _bad(text, "a positive integer below 2^31", example)
+    return value
+
+
+def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> LaunchSizes:
+    """Complete the sizes of a question.
+
+    Args:
+        named: sizes by name; case is ignored where the name stays unambiguous.
+        every: the value of all other sizes, or None.
+
+    Raises:
+        CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
+    """
+    kernel = model.kernel
+    extents_by_name = kernel.extent_words
+    asked = {**{name: name for name in kernel.parameters}, **extents_by_name}
+    known = {**asked, **{name: name for name, _ in only_at(kernel)}}
+    sizes = {known[_resolve(name, known, kernel)]: value for name, value in named.items()}
+    if every is not None:
+        sizes = {**dict.fromkeys(kernel.parameters, every), **sizes}
+        if word := threads_alone(kernel):
+            whole = _whole_blocks(kernel, "xyz".index(word[-1]), every)
+            sizes.setdefault(extents_by_name[word], whole)
+    for word, variable in extents_by_name.items():
+        if variable not in sizes:
+            extent = _recorded_extent(kernel, "xyz".index(word[-1]), sizes)
+            if extent is not None:
+                sizes[variable] = extent
+    missing = [word for word, variable in asked.items() if variable not in sizes]
+    if missing:
+        example = " ".join(f"{name}=1024" for name in missing)
+        meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
+        raise CutuneError(
+            Diagnostic.at(code, None, kernel=kernel.name, example=example, meaning=meaning)
+        )
+    return LaunchSizes(sizes, _extents(kernel, sizes))
+
+
+def threads_alone(kernel: MeasuredKernel) -> str:
+    """`T.x`, where a number of threads is all that differs among the launches; else nothing."""
+    words = [*kernel.extent_words]
+    if kernel.parameters or len(words) != 1 or not words[0].startswith("T."):
+        return ""
+    axis = "xyz".index(words[0][-1])
+    return words[0] if len({threads[axis] for _, threads in kernel.recorded}) > 1 else ""
+
+
+def _whole_blocks(kernel: MeasuredKernel, axis: int, ids: int) -> int:
+    """Threads of as many of its own blocks as give one to each id."""
+    width = kernel.original[axis]
+    return -(-ids // width) * width
+
+
+def _meaning(word: str) -> str:
+    """The meaning of a size that is no argument of the kernel; empty for others."""
+    meanings = {"T": "threads of all blocks together", "G": "blocks of the grid"}
+    letter, dot, axis = word.partition(".")
+    meaning = meanings.get(letter) if dot and axis in ("x", "y", "z") else None
+    return f"; {word}: {meaning} in {axis}" if meaning else ""
+
+
+class Chooser:
+    """Chooses the block that the tuned program would use; composes the model once for all sizes."""
+
+    def __init__(
+        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+    ) -> None:
+        """`performance`: the performance model, by its name in `MODELS`.
+
+        Raises:
+            CutuneError: CT515 where no launch is possible.
+        """
+        self._model = launchable(model, device)
+        judge = MODELS[performance]
+        self._program = judge.compose(self._model, device)
+        self._rule = judge.rule(self._model, device)
+        self._supported = supported(self._model)
+        #: How sizes are named, and what asking about pointers takes.
+        self.size_names = model.kernel.parameters
+        self.asking_us = float(ASKING_US) * model.kernel.asked_pointers
+
+    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
+        """The block at these sizes.
+
+        Raises:
+            CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
+                possible.
+        """
+        [choice] = self.choose_each([(sizes, every)])
+        if isinstance(choice, CutuneError):
+            raise choice
+        return choice
+
+    def choose_each(
+        self, asked: Sequence[tuple[Mapping[str, int], int | None]]
+    ) -> list[Selection | CutuneError]:
+        """As `choose`, for many sizes at once, which takes little longer than for one."""
+        prepared = [self._prepared(sizes, every) for sizes, every in asked]
+        launches = [launch for launch in prepared if isinstance(launch, LaunchSizes)]
+        selected = iter(self._selected(launches))
+        choices = (next(selected) if isinstance(one, LaunchSizes) else one for one in prepared)
+        return [self._launchable(one) if isinstance(one, Selection) else one for one in choices]
+
+    def _prepared(
+        self, sizes: Mapping[str, int], every: int | None
+    ) -> LaunchSizes | Selection | CutuneError:
+        """Sizes of a launch, or the program's own block where the model may not be asked there."""
+        try:
+            launch = ask(self._model, sizes, every)
+        except CutuneError as error:
+            return error
+        kernel, far = self._model.kernel, outside(self._supported, launch.sizes)
+        if not far:
+            return launch
+        grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
+        far = kernel.as_asked(far.items())
+        return Selection(kernel.original, grid, (), False, True, kernel.original, 1.0, far)
+
+    def _launchable(self, choice: Selection) -> Selection | CutuneError:
+        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
+            if blocks > most:
+                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
+                return _impossible(self._model.kernel, reason)
+        return choice
+
+    def _selected(self, launches: Sequence[LaunchSizes]) -> Iterator[Selection]:
+        kernel = self._model.kernel
+        sizes = {name: [launch.sizes[name] for launch in launches] for name in kernel.parameters}
+        extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
+        each = evaluate_each(self._program, point(sizes, extents))
+        guarded = tuple(guard is not None for guard in kernel.guards)
+        launched = (kernel.original, kernel.free, kernel.grid_kept)
+        for launch, values in zip(launches, each, strict=True):
+            yield select(values, self._rule, launch.extents, guarded, *launched)
+
+
+def choose_block(
+    model: FittedModel,
+    device: DeviceProfile,
+    sizes: Mapping[str, int],
+    every: int | None = None,
+    performance: str = DEFAULT,
+) -> Selection:
+    """The block that the tuned program would use at these sizes; see `Chooser`.
+
+    Raises:
+        CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
+            possible.
+    """
+    return Chooser(model, device, performance).choose(sizes, every)
+
+
+def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+    extents = extents_at(kernel, sizes)
+    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
+        if guard is not None and extent < 1:
+            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
+    return extents
+
+
+def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
+    """The thread space of the source's grid expression, inferred from recorded launches."""
+    if any(name not in sizes for name in kernel.parameters):
+        return None
+    samples = {(values, threads[axis]) for values, threads in kernel.recorded}
+    seen = dict(samples)
+    if len(seen) < len(samples):
+        return None  # it does not follow from the sizes
+    if len(seen) == 1:
+        threads = next(iter(seen.values()))
+        return threads if not kernel.parameters else None
+    function = fit_polynomial(kernel.parameters, list(seen), list(seen.values()))
+    if function is None:
+        return _one_per_id(kernel, axis, seen, sizes)
+    value: Fraction = function(sizes)
+    return int(value) if value.denominator == 1 and value > 0 else None
+
+
+def _one_per_id(
+    kernel: MeasuredKernel, axis: int, seen: Mapping[tuple[int, ...], int], sizes: Mapping[str, int]
+) -> int | None:
+    """The thread space, if in all launches one size counts the ids and the blocks just cover it."""
+    if kernel.grid_kept[axis] or len(set(seen.values())) < 2:
+        return None
+    extents = {
+        _whole_blocks(kernel, axis, sizes[name])
+        for place, name in enumerate(kernel.parameters)
+        if all(
+            threads == _whole_blocks(kernel, axis, values[place])
+            for values, threads in seen.items()
+        )
+    }
+    return extents.pop() if len(extents) == 1 else None
+
+
+def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str:
+    if name in known:
+        return name
+    same = [candidate for candidate in known if candidate.lower() == name.lower()]
+    if len(same) == 1:
+        return same[0]
+    names = known_names(name, known)
+    raise CutuneError(
+        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=kernel.name, known=names)
+    )
+
+
+def _impossible(kernel: MeasuredKernel, reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=kernel.name, reason=reason))
+
+
+def _bad(text: str, wanted: str, example: str) -> CutuneError:
+    return CutuneError(
+        Diagnostic.at(Code.BAD_SIZE, None, text=text, wanted=wanted, example=example)
+    )
+
+
+#: Matrices, and long vectors.
+USUAL_SIZES = (1000, 1024, 2048, 4096)
+STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
+#: So many launches of the runs stand for all of them.
+MOST_AS_RUN = 3
+
+
+def usual_sizes(model: FittedModel) -> tuple[int, ...]:
+    """Sizes that keep a GPU busy, for all data parameters alike."""
+    return STREAMING_SIZES if is_stream(model) else USUAL_SIZES
+
+
+def sizes_as_run(model: FittedModel) -> list[dict[str, int]]:
+    """Sizes of launches of the program itself, the smallest and the largest too.
+
+    For kernels whose threads do not follow from their sizes, which nothing else can be asked of.
+    """
+    kernel = model.kernel
+    threads = {
+        (
+            *zip(kernel.parameters, values, strict=True),
+            *((word, extents["xyz".index(word[-1])]) for word in kernel.extent_words),
+        ): math.prod(extents)
+        for values, extents in kernel.recorded
+    }
+    ordered = sorted(threads, key=lambda sizes: (threads[sizes], sizes))
+    step = max(1, (len(ordered) - 1) / (MOST_AS_RUN - 1))
+    places = dict.fromkeys(round(index * step) for index in range(min(len(ordered), MOST_AS_RUN)))
+    return [dict(ordered[place]) for place in places]
+
+
+def is_stream(model: FittedModel) -> bool:
+    """Has it about one thread per element of a single size, or always as many for a long one?"""
+    most = STREAMING_SIZES[-1]
+    extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
+    is_one_pass = not model.looped and math.prod(extents) <= 2 * most
+    return model.one_dimensional and (is_one_pass or _strides_over_long_vectors(model))
+
+
+def _strides_over_long_vectors(model: FittedModel) -> bool:
+    """Do always as many threads share one size, and are they or it beyond those of matrices?
+
+    At a smaller size many of the threads would have nothing to do.
+    """
+    recorded = model.kernel.recorded
+    values = [size for sizes, _ in recorded for size in sizes]
+    threads = {extents for _, extents in recorded}
+    is_shared = len(model.kernel.parameters) == len(threads) == 1
+    return is_shared and max(min(values), *map(math.prod, threads)) > USUAL_SIZES[-1]

@@ -1,1 +1,0 @@
-"""Values to SVG and to tables of cells: nothing here reads files."""

@@ -1,1 +1,0 @@
-"""The facts of a report, as values: nothing here draws."""

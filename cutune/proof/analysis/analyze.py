@@ -1,0 +1,317 @@
+"""What can be proven about a CUDA source. Takes a `Syntax`, gives a `Program`.
+
+With the compiler's preprocessed text (`nvcc <flags> -E -Xcompiler -U__CUDA_ARCH__`) kernels are
+judged on it, macros expanded; launches are always those of the text that the user wrote. Without
+it, macros are those that the source and the given headers define.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from types import MappingProxyType
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.proof.analysis.copied import ProvenCopy, with_copy
+from cutune.proof.compiled import Compilation, Compiled
+from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.variants.registry import varied
+from cutune.source.launches.annotations import annotated
+from cutune.source.launches.callees import called_launches, certain_kernels
+from cutune.source.launches.texts import KernelTexts
+from cutune.source.launches.verdicts import KernelTable, launch_sites
+from cutune.source.program import (
+    CompiledCode,
+    DataParameter,
+    Impurity,
+    Kernel,
+    LaunchSite,
+    Layout,
+    Program,
+)
+from cutune.source.purity.proof import Proof
+from cutune.source.purity.prove import Prover
+from cutune.source.purity.roles import data_parameters
+from cutune.source.purity.warps import is_warp_level
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Syntax, parse
+from cutune.source.tunable import HostTunable, TunableConstant
+from cutune.source.tunables import tunables_of
+from cutune.source.unit.launch_bounds import LaunchBounds
+from cutune.source.unit.layout import layout
+from cutune.source.unit.location_macros import Seen, Unsteady
+from cutune.source.unit.macros import MacroTable
+from cutune.source.unit.names import SCOPE
+from cutune.source.unit.preprocess import expanded_parts
+from cutune.source.unit.unit import Unit, UnitPart
+
+_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
+
+
+ByName = Mapping[str, Sequence[Kernel]]
+"""All kernels of a name."""
+Entries = Mapping[str, tuple[str, ...]]
+"""Entries of the compiled code by the name of a kernel, where there is one."""
+
+
+def analyze(
+    syntax: Syntax,
+    expanded: str | None = None,
+    headers: Iterable[Source] = (),
+    early: Container[str] = (),
+    compilation: Compilation | None = None,
+    copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
+    elsewhere: Iterable[Kernel] = (),
+    marked: Callable[[], Seen | None] = lambda: None,
+) -> Program:
+    """Judge the kernels and launches of one source and of its headers.
+
+    Args:
+        syntax: the source.
+        expanded: the host pass's text after preprocessing, line markers in it.
+        headers: the user's headers, named as the line markers name them.
+        early: paths of those that are read before the first line of the source (`-include`).
+        compilation: of the source, for all architectures that will run. What its code does not
+            prove is refused; without it kernels are judged by their text alone.
+        copies: copies that may replace kernels, by the kernels' names.
+        elsewhere: kernels that other translation units define, for launches of those of which
+            this one has only a declaration.
+        marked: see `Unsteady`.
+
+    Raises:
+        CutuneError: CT701 where it does not compile.
+    """
+    if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
+        return Program(syntax.source, (), (), syntax.diagnostics)
+    headers = tuple(headers)
+    own = (syntax, *_speaking(headers, everything=expanded is None))
+    files = (syntax.source, *headers)
+    unit = _unit(own, expanded)
+    unsteady = Unsteady(files, _seen(unit), marked)
+    unit = replace(unit, unsteady=unsteady)
+    prover = Prover(unit)
+    by_name: ByName = _proven(prover)
+    entries: Entries = {}
+    code = None
+    if compilation is not None:
+        compiled = compilation.finished(by_name)
+        by_name = _on_compiled_code(prover, by_name, compiled, copies)
+        code = _code(syntax.source, compiled)
+        # The instance of a template that a launch calls is determined later.
+        names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
+        entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
+    by_name, ignored = _annotated(own, unit, _with_borrowed(prover, by_name, elsewhere))
+    launches, remarks = _launches(own, unit, by_name, entries, early)
+    kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
+    if compilation is not None:
+        seen = tuple(part for _, part in _seen(unit))
+        texts = KernelTexts(files, {file.source.path: file for file in own}, seen, unsteady)
+        kernels = varied(kernels, compiled.proofs, texts)
+    calls = (note for file in own for note in called_launches(file, by_name))
+    diagnostics = (*syntax.diagnostics, *ignored, *remarks, *calls)
+    late = [file for file in own[1:] if file.source.path not in early]
+    too_early = _too_early(file for file in own[1:] if file.source.path in early)
+    chosen = tunables_of([*late, syntax])
+    is_tunable = kernels or launches or chosen.tunables or chosen.constants or chosen.regions
+    if not is_tunable and not diagnostics:
+        diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
+    return Program(
+        syntax.source,
+        kernels,
+        launches,
+        (*diagnostics, *chosen.diagnostics, *too_early),
+        headers,
+        chosen.tunables,
+        chosen.constants,
+        chosen.regions,
+        unlaunched,
+        code,
+    )
+
+
+def _on_compiled_code(
+    prover: Prover, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
+) -> ByName:
+    """The kernels as their compiled code has them."""
+    return {
+        name: [
+            replace(kernel, entries=compiled.entries(name), layouts=_layouts(prover, kernel))
+            for kernel in (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
+        ]
+        for name, found in by_name.items()
+    }
+
+
+def _with_borrowed(prover: Prover, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
+    """Also kernels of other translation units of which this one has only a declaration."""
+    found = dict(by_name)
+    for kernel in elsewhere:
+        if kernel.name not in found and kernel.layouts == _layouts(prover, kernel):
+            found[kernel.name] = [kernel]
+    return found
+
+
+def _annotated(
+    own: Iterable[Syntax], unit: Unit, by_name: ByName
+) -> tuple[ByName, list[Diagnostic]]:
+    """The kernels with the annotations of all files applied, and what could not be."""
+    diagnostics: list[Diagnostic] = []
+    for file in own:
+        by_name, ignored = annotated(file, by_name, unit.typedefs)
+        diagnostics += ignored
+    return by_name, diagnostics
+
+
+def _launches(
+    own: Iterable[Syntax], unit: Unit, by_name: ByName, entries: Entries, early: Container[str]
+) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
+    """The launches of all files, and what there is to say about them."""
+    launches: list[LaunchSite] = []
+    diagnostics: list[Diagnostic] = []
+    for file in own:
+        first, is_early = len(launches) + 1, file.source.path in early
+        sites, remarks = launch_sites(file, unit, KernelTable(by_name), first, is_early)
+        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
+        diagnostics += remarks
+    return tuple(launches), diagnostics
+
+
+def _kernels_of(
+    source: Source, by_name: ByName, launches: Iterable[LaunchSite]
+) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
+    """Kernels of the source or launched in it, and those of its headers that are neither."""
+    launched = {site.kernel for site in launches}
+    known = [kernel for found in by_name.values() for kernel in found]
+    kernels = tuple(k for k in known if k.source is source or k.name in launched)
+    listed = {id(kernel) for kernel in kernels}
+    return kernels, tuple(k for k in known if id(k) not in listed and k.elsewhere is None)
+
+
+def _code(source: Source, compiled: Compiled) -> CompiledCode:
+    """A unique name for the code of this file: another file may hold the same text."""
+    named = f"{os.path.realpath(source.path)}\0{compiled.content}"
+    name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
+    return CompiledCode(name, compiled.versions)
+
+
+def _layouts(prover: Prover, kernel: Kernel) -> tuple[Layout, ...] | None:
+    """How the structures are laid out here of which the kernel's data parameters are members."""
+    found = []
+    for structure in sorted({member.structure for member in kernel.members}):
+        known = layout(prover.structures, [structure.removeprefix("::").replace("::", SCOPE)])
+        if known is None:
+            return None
+        places = sorted((path, *place) for path, place in known.members.items())
+        found.append((structure, known.bytes, tuple(places)))
+    return tuple(found)
+
+
+def _confirmed(
+    prover: Prover, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
+) -> Kernel:
+    places = _places(prover, kernel)
+    return with_copy(confirmed(kernel, compiled, places), copy, places)
+
+
+def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
+    """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
+    found = tunables_of(tuple(headers))
+    early: tuple[HostTunable | TunableConstant, ...] = (*found.tunables, *found.constants)
+    for tunable in early:
+        yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
+
+
+def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
+    """Where the members lie that the kernel's data parameters are."""
+    found = []
+    for argument in sorted({member.argument for member in kernel.members}):
+        own = [member for member in kernel.members if member.argument == argument]
+        structure = own[0].structure.removeprefix("::").replace("::", SCOPE)
+        known = layout(prover.structures, [structure])
+        if known is None:
+            continue
+        prefix = kernel.parameters[argument].name
+        names: dict[str, str] = {}
+        for path, (offset, size) in known.members.items():
+            kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
+            names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
+        found.append(MemberPlaces(argument, known.bytes, names))
+    return found
+
+
+def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
+    unit, bounds = prover.unit, LaunchBounds(prover.unit)
+    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for part, function in _kernels(unit):
+        proof = prover.prove(part, function)
+        assert proof is not None
+        by_name[function.name].append(_kernel(prover, part, function, proof, bounds))
+    return by_name
+
+
+def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
+    """The headers that matter: all, or those with launches where the compiler has read them.
+
+    In the order of their paths, so that launch sites have the same ids whoever lists the headers.
+    """
+    for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
+        if everything or "<<<" in header.text or _PRAGMA.search(header.text):
+            syntax = parse(header)
+            if syntax.brackets.unbalanced is None:
+                yield syntax
+
+
+def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
+    main, *headers = own
+    if expanded is not None:
+        written = (header.source for header in headers)
+        parts = tuple(expanded_parts(expanded, main, written))
+        # Only the launches are left in the text before preprocessing.
+        return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
+    macros = MacroTable.of(macro for one in own for macro in one.macros)
+    return Unit(tuple(UnitPart(one, one.source) for one in own), macros, is_expanded=False)
+
+
+def _seen(unit: Unit) -> Seen:
+    """The user's files as they are written and as they are compiled, where that is known."""
+    return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()
+
+
+def _kernels(unit: Unit) -> Iterable[tuple[UnitPart, SourceFunction]]:
+    return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
+
+
+def _kernel(
+    prover: Prover, part: UnitPart, function: SourceFunction, proof: Proof, bounds: LaunchBounds
+) -> Kernel:
+    found, impurity = _data_parameters(prover, proof)
+    return Kernel(
+        function.name,
+        part.source,
+        proof.text.span,
+        proof.parameters,
+        proof.text.template_parameters,
+        proof.dimensions,
+        impurity,
+        found,
+        bounds.of(function.name, proof.text.head),
+        warp_level=is_warp_level(prover.unit, proof.text),
+        members=tuple(m for m in proof.bound.members if m.name in {p.name for p in found}),
+    )
+
+
+def _data_parameters(
+    prover: Prover, proof: Proof
+) -> tuple[tuple[DataParameter, ...], Impurity | None]:
+    """The data parameters; a kernel in which they cannot be determined is not touched."""
+    try:
+        return data_parameters(prover, proof), proof.impurity
+    except RecursionError:
+        message = Code.NOT_PROVEN.template.format(what="nested too deeply")
+        return (), Impurity(Code.NOT_PROVEN, message, proof.text.span)

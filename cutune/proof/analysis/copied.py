@@ -1,0 +1,182 @@
+"""Useful copies of kernels. Takes a `Program` and a function that compiles it, gives proofs.
+
+Every launch of a kernel with a copy is one of the copy in the text that is compiled here, so that
+templates are instantiated as for the kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from cutune.core.codes import Code
+from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
+from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.same_code import code_of
+from cutune.ptx.parse import parse
+from cutune.ptx.types import Module
+from cutune.source.launches.copies import callee_of_copy, copies
+from cutune.source.program import DimensionProof, Impurity, Kernel, KernelCopy, LaunchSite, Program
+from cutune.source.rewrite.launch_edit import with_callees, with_copies
+from cutune.source.rewrite.pipeline import TranslationUnit
+from cutune.source.unit.location_macros import Unsteady
+from cutune.toolchain.kernel_names import base_name, demangled, namespaces
+
+_OWNER = "copies"
+
+
+@dataclass(frozen=True)
+class ProvenCopy:
+    """A copy with the proofs about its compiled code."""
+
+    copy: KernelCopy
+    compiled: Compiled
+
+
+def proven_copies(
+    program: Program, originals: Sequence[str], compile_unit: Compile, unsteady: Unsteady
+) -> dict[str, ProvenCopy]:
+    """Useful copies of refused kernels, by the names of the kernels.
+
+    `originals`: the PTX of the program as it is.
+    """
+    candidates = copies(program, unsteady)
+    written = {name: candidate.copy for name, candidate in candidates.items()}
+    compiled = _compiled(program, written, compile_unit)
+    found = {
+        name: proof
+        for name, texts in compiled.items()
+        if (proof := _proven(name, written[name], texts)) is not None
+    }
+    unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
+    modules = [parse(text) for text in originals] if found else []
+    same = _compiled(program, unchanged, compile_unit)
+    return {
+        name: proof
+        for name, proof in found.items()
+        if name in same
+        and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
+        and (
+            not candidates[name].has_rolled_loops
+            or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
+        )
+    }
+
+
+def _compiled(
+    program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
+) -> dict[str, Sequence[str]]:
+    """The PTX for each copy that compiles."""
+    return compiled_changes(written, partial(_launching, program), compile_unit)
+
+
+def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
+    """The program in which copies are launched and nothing else is changed."""
+    kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
+    unit = TranslationUnit(replace(program, kernels=kernels))
+
+    def callee(site: LaunchSite) -> str | None:
+        copy = written.get(site.kernel)
+        return callee_of_copy(site.callee, site.kernel, copy) if copy is not None else None
+
+    return with_copies(with_callees(unit, _OWNER, callee), _OWNER, written)
+
+
+def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
+    """The proofs, unless the copy's code can depend on its name."""
+    if any(_shows_name(text, copy.namespace) for text in texts):
+        return None
+    compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
+    entries = compiled.entries(name)
+    if not entries or all(proof.refused is not None for proof in compiled.proofs[name]):
+        return None
+    return ProvenCopy(replace(copy, entries=entries), compiled)
+
+
+def _is_same_code(module: Module, entry: str, original: Module, kernel: str) -> bool:
+    """Is the copy, with its constants as they are, the kernel's own code?"""
+    return code_of(module, entry) == code_of(original, kernel)
+
+
+def _rounds_alike(module: Module, entry: str, original: Module, kernel: str) -> bool:
+    return rounds_alike(original.functions[kernel], module.functions[entry])
+
+
+def _are_alike(
+    name: str,
+    copy: KernelCopy,
+    originals: Sequence[Module],
+    texts: Sequence[str],
+    is_alike: Callable[[Module, str, Module, str], bool],
+) -> bool:
+    """Is a copy like its kernel in all instances?"""
+    for original, text in zip(originals, texts, strict=True):
+        module = parse(text)
+        entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
+        own = [entry for entry in original.functions if base_name(entry) == name]
+        kernels = _without_namespace(entries, own, copy)
+        if any(
+            kernel is None or not is_alike(module, entry, original, kernel)
+            for entry, kernel in zip(entries, kernels, strict=True)
+        ):
+            return False
+    return True
+
+
+def _without_namespace(
+    entries: Sequence[str], kernels: Sequence[str], copy: KernelCopy
+) -> list[str | None]:
+    """The kernels that entries are copies of."""
+    if len(entries) == len(kernels) == 1:
+        return list(kernels)
+    names = demangled([*entries, *kernels], parameters=True)
+    known = dict(zip(names[len(entries) :], kernels, strict=True))
+    return [known.get(one.replace(f"{copy.namespace}::", "", 1)) for one in names[: len(entries)]]
+
+
+def _shows_name(text: str, namespace: str) -> bool:
+    """Does a variable of its own, or a text, hold the name? Shared memory is its own anyway."""
+    letters = r",\s*".join(str(byte) for byte in namespace.encode())
+    variable = rf"^[^\n(]*\.(?:global|const)\b[^\n(]*{namespace}"
+    return re.search(rf"{variable}|{letters}", text, re.MULTILINE) is not None
+
+
+def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberPlaces]) -> Kernel:
+    """The kernel with its copy's proof, if that is better."""
+    if found is None or kernel.pure_dimensions:
+        return kernel
+    code = Code.NOT_PROVEN
+    unread = Impurity(code, code.template.format(what="a constant block"), kernel.span)
+    unknown = DimensionProof(False)
+    blank = replace(
+        without_meetings(kernel),
+        impurity=unread,
+        dimensions=(unknown, unknown, unknown),
+        data_parameters=(),
+    )
+    known = confirmed(blank, found.compiled, places)
+    return replace(known, copy=found.copy) if known.pure_dimensions else kernel
+
+
+def with_entries_of_copies(program: Program) -> Program:
+    """The program with copies as what arrives where they stand in for kernels."""
+    copies = {kernel.name: kernel.copy for kernel in program.kernels}
+    launches = (
+        replace(site, entries=_copied_entries(site.entries, copy))
+        if site.entries and copy is not None
+        else site
+        for site in program.launches
+        for copy in [copies.get(site.kernel)]
+    )
+    return replace(program, launches=tuple(launches))
+
+
+def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
+    """The names of these entries' copies; all copies where they cannot be matched."""
+    kernels = _without_namespace(copy.entries, entries, copy)
+    known = dict(zip(kernels, copy.entries, strict=True))
+    found = tuple(known[entry] for entry in entries if entry in known)
+    return found if len(found) == len(entries) else copy.entries

@@ -1,0 +1,261 @@
+"""The kernel that each launch calls, from the compiler. Takes a source, gives `HostLaunch`es.
+
+cudafe++ writes `k<<<grid, block>>>(a)` as
+
+    (__cudaPushCallConfiguration(grid, block)) ? (void)0 : k(a);
+
+A call of a marker function is put behind each such call: `(k(a), cutune_launched_7())`. In the
+host compiler's unoptimized assembly the call before that is the launch, whatever happens in the
+arguments: names, overloads and templates are resolved there, once per instantiation. Only a launch
+can call a kernel directly; another call than that goes through a pointer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cutune.core.workspace import Json
+from cutune.toolchain.cache import state_of
+from cutune.toolchain.cudafe import HostText, kept_answer
+from cutune.toolchain.dry_run import front_end_failed
+from cutune.toolchain.kernel_names import entry_name
+from cutune.toolchain.line_markers import masked, unescaped
+from cutune.toolchain.nvcc import Nvcc
+
+_PUSH = "(__cudaPushCallConfiguration("
+_MARK = "cutune_launched_"
+_MARKER = re.compile(r'^# (\d+)(?: "((?:[^"\\\n]|\\.)*)")?[^\n]*\n', re.MULTILINE)
+#: What a piece of C++ is read by: numbers (quotes separate digits), literals, brackets, ends.
+_PIECE = re.compile(
+    r"""(?<!\w)\d(?:[\w.]|'\w)*|R"(?P<mark>[^()\s\\"]{0,16})\(.*?\)(?P=mark)\""""
+    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|::|[][(){};:]""",
+    re.DOTALL,
+)
+_NO_LAUNCH = re.compile(r"\)\s*\?\s*\(void\)\s*0\s*:\s*")
+#: A kernel that is no template is declared only; its body follows where nobody compiles it.
+_KERNEL_BODY = re.compile(r";(?=\s*\n#if 0\n(?:# \d+[^\n]*\n)?\{)")
+_CALL = re.compile(r"(?:callq?|blr?)\s+([^#\s]+)")
+_BY_TABLE = re.compile(r"\*([\w$.]+)@GOTPCREL\(%rip\)")
+_JUMP = re.compile(r"(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret\w*)\b\s*(\S*)")
+_SYMBOL = re.compile(r"[A-Za-z_$][\w$.]*")
+_LABEL = re.compile(r"^([A-Za-z_$.][\w$.]*):", re.MULTILINE)
+_EXPORTED = re.compile(r"^\s*\.glob[a]?l\s+([\w$.]+)", re.MULTILINE)
+_WEAK = re.compile(r"^\s*\.weak\s+([\w$.]+)", re.MULTILINE)
+#: Of instances of templates and inline functions all definitions are alike.
+_ALIKE = re.compile(r",([\w$.]+),comdat")
+#: Labels of tables of exceptions: nobody jumps there.
+_TABLE_LABEL = re.compile(r"\.L(?:EH[BE]|tmp)\d+")
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """One `<<<…>>>` of the preprocessed program, after its names were resolved.
+
+    `path`, `line`: where its statement begins, as line markers say; `path` is absolute, links
+    followed. `order`: 0, 1, … among those of that line. `entries`: mangled names as PTX has them,
+    one per instantiation of the host function around it; none where that is never instantiated.
+    `declared`: those of them that are, or may be, defined in another translation unit. `indirect`:
+    some instantiation calls through a pointer, or its call was not understood.
+    """
+
+    path: str
+    line: int
+    order: int
+    entries: frozenset[str]
+    declared: frozenset[str] = frozenset()
+    indirect: bool = False
+
+    def to_json(self) -> Json:
+        """As it is kept."""
+        return {**asdict(self), "entries": [*self.entries], "declared": [*self.declared]}
+
+    @staticmethod
+    def from_json(entry: Json) -> HostLaunch:
+        """The same again."""
+        sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
+        return HostLaunch(**{**entry, **sets})
+
+
+def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaunch, ...]:
+    """All launches of a translation unit, headers included, in their order.
+
+    Raises:
+        CutuneError: CT708 where the compiler cannot be asked, with the reason.
+    """
+    places: list[tuple[str, int]] = []
+
+    def change(text: str) -> str:
+        marked, found = mark_launches(text)
+        places.extend(found)
+        return marked if found else ""
+
+    def concluded(text: HostText) -> str:
+        assembly = text.assembly(change)
+        return json.dumps([one.to_json() for one in read_launches(assembly, places)])
+
+    answer = kept_answer(nvcc, path, flags, ["launches", state_of(Path(__file__))], concluded)
+    return tuple(map(HostLaunch.from_json, json.loads(answer)))
+
+
+def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
+    """Mangled names of the functions, kernels among them, that other sources can link with.
+
+    Names that several sources may define, as instances of templates, are left out.
+
+    Raises:
+        CutuneError: CT703 where the compiler cannot be asked, with the reason.
+    """
+
+    def concluded(text: HostText) -> str:
+        assembly = text.assembly(lambda written: _KERNEL_BODY.sub(" {}", written))
+        names = {*_EXPORTED.findall(assembly)} & {*_LABEL.findall(assembly)}
+        return "\n".join(sorted(names))
+
+    about = ["exported", state_of(Path(__file__))]
+    return frozenset(kept_answer(nvcc, path, flags, about, concluded).split())
+
+
+def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
+    """The text of cudafe++ with a call of `cutune_launched_N` after the N-th launch.
+
+    Kernels get bodies, so that the assembly shows which are defined here. With it, path and line
+    of each launch.
+
+    Raises:
+        CutuneError: CT708 where a launch is not written as expected.
+    """
+    lines, inserted = _LineMarkers(text), list[tuple[int, str]]()
+    places: list[tuple[str, int]] = []
+    for start in _pushes(text, lines):
+        begin, end = _call(text, start)
+        # Nested launches: the inner one ends first.
+        inserted += [(begin, "("), (end, f", {_MARK}{len(places)}())")]
+        places.append(lines.place(start))
+    pieces, at = [_declarations(len(places))], 0
+    for position, piece in sorted(inserted, key=lambda item: item[0]):
+        pieces += [text[at:position], piece]
+        at = position
+    return _KERNEL_BODY.sub(" {}", "".join([*pieces, text[at:]])), places
+
+
+def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[HostLaunch]:
+    """The call before each marker call. `places`: path and line of the N-th launch."""
+    callees: defaultdict[int, set[str | None]] = defaultdict(set)
+    lines = assembly.splitlines()
+    for at, line in enumerate(lines):
+        target = _called(line)
+        if target is not None and target.startswith(_MARK):
+            callees[int(target.removeprefix(_MARK))].add(_callee_before(lines, at))
+    replaceable = set(_WEAK.findall(assembly)) - set(_ALIKE.findall(assembly))
+    defined = set(_LABEL.findall(assembly)) - replaceable
+    order: Counter[tuple[str, int]] = Counter()
+    for number, place in enumerate(places):
+        symbols = {symbol for symbol in callees[number] if symbol is not None}
+        yield HostLaunch(
+            *place,
+            order[place],
+            frozenset(map(entry_name, symbols)),
+            frozenset(map(entry_name, symbols - defined)),
+            None in callees[number],
+        )
+        order[place] += 1
+
+
+def _declarations(count: int) -> str:
+    names = (f"void {_MARK}{n}() __attribute__((nothrow));" for n in range(count))
+    return f'extern "C" {{ {" ".join(names)} }}\n'
+
+
+class _LineMarkers:
+    """Line markers of a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.markers = list(_MARKER.finditer(masked(text)))
+        self.starts = [marker.start() for marker in self.markers]
+        self.paths: list[str] = []
+        path = ""
+        for marker in self.markers:
+            path = path if marker[2] is None else marker[2]
+            self.paths.append(path)
+
+    def place(self, offset: int) -> tuple[str, int]:
+        index = bisect_right(self.starts, offset) - 1
+        if index < 0:
+            raise front_end_failed("a launch has no line")
+        marker = self.markers[index]
+        line = int(marker[1]) + self.text.count("\n", marker.end(), offset)
+        return os.path.realpath(unescaped(self.paths[index])), line
+
+    def line_start(self, offset: int) -> int:
+        """Where the text behind the last marker begins: no literal goes on over a marker."""
+        index = bisect_right(self.starts, offset) - 1
+        return self.markers[index].end() if index >= 0 else 0
+
+
+def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
+    """Where launches begin; literals that look like one are left out."""
+    at = text.find(_PUSH)
+    while at >= 0:
+        pieces = _PIECE.finditer(text, lines.line_start(at))
+        if next(piece.start() for piece in pieces if piece.end() > at) == at:
+            yield at
+        at = text.find(_PUSH, at + 1)
+
+
+def _call(text: str, start: int) -> tuple[int, int]:
+    """The first byte of `k(a)`, and that behind it: it ends before ";", ":" or a bracket's end."""
+    condition_end = _end(text, start + 1)
+    no_launch = _NO_LAUNCH.match(text, condition_end)
+    if no_launch is None:
+        raise front_end_failed("cudafe++ writes launches in another way")
+    end = _end(text, no_launch.end())
+    end = len(text[:end].rstrip())
+    if text[end - 1] != ")":
+        raise front_end_failed("cudafe++ writes launches in another way")
+    return no_launch.end(), end
+
+
+def _end(text: str, start: int) -> int:
+    depth = 0
+    for piece in _PIECE.finditer(text, start):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(piece[0], 0)
+        if depth < 0 or (depth == 0 and piece[0] in (";", ":")):
+            return piece.start()
+    raise front_end_failed("cudafe++ writes launches in another way")
+
+
+def _callee_before(lines: Sequence[str], at: int) -> str | None:
+    """The function that the call before this line calls; None if that is not certain."""
+    label = None
+    for line in reversed(lines[:at]):
+        text = line.strip()
+        if (found := _LABEL.match(text)) is not None:
+            if label is not None:
+                return None
+            label = None if _TABLE_LABEL.fullmatch(found[1]) else found[1]
+        elif (jump := _JUMP.match(text)) is not None and jump[1] == label:
+            label = None
+        elif jump is not None:
+            return None
+        elif _CALL.match(text) is not None:
+            return _called(line) if label is None else None
+    return None
+
+
+def _called(line: str) -> str | None:
+    """The symbol that an instruction calls; None for pointers and for other instructions."""
+    call = _CALL.match(line.strip())
+    if call is None:
+        return None
+    by_table = _BY_TABLE.fullmatch(call[1])
+    target = by_table[1] if by_table else call[1].removesuffix("@PLT")
+    is_register = line.strip().startswith("blr")
+    return target if _SYMBOL.fullmatch(target) and not is_register else None

@@ -1,0 +1,213 @@
+"""Kernels that another source of the same program defines. Takes sources, gives their programs.
+
+A launch whose kernel is only declared in its own translation unit is judged by the proof in the
+unit that defines the kernel. The compiler says which entry the launch calls, and which sources
+define that name for others to link with: exactly one must. The proof holds for that code only; the
+linker tells the tuned program whether it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.source import Source
+from cutune.proof.analysis.analyze import analyze
+from cutune.proof.analysis.confirmed import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.copied import ProvenCopy, proven_copies, with_entries_of_copies
+from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
+from cutune.proof.compiled import Compilation, Compile
+from cutune.proof.variants.registry import with_written_variants, without_variants
+from cutune.source.program import Kernel, Program
+from cutune.source.syntax.parse import Syntax
+from cutune.source.unit.location_macros import Seen, Unsteady
+from cutune.source.unit.preprocess import early_macros, expanded_parts
+from cutune.toolchain.dry_run import front_end_failed
+from cutune.toolchain.kernel_names import base_name, is_instance
+from cutune.toolchain.nvcc import Nvcc
+from cutune.toolchain.preprocessed import definitions_before, marked_host_pass
+
+
+@dataclass(frozen=True)
+class ReadSource:
+    """One source, all that is needed to analyze it again, and what was found.
+
+    `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
+    where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
+    compiles the source with edits. `rewrites_headers`: see `Analyzer`.
+    """
+
+    nvcc: Nvcc | None
+    folder: str
+    flags: tuple[str, ...]
+    syntax: Syntax
+    expanded: str | None
+    headers: tuple[Source, ...]
+    early: frozenset[str]
+    compilation: Compilation | None = None
+    compile_unit: Compile | None = None
+    rewrites_headers: bool = False
+
+    def with_program(self) -> ReadSource:
+        """The same, analyzed; errors are raised now.
+
+        Raises:
+            CutuneError: CT701 where it does not compile.
+        """
+        assert self.alone is not None
+        return self
+
+    @cached_property
+    def alone(self) -> Program:
+        """The program with no other source.
+
+        Raises:
+            CutuneError: CT701 where it does not compile.
+        """
+        return self.program()
+
+    def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
+        """What can be proven, with kernels that other sources define."""
+        program = self._bare
+        if self._copies or elsewhere:
+            program = self._analyzed(self._copies, elsewhere)
+        if self.compilation is None:
+            return program
+        program = without_unproven(with_entries_of_copies(self._told(program)))
+        return program if self.rewrites_headers else with_written_variants(program)
+
+    def _told(self, program: Program) -> Program:
+        """With the kernels that the compiler says its launches call."""
+        if all(site.entries for site in program.tunable_launches):
+            return program
+        try:
+            return confirmed(program, self.launches)
+        except CutuneError as error:
+            return unconfirmed(program, error.diagnostic.message)
+
+    @cached_property
+    def _bare(self) -> Program:
+        """The program with proofs of the kernels as they are, without copies."""
+        return self._analyzed({}, ())
+
+    @cached_property
+    def _copies(self) -> Mapping[str, ProvenCopy]:
+        """Copies that may stand in for kernels, by the kernels' names."""
+        if self.compilation is None or self.compile_unit is None:
+            return {}
+        unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
+        with chdir(self.folder):
+            originals = self.compilation.results()
+            return proven_copies(self._bare, originals, self.compile_unit, unsteady)
+
+    def _analyzed(self, copies: Mapping[str, ProvenCopy], elsewhere: Sequence[Kernel]) -> Program:
+        program = analyze(
+            self.syntax,
+            self.expanded,
+            self.headers,
+            self.early,
+            self.compilation,
+            copies,
+            elsewhere,
+            lambda: self._marked,
+        )
+        return replace(program, defined=self._defined)
+
+    @cached_property
+    def _defined(self) -> frozenset[str]:
+        """Macros that are there before its first line."""
+        if self.nvcc is None:
+            return frozenset()
+        with chdir(self.folder):
+            return early_macros(definitions_before(self.nvcc, self.flags))
+
+    @cached_property
+    def _marked(self) -> Seen | None:
+        """Its files as `Unsteady` asks for them."""
+        if self.nvcc is None:
+            return None
+        with chdir(self.folder):
+            text = marked_host_pass(self.nvcc, self.syntax.source.path, self.flags)
+        if text is None:
+            return None
+        parts = expanded_parts(text, self.syntax, self.headers)
+        return tuple((part.source, part.syntax) for part in parts)
+
+    @cached_property
+    def launches(self) -> tuple[HostLaunch, ...]:
+        """Its launches as the compiler resolves them."""
+        with chdir(self.folder):
+            return host_launches(self._asked, self.syntax.source.path, self.flags)
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """The kernels that other sources can link with, by their mangled names."""
+        with chdir(self.folder):
+            return exported_kernels(self._asked, self.syntax.source.path, self.flags)
+
+    @property
+    def _asked(self) -> Nvcc:
+        if self.nvcc is None:
+            raise front_end_failed("its text alone is read")
+        return self.nvcc
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Names of kernels that are launched, and not defined here."""
+        sites = self.alone.launches if self.compilation is not None else ()
+        return frozenset(site.kernel for site in sites if site.code is Code.MISSING_KERNEL)
+
+    def imported(self, name: str) -> frozenset[str]:
+        """The entries of kernels of that name that are launched, and not defined here."""
+        declared = (entry for launch in self.launches for entry in launch.declared)
+        return frozenset(entry for entry in declared if base_name(entry) == name)
+
+
+def linked(sources: Sequence[ReadSource]) -> list[Program]:
+    """The programs of all sources of one program, each with the kernels that others lend it."""
+    found = []
+    for source in sources:
+        others = [other for other in sources if other is not source]
+        borrowed = list(_borrowed(source, others))
+        found.append(source.program(borrowed) if borrowed else source.alone)
+    used = {kernel.elsewhere for program in found for kernel in program.borrowed}
+    return [replace(program, is_lent=program.code in used) for program in found]
+
+
+def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:
+    for name in sorted(source.missing):
+        defining = [o for o in others if any(k.name == name for k in o.alone.definitions)]
+        if not defining:
+            continue
+        try:
+            kernel = _defined(name, source.imported(name), defining)
+        except CutuneError:
+            # Without the compiler's answer launches stay as they are.
+            continue
+        if kernel is not None:
+            yield kernel
+
+
+def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource]) -> Kernel | None:
+    """The one kernel of that name and entry that others define; None where it is not certain."""
+    if len(entries) != 1:
+        return None
+    (entry,) = entries
+    exporting = [other for other in defining if entry in other.exported]
+    if len(exporting) != 1 or is_instance(entry):
+        return None
+    program = exporting[0].alone
+    kernels = [kernel for kernel in program.definitions if kernel.name == name]
+    if len(kernels) != 1 or kernels[0].entries != (entry,) or kernels[0].layouts is None:
+        return None
+    if kernels[0].copy is not None:
+        # The copy is nowhere but there.
+        return None
+    # A variant is a name of the unit that defines it alone.
+    kernel = without_variants(kernels[0], Code.VARIANT_ELSEWHERE)
+    kernel = replace(kernel, elsewhere=program.code)
+    return kernel if kernel.proven_for else None

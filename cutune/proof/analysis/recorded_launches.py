@@ -1,0 +1,55 @@
+"""Launches as they were judged, one small value each. Takes programs, gives `SeenLaunch`es.
+
+A source that a build compiles is judged in the compiler's process; its launches are written down
+for the process that tunes the build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from cutune.core.typed import Count, Text
+from cutune.core.workspace import Json
+from cutune.source.launch_sites import SiteKey
+from cutune.source.program import Program, Verdict
+
+
+@dataclass(frozen=True)
+class SeenLaunch:
+    """One launch: its place, its verdict, and why it is refused. `code`: that of the rule."""
+
+    site: SiteKey
+    kernel: str
+    file: Text
+    line: Count
+    is_tunable: bool
+    reason: str = ""
+    code: str = ""
+
+    def to_json(self) -> Json:
+        """As it is written."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SeenLaunches:
+    """The document with those of a source."""
+
+    launches: tuple[SeenLaunch, ...]
+
+
+def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
+    """The launches of programs, in their order."""
+    for program in programs:
+        for site in program.launches:
+            is_tunable = site.verdict is Verdict.TUNABLE
+            yield SeenLaunch(
+                SiteKey.of(program.source, site),
+                site.kernel,
+                site.source.path,
+                site.source.location(site.span.start).line,
+                is_tunable,
+                "" if is_tunable else site.reason,
+                "" if is_tunable or site.code is None else site.code.number,
+            )

@@ -1,0 +1,312 @@
+"""Places in memory. Takes accesses, gives base and offset of each, and compares two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import gcd
+
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.id_bounds import ID_BITS
+from cutune.proof.values.launch_conditions import SizeConditions
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, only_atom
+from cutune.source.values.polynomial import (
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    ZERO,
+    Atom,
+    IntegerPolynomial,
+    Monomial,
+    TooLarge,
+    term_over,
+)
+
+#: Constants beyond it are not added to unsigned indices.
+_FAR = 1 << 30
+#: The largest number of 32 bits.
+LARGEST_UNSIGNED = IntegerPolynomial.constant((1 << 32) - 1)
+
+
+@dataclass(frozen=True)
+class AccessPlace:
+    """An access as base + offset; no base where it is not known.
+
+    `unsigned`: the parts of the offset that are exact only where they are less than 2^32.
+    `factors`: those of them that are multiplied by other atoms.
+    """
+
+    access: MemoryAccess
+    base: Atom | None
+    offset: IntegerPolynomial
+    unsigned: tuple[IntegerPolynomial, ...] = ()
+    factors: tuple[IntegerPolynomial, ...] = ()
+
+
+def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
+    """Return the place of an access."""
+    if access.address is None:
+        return AccessPlace(access, None, ZERO)
+    unsigned: list[IntegerPolynomial] = []
+    factors: list[IntegerPolynomial] = []
+    try:
+        address = without_extensions(access.address, atoms, unsigned, factors)
+    except TooLarge:
+        return AccessPlace(access, None, ZERO)
+    bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
+    if len(bases) != 1:
+        return AccessPlace(access, None, ZERO)
+    offset = address - IntegerPolynomial.of({(bases[0],): 1})
+    wrapping = tuple(dict.fromkeys(unsigned)), tuple(dict.fromkeys(factors))
+    return AccessPlace(access, bases[0], offset, *wrapping)
+
+
+def without_extensions(
+    value: IntegerPolynomial,
+    atoms: Atoms,
+    unsigned: list[IntegerPolynomial],
+    factors: list[IntegerPolynomial],
+) -> IntegerPolynomial:
+    """Return the value with the operand in place of each extended number.
+
+    `unsigned`, `factors`: lists to which those of an `AccessPlace` are added.
+    """
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = IntegerPolynomial.constant(coefficient)
+        for atom in monomial:
+            before = len(unsigned)
+            product = product * _inner(atom, atoms, unsigned, factors)
+            factors += unsigned[before:] if len(monomial) > 1 else []
+        result = result + product
+    return result
+
+
+def _inner(
+    atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial], factors: list[IntegerPolynomial]
+) -> IntegerPolynomial:
+    operation = atoms.operation(atom) if atom.kind == OPAQUE else None
+    if operation is not None and operation.name in ("s32", "u32"):
+        value = without_extensions(operation.numbers[0], atoms, unsigned, factors)
+        # Numbers with a sign do not overflow; others may wrap around in any program.
+        if operation.name == "u32":
+            unsigned.append(value)
+        return value
+    return IntegerPolynomial.of({(atom,): 1})
+
+
+def exact_factors(place: AccessPlace) -> SizeConditions:
+    """Return when unsigned products of parameters, by which ids are multiplied, are exact.
+
+    In `j * (size_t)(w * h)` the step is the number that the register holds, which may be 0.
+    """
+    sizes = [v for v in place.factors if v.literal is None and is_of_parameters(v)]
+    # A parameter alone fits where it is not negative.
+    ends = (LARGEST_UNSIGNED - value for value in sizes if only_atom(value) is None)
+    return SizeConditions(frozenset((*sizes, *ends)))
+
+
+def wrap_together(
+    first: AccessPlace, second: AccessPlace, moving: Collection[Atom] | None = None
+) -> bool:
+    """Tell whether two places may be compared as if no unsigned index in them wrapped around.
+
+    Modulo 2^32 they may where they lie a constant apart, and all unsigned indices add the same to
+    the moving atoms (the ids, or elements of a row). Where they lie a parameter apart, 2^32 may be
+    among its values.
+    """
+    if not (first.unsigned or second.unsigned):
+        return True
+    apart = _steady(second.offset - first.offset, moving).literal
+    if apart is None or abs(apart) >= _FAR:
+        return False
+    shifts = [_steady(value, moving) for value in (*first.unsigned, *second.unsigned)]
+    constants = [constant_term(shift) for shift in shifts]
+    parameters = {
+        shift - IntegerPolynomial.constant(constant)
+        for shift, constant in zip(shifts, constants, strict=True)
+    }
+    is_both = bool(first.unsigned) and bool(second.unsigned)
+    is_same = parameters == {ZERO} or (is_both and len(parameters) == 1)
+    return is_same and max(map(abs, constants)) < _FAR
+
+
+def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> IntegerPolynomial:
+    """The terms without an id, or without any of the moving atoms."""
+
+    def moves(atom: Atom) -> bool:
+        return atom.kind == IDENTITY if moving is None else atom in moving
+
+    return IntegerPolynomial.of({m: c for m, c in value.terms if not any(map(moves, m))})
+
+
+def common_step(first: AccessPlace, second: AccessPlace) -> int:
+    """Return the bytes in whose multiples two places move; 0 where they do not move."""
+    return gcd(*(c for m, c in chain(first.offset.terms, second.offset.terms) if m))
+
+
+def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
+    """Tell whether both stay in different bytes of the steps in which they move, as members do."""
+    step = common_step(first, second)
+    begins = [constant_term(place.offset) for place in (first, second)]
+    sizes = first.access.bytes, second.access.bytes
+    if step == 0:
+        return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
+    distance = (begins[1] - begins[0]) % step
+    return sizes[0] <= distance and distance + sizes[1] <= step
+
+
+def _pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolynomial:
+    """The offset with those ids replaced that comparisons at an access fix: `i == 0`."""
+    offset = place.offset
+    for comparison in (where or place).access.known:
+        terms = dict(comparison.left.terms)
+        constant = terms.pop((), 0)
+        if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= ID_BITS:
+            ((monomial, coefficient),) = terms.items()
+            if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
+                value = IntegerPolynomial.constant(-constant * coefficient)
+                offset = offset.replaced(monomial[0], value)
+    return offset
+
+
+def decisive_places(first: AccessPlace, second: AccessPlace) -> list[AccessPlace]:
+    """Return those that must be a thread's own so that both are one place of that thread.
+
+    An empty list where they are not one place.
+    """
+    if first.offset == second.offset:
+        return [first, second]
+    if _pinned(first) == _pinned(second, first):
+        return [second]
+    return [first] if _pinned(second) == _pinned(first, second) else []
+
+
+def are_equal_stores(first: AccessPlace, second: AccessPlace) -> bool:
+    """Tell whether both store the same values, as many bytes."""
+    one, other = first.access, second.access
+    are_stores = one.kind == other.kind == "store"
+    return are_stores and one.bytes == other.bytes and one.values == other.values
+
+
+def _is_base(atom: Atom) -> bool:
+    if atom.kind == PARAMETER:
+        return atom.name.endswith(":b64")
+    return atom.kind == OPAQUE and atom.name.startswith("&")
+
+
+def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
+    """Return the factor of each id; None where ids are multiplied with each other."""
+    steps: dict[str, IntegerPolynomial] = {}
+    for monomial, coefficient in place.offset.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        if len(ids) > 1:
+            return None
+        if ids:
+            _add_step(steps, ids[0], monomial, coefficient)
+    return steps
+
+
+def _add_step(
+    steps: dict[str, IntegerPolynomial], identity: Atom, monomial: Monomial, coefficient: int
+) -> None:
+    rest = tuple(atom for atom in monomial if atom != identity)
+    step = IntegerPolynomial.of({rest: coefficient})
+    steps[identity.name] = steps.get(identity.name, ZERO) + step
+
+
+def parts_of(
+    place: AccessPlace, atoms: Atoms
+) -> tuple[dict[str, IntegerPolynomial], list[IntegerPolynomial]] | None:
+    """Return the steps of the ids and the terms that loops move; None where others move it."""
+    steps: dict[str, IntegerPolynomial] = {}
+    moving: list[IntegerPolynomial] = []
+    for monomial, coefficient in place.offset.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        others = [atoms.properties(atom) for atom in monomial if atom.kind != IDENTITY]
+        varies = any(properties.loops for properties in others)
+        if len(ids) + varies > 1 or any(one.ids or one.is_loaded for one in others):
+            return None
+        if ids:
+            _add_step(steps, ids[0], monomial, coefficient)
+        elif varies:
+            moving.append(IntegerPolynomial.of({monomial: coefficient}))
+    return steps, moving
+
+
+def rest_of_both(
+    first: AccessPlace, second: AccessPlace, atoms: Atoms
+) -> list[IntegerPolynomial] | None:
+    """Return the terms beside ids: those that loops move, and the difference of all others."""
+    moving: list[IntegerPolynomial] = []
+    steady = [ZERO, ZERO]
+    for index, place in enumerate((first, second)):
+        for monomial, coefficient in place.offset.terms:
+            if any(atom.kind == IDENTITY for atom in monomial):
+                continue
+            properties = [atoms.properties(atom) for atom in monomial]
+            if any(one.ids or one.is_loaded for one in properties):
+                return None
+            term = IntegerPolynomial.of({monomial: coefficient})
+            if any(one.loops for one in properties):
+                moving.append(term)
+            else:
+                steady[index] += term
+    return [*moving, steady[1] - steady[0]]
+
+
+def leads_back(place: AccessPlace) -> bool:
+    """Tell whether it lies before its base, as long as neither ids nor sizes are negative."""
+    terms = place.offset.terms
+    return bool(terms) and all(coefficient < 0 for _, coefficient in terms)
+
+
+def size_of(step: IntegerPolynomial) -> tuple[int, int, str]:
+    """Return a key that sorts constants before products of parameters, smaller before larger."""
+    degree = max((len(monomial) for monomial, _ in step.terms), default=0)
+    return degree, max(abs(c) for _, c in step.terms), str(step.terms)
+
+
+def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
+    """Return the constant by which a width of one term has to be multiplied to give a value."""
+    ((monomial, step),) = width.terms
+    if value == ZERO:
+        return 0
+    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
+        return None
+    return value.terms[0][1] // step
+
+
+def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
+    """Tell whether each term of the value is a multiple of a width of one term."""
+    ((factors, step),) = width.terms
+    return all(term_over(term, factors, step) is not None for term in value.terms)
+
+
+def common_width(moving: Sequence[IntegerPolynomial], atoms: Atoms) -> IntegerPolynomial | None:
+    """Return the least that a round adds: a width of which all terms that move are multiples."""
+    for term in moving:
+        ((monomial, coefficient),) = term.terms
+        steady = tuple(atom for atom in monomial if not atoms.properties(atom).loops)
+        width = IntegerPolynomial.of({steady: coefficient})
+        if all(is_multiple(width, other) for other in moving):
+            return width
+    return None
+
+
+def single_threads(known: Iterable[Relation], atoms: Atoms) -> frozenset[str]:
+    """Return the dimensions in which one thread alone comes here: `if (i == 0)`."""
+    dimensions = set()
+    for comparison in known:
+        ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
+        properties = atoms.of(comparison.left)
+        # Twice an id may be one number for several threads, modulo 2^32.
+        is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
+        is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
+        # A value that differs between rounds of a loop is equal to each id in turn.
+        is_steady = not properties.is_loaded and not properties.loops
+        if comparison.relation == "eq" and is_alone and is_steady:
+            dimensions.add(ids[0][0][0].name)
+    return frozenset(dimensions)

@@ -1,0 +1,319 @@
+"""Places of digits of ids. Takes a place, gives conditions under which each thread has its own.
+
+A place is a sum of digits, each with its step (`digits`), as in `out[(x % w) * h + x / w]`. Let the
+digits be in some order, so that each step is at least as long as the step before it times the
+numbers that the digit before it can be, the first one at least as long as the access. Then equal
+places have equal digits: of those that differ, the last one moves the place farther than all others
+can bring it back. So they are of one id. Signs of steps do not matter in this.
+
+How many numbers the uppermost digit of an id can be, its bound says: where x < limit and
+limit <= divisor * times, x / divisor < times. A rest that moves in loops has to move by steps that
+are longer than all digits together.
+
+In `for (j = id; j < n; j += threads)` each thread does the elements j = id + threads * rounds, and
+no two do the same one: there digits of j tell threads and rounds apart, as those of an id do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from cutune.proof.flow.ranges import Ranges
+from cutune.proof.flow.walk import Known, Walk
+from cutune.proof.memory.access_places import LARGEST_UNSIGNED, AccessPlace, common_width, size_of
+from cutune.proof.values.id_bounds import ID_BITS, ordered
+from cutune.proof.values.id_digits import Digit, DigitReader, InDigits
+from cutune.proof.values.launch_conditions import (
+    LARGEST,
+    NO_CONDITIONS,
+    SizeConditions,
+    Spread,
+    can_hold,
+)
+from cutune.proof.values.terms import Atoms, is_of_parameters
+from cutune.source.values.polynomial import (
+    IDENTITY,
+    ONE,
+    OPAQUE,
+    STRIDE,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
+    exactly,
+)
+
+
+def elements_of(header: int, dimension: str) -> IntegerPolynomial:
+    """Return the amount that a loop has added to the id so far."""
+    threads = IntegerPolynomial.atom(STRIDE, dimension)
+    return threads * IntegerPolynomial.atom(OPAQUE, f"rounds{header}")
+
+
+def element_limits(walk: Walk, header: int, dimension: str) -> frozenset[IntegerPolynomial]:
+    """Return numbers n of parameters such that elements are below n, if n is from 1 to 2^30.
+
+    A thread that comes to the loop has tested `id < n`, and one that goes on `j + threads < n`,
+    both on registers. By induction these hold the exact numbers: j < n <= 2^30, and there are at
+    most 2^30 threads, so that j + threads fits, with a sign or without.
+    """
+    graph = walk.graph
+    identity = IntegerPolynomial.atom(IDENTITY, dimension)
+    following = identity + elements_of(header, dimension)
+    following = following + IntegerPolynomial.atom(STRIDE, dimension)
+    ways = [(walk.known_on_way(block, header), identity) for block in graph.entries(header)]
+    ways += [(walk.known_on_way(block, header), following) for block in graph.latches(header)]
+    limits = [_limits(known, value) for known, value in ways]
+    return frozenset.intersection(*limits) if limits else frozenset()
+
+
+def _limits(known: Known, value: IntegerPolynomial) -> frozenset[IntegerPolynomial]:
+    return frozenset(
+        large
+        for comparison in known
+        if comparison.bits >= ID_BITS
+        for small, large in ordered(comparison)
+        if small == value and is_of_parameters(large)
+    )
+
+
+#: Orders of more digits are not tried.
+_MOST_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class SeparatingDigits:
+    """Conditions under which each thread has places of its own."""
+
+    conditions: SizeConditions
+    spreads: frozenset[Spread]
+
+
+def separating_digits(
+    place: AccessPlace,
+    bytes: int,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    ranges: Ranges,
+) -> SeparatingDigits | None:
+    """Return when digits tell threads apart in a place; None: not proven.
+
+    Args:
+        bytes: how many are used there.
+        needed: dimensions in which threads differ there.
+        limits: for each, numbers that the id stays below.
+    """
+    for ends in (_Ends(limits), _strided(place, needed, limits, ranges.walk)):
+        try:
+            if ends is not None and (own := _by_ends(place, bytes, needed, ends, ranges.walk)):
+                return own
+        except TooLarge:
+            continue
+    return None
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Numbers that ids stay below, or elements in dimensions over which a loop strides.
+
+    `elements`: the amount that such a loop adds to the id, by dimension.
+    """
+
+    limits: Mapping[str, Sequence[IntegerPolynomial]]
+    elements: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
+    conditions: SizeConditions = NO_CONDITIONS
+
+    def of(self, dimension: str) -> Sequence[IntegerPolynomial]:
+        """Limits known by parameters."""
+        return self.limits.get(dimension, ())
+
+
+def _strided(
+    place: AccessPlace,
+    needed: frozenset[str],
+    limits: Mapping[str, Sequence[IntegerPolynomial]],
+    walk: Walk,
+) -> _Ends | None:
+    """Limits for elements of loops around the place instead of ids; None: there are none."""
+    ends: dict[str, Sequence[IntegerPolynomial]] = {}
+    elements: dict[str, IntegerPolynomial] = {}
+    for header in sorted(walk.graph.loops_around[place.access.block]):
+        for dimension in needed - elements.keys():
+            found = element_limits(walk, header, dimension)
+            if found:
+                ends[dimension] = sorted(found, key=size_of)
+                elements[dimension] = elements_of(header, dimension)
+    every = [one for each in ends.values() for one in each]
+    within = frozenset(end for one in every for end in (one - ONE, LARGEST - one))
+    return _Ends({**limits, **ends}, elements, SizeConditions(within)) if elements else None
+
+
+def _by_ends(
+    place: AccessPlace, bytes: int, needed: frozenset[str], ends: _Ends, walk: Walk
+) -> SeparatingDigits | None:
+    parts = _in_digits(place, ends, walk)
+    if parts is None or not needed <= {digit.dimension for digit in parts.digits}:
+        return None
+    moving = _moving(parts.rest, walk.atoms)
+    if moving is None or not all(walk.atoms.of(d.step).is_uniform for d in parts.digits):
+        return None
+    width = common_width(moving, walk.atoms) if moving else None
+    if moving and width is None:
+        return None
+    spreads = _least(parts.digits, bytes, width, ends)
+    return SeparatingDigits(parts.conditions, spreads) if spreads is not None else None
+
+
+def _in_digits(place: AccessPlace, ends: _Ends, walk: Walk) -> InDigits | None:
+    assert place.base is not None and place.access.address is not None
+    reader = DigitReader(walk.atoms, walk.alternatives, ends.elements)
+    offset = place.access.address - IntegerPolynomial.of({(place.base,): 1})
+    parts = reader.in_digits(reader.read(offset))
+    # In place of an id, all of the element must be there.
+    rounds = {atom for one in ends.elements.values() for atom in one.atoms if atom.kind == OPAQUE}
+    if parts is None or not rounds.isdisjoint(parts.rest.atoms):
+        return None
+    conditions = parts.conditions.joined(ends.conditions)
+    for value in reader.unsigned:
+        fits = _fits(reader.in_digits(value), ends)
+        if fits is None:
+            return None
+        conditions = conditions.joined(fits)
+    return InDigits(parts.digits, parts.rest, conditions)
+
+
+def _moving(rest: IntegerPolynomial, atoms: Atoms) -> list[IntegerPolynomial] | None:
+    """The terms that loops move; None where threads, or memory, move any."""
+    known = [
+        (monomial, c, atoms.of(IntegerPolynomial.of({monomial: 1}))) for monomial, c in rest.terms
+    ]
+    if any(one.ids or one.is_loaded for _, _, one in known):
+        return None
+    return [IntegerPolynomial.of({monomial: c}) for monomial, c, one in known if one.loops]
+
+
+# The order of digits.
+
+
+def _least(
+    digits: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
+) -> frozenset[Spread] | None:
+    """The fewest conditions that an order of digits needs. `width`: all stay below it."""
+    moving = [digit for digit in digits if digit.step != ZERO]
+    # A digit that is not in the place must be 0. For one digit alone that never holds.
+    zeros = [_zero(digit, ends) for digit in digits if digit.step == ZERO]
+    if len(moving) > _MOST_DIGITS or len(moving) < 1 + len(zeros):
+        return None
+    of_zeros: frozenset[Spread] = frozenset()
+    for zero in zeros:
+        if zero is None or not all(map(can_hold, zero)):
+            return None
+        of_zeros |= zero
+    of_orders = (
+        _conditions(order, bytes, width, ends)
+        for order in permutations(sorted(moving, key=lambda digit: size_of(digit.step)))
+    )
+    least = min((one for one in of_orders if one is not None), key=len, default=None)
+    return None if least is None else least | of_zeros
+
+
+def _zero(digit: Digit, ends: _Ends) -> frozenset[Spread] | None:
+    """Conditions under which the uppermost digit of an id is 0: no id reaches its divisor."""
+    limits = ends.of(digit.dimension)
+    if digit.radix is not None or digit.divisor == ONE:
+        return None
+    if digit.divisor in limits:
+        return frozenset()
+    if any(exactly(limit, digit.divisor) is not None for limit in limits):
+        return None  # it is as many numbers as some size: 0 alone where that is 1
+    if limits:
+        return frozenset({Spread(digit.divisor, limits[0], -1)})
+    if digit.dimension in ends.elements:
+        return None
+    return frozenset({Spread(digit.divisor, ONE, "xyz".index(digit.dimension))})
+
+
+def _conditions(
+    order: Sequence[Digit], bytes: int, width: IntegerPolynomial | None, ends: _Ends
+) -> frozenset[Spread] | None:
+    """Conditions under which digits tell threads apart in this order."""
+    spreads = []
+    first = order[0].step
+    if first.literal is None:
+        spreads.append(Spread(first, IntegerPolynomial.constant(bytes), -1))
+    elif abs(first.literal) < bytes:
+        return None
+    larger = [digit.step for digit in order[1:]] + ([] if width is None else [width])
+    for digit, step in zip(order, larger, strict=False):
+        if step in _wholes(digit, ends):
+            continue
+        reaches = next(_reaches(digit, step, ends), None)
+        if reaches is None:
+            return None
+        spreads.append(reaches)
+    return frozenset(spreads) if all(map(can_hold, spreads)) else None
+
+
+def _wholes(digit: Digit, ends: _Ends) -> Iterator[IntegerPolynomial]:
+    """Steps that are as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        counts = [digit.radix]
+    else:
+        limits = [*ends.of(digit.dimension)]
+        if digit.dimension not in ends.elements:
+            limits.append(IntegerPolynomial.atom(STRIDE, digit.dimension))
+        counts = [count for end in limits if (count := exactly(end, digit.divisor)) is not None]
+    for radix in counts:
+        yield digit.step * radix
+        yield -digit.step * radix
+
+
+def _reaches(digit: Digit, larger: IntegerPolynomial, ends: _Ends) -> Iterator[Spread]:
+    """Conditions under each of which a step is as long as all numbers that the digit can be."""
+    if digit.radix is not None:
+        yield Spread(larger, digit.step * digit.radix, -1)
+        return
+    limits = ends.of(digit.dimension)
+    # Elements may be more than there are threads.
+    threads = None if digit.dimension in ends.elements else "xyz".index(digit.dimension)
+    times = exactly(larger, digit.step)
+    if times is not None:
+        room = digit.divisor * times
+        yield from (Spread(room, end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(room, ONE, threads)
+    elif digit.divisor == ONE:
+        yield from (Spread(larger, digit.step * end, -1) for end in limits)
+        if threads is not None:
+            yield Spread(larger, digit.step, threads)
+    for end in limits:
+        radix = exactly(end, digit.divisor)
+        if radix is not None:
+            yield Spread(larger, digit.step * radix, -1)
+
+
+# Unsigned indices.
+
+
+def _fits(value: InDigits | None, ends: _Ends) -> SizeConditions | None:
+    """Conditions under which a number without a sign is below 2^32, and nothing in it negative."""
+    if value is None or not is_of_parameters(value.rest):
+        return None
+    not_negative, most, scale = [value.rest], value.rest, ONE
+    for digit in value.digits:
+        if not is_of_parameters(digit.step):
+            return None
+        not_negative.append(digit.step)
+        if digit.radix is not None:
+            most = most + scale * digit.step * digit.radix
+            continue
+        end = next(iter(ends.of(digit.dimension)), None)
+        if end is None:
+            return None
+        # digit <= end / divisor: all is multiplied by the divisor.
+        most, scale = most * digit.divisor + scale * digit.step * end, scale * digit.divisor
+    not_negative.append(LARGEST_UNSIGNED * scale - most)
+    if any((one.literal or 0) < 0 for one in not_negative):
+        return None
+    return SizeConditions(frozenset(one for one in not_negative if one.literal is None))

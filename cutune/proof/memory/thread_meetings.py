@@ -1,0 +1,449 @@
+"""Threads that meet in memory. Takes the accesses of an entry, gives conditions on its launches.
+
+Programs have relied on the threads of a warp running in step: one reads a value that its neighbour
+has written or is about to write, without a barrier; or several write one place, and the last one
+wins. Such a program keeps working where each warp keeps its threads. (Between different warps the
+same without synchronization is a data race of the original.) So each write must have a place of its
+own for each thread, and no other thread may access it: decided on addresses as the compiled code
+computes them. Where that is not proven, warps keep their threads.
+
+Addresses are taken not to wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from cutune.core.codes import Code
+from cutune.proof.flow.ranges import Ranges
+from cutune.proof.memory.access_places import (
+    AccessPlace,
+    are_equal_stores,
+    common_width,
+    decisive_places,
+    exact_factors,
+    is_multiple,
+    leads_back,
+    never_overlap,
+    parts_of,
+    place_of,
+    quotient,
+    rest_of_both,
+    single_threads,
+    size_of,
+    steps_of,
+    wrap_together,
+)
+from cutune.proof.memory.accesses import COMMUTATIVE, MemoryAccess
+from cutune.proof.memory.digits_of_threads import separating_digits
+from cutune.proof.memory.rows_of_threads import row_per_thread
+from cutune.proof.values.launch_conditions import Meetings, Spread
+from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.terms import Atoms
+from cutune.source.values.polynomial import (
+    IDENTITY,
+    STRIDE,
+    ZERO,
+    Atom,
+    IntegerPolynomial,
+    TooLarge,
+)
+
+#: Atomic operations that may not be done in any order, if their operands differ.
+_ORDERED = frozenset({"exch", "cas", "inc", "dec"})
+_ANY_ORDER = COMMUTATIVE - _ORDERED
+#: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
+_INDICES = IntegerPolynomial.constant(1 << 30)
+_Widths = frozenset[IntegerPolynomial]
+#: Where it begins, bytes and step, and the widths that tell rows apart.
+Column = tuple[Atom, int, int, _Widths]
+
+
+def meetings(
+    accesses: Iterable[MemoryAccess],
+    atoms: Atoms,
+    indexed: frozenset[str],
+    limits: Mapping[str, list[IntegerPolynomial]],
+    ranges: Ranges,
+) -> Meetings:
+    """Return the conditions under which threads meet as in the original.
+
+    Args:
+        indexed: the dimensions in which threads differ.
+        limits: the guard bounds by dimension.
+
+    Raises:
+        NotUnderstood: operations whose order matters even if warps keep their threads.
+    """
+    job = _ThreadMeetings(atoms, indexed, limits, ranges)
+    seen = (a for a in accesses if a.kind != "end" and a.space not in ("const", "local"))
+    job.judge([place_of(access, atoms) for access in seen])
+    return job.conditions.that_can_hold()
+
+
+@dataclass
+class _ThreadMeetings:
+    atoms: Atoms
+    indexed: frozenset[str]
+    limits: Mapping[str, list[IntegerPolynomial]]
+    ranges: Ranges
+    conditions: Meetings = field(default_factory=Meetings)
+    #: Results for single places, by the place's identity: there are many pairs.
+    _exact: dict[int, bool] = field(default_factory=dict)
+    _rows_shared: dict[tuple[int, ...], bool] = field(default_factory=dict)
+    _digits: dict[tuple[int, int, frozenset[str]], bool] = field(default_factory=dict)
+    _columns: dict[int, tuple[int, int, _Widths]] = field(default_factory=dict)
+
+    def judge(self, places: list[AccessPlace]) -> None:
+        writes = [place for place in places if place.access.is_effect]
+        order = {id(write): index for index, write in enumerate(writes)}
+        outside: dict[Column, list[AccessPlace]] = {}
+        for index, write in enumerate(writes):
+            if not self._is_own(write, places):
+                self._shared(write)
+            column = self._certain_column(write)
+            if column is not None and column not in outside:
+                outside[column] = [p for p in places if self._certain_column(p) != column]
+            others = places if column is None else outside[column]
+            for other in others:
+                if order.get(id(other), -1) > index:
+                    self._two(write, other)
+            for other in others:
+                if not other.access.is_effect:
+                    self._two(write, other)
+
+    def _certain_column(self, place: AccessPlace) -> Column | None:
+        """The column that each thread has in places like this one, under no condition."""
+        if place.access.kind == "atomic" or place.base is None or place.unsigned or place.factors:
+            return None
+        bytes, step, widths = self._column(place)
+        return (place.base, bytes, step, widths) if widths else None
+
+    def _is_own(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
+        if self._has_own_place(write) or self._is_same_value(write, places):
+            return True
+        # Operations in any order need no row, and so no conditions.
+        operation = write.access.operation.split(".")[0]
+        return operation not in _ANY_ORDER and self._share_own_row(write)
+
+    def _shared(self, write: AccessPlace) -> None:
+        """Note that several threads may write one place."""
+        access = write.access
+        operation = access.operation.split(".")[0]
+        if access.kind != "atomic":
+            self.conditions.keep_warps = True
+        elif operation in ("exch", "cas"):
+            what = f"atomic '{operation}' at a place that threads may share"
+            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+        elif operation in ("inc", "dec") and not self._are_uniform(access.values):
+            what = f"atomic '{operation}' with different bounds"
+            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+
+    def _are_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
+        properties = self.atoms.joined(values)
+        return not (properties.ids or properties.loops or properties.is_loaded)
+
+    def _is_same_value(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
+        """Is it a flag: do all writes there store the same, and is it never read?"""
+        if write.access.kind != "store" or write.base is None:
+            return False
+        others = [p for p in places if p.base is None or p.base == write.base]
+        return all(self._is_flag(write, other) for other in others)
+
+    def _two(self, write: AccessPlace, other: AccessPlace) -> None:
+        if write.access.kind == other.access.kind == "atomic":
+            self._two_atomics(write, other)
+            return
+        if write.base is None or other.base is None:
+            self.conditions.keep_warps = True
+        elif write.base != other.base:
+            self._two_bases(write, other)
+        elif not self._is_flag(write, other) and not self._are_own(write, other):
+            self.conditions.keep_warps = True
+
+    def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
+        """Does each thread meet no other one in the two places?"""
+        if not self._are_exact(write, other):
+            return False
+        return (
+            self._are_columns(write, other)
+            or never_overlap(write, other)
+            or self._are_one_place(write, other)
+            or self._are_digits(write, other)
+            or self._share_own_row(write, other)
+        )
+
+    def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
+        """Is it one place, that of the thread? One of the two may be for a single thread alone."""
+        needing_own = decisive_places(write, other)
+        # Where the place does not tell threads apart, both come from one and the same thread.
+        needed = self.indexed - single_threads(write.access.known & other.access.known, self.atoms)
+        bytes = max(write.access.bytes, other.access.bytes)
+        # In a row both have to stay, each by the comparisons that hold where it is.
+        both = (write, other)
+        own_places = (self._has_own_place(p, bytes, both, needed) for p in needing_own)
+        return bool(needing_own) and all(own_places)
+
+    def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
+        """Places `id + rows * width` with the id below the width: a column for each thread."""
+        one, other = self._column(first), self._column(second)
+        return one[:2] == other[:2] and not one[2].isdisjoint(other[2])
+
+    def _column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+        """Its bytes and step, and the widths of which the rest is a multiple."""
+        if id(place) not in self._columns:
+            self._columns[id(place)] = self._new_column(place)
+        return self._columns[id(place)]
+
+    def _new_column(self, place: AccessPlace) -> tuple[int, int, _Widths]:
+        bytes, nowhere = place.access.bytes, _Widths()
+        if len(self.indexed) != 1:
+            return bytes, 0, nowhere
+        (dimension,) = self.indexed
+        identity = (Atom(IDENTITY, dimension),)
+        step = dict(place.offset.terms).get(identity, 0)
+        if abs(step) < bytes:
+            return bytes, step, nowhere
+        rest = place.offset - IntegerPolynomial.of({identity: step})
+        whole = IntegerPolynomial.constant(step)
+        widths = _single_terms(limit * whole for limit in self.limits.get(dimension, ()))
+        return bytes, step, frozenset(width for width in widths if is_multiple(width, rest))
+
+    def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
+        """Places that are numbers of mixed radix, with the ids as their lower digits.
+
+        `x * s + y * (s * width) + …`: each step is a constant times the step before it times a row
+        in which the id before it stays, so that equal places have equal ids, if all else in them
+        is a multiple of these widths, too: of the last one as well, or less than the last step.
+        """
+        steps, other_steps = steps_of(first), steps_of(second)
+        if not steps or steps != other_steps or not self.indexed <= steps.keys():
+            return False
+        (dimension, least), *others = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        bytes = max(first.access.bytes, second.access.bytes)
+        if least.literal is None or abs(least.literal) < bytes:
+            return False
+        rest = rest_of_both(first, second, self.atoms)
+        return rest is not None and self._tell_apart(dimension, least, others, rest)
+
+    def _tell_apart(
+        self,
+        dimension: str,
+        step: IntegerPolynomial,
+        others: Sequence[tuple[str, IntegerPolynomial]],
+        rest: Sequence[IntegerPolynomial],
+    ) -> bool:
+        """Do the digits from this one on tell threads apart, whatever the rest is?"""
+        for row in self._rows(dimension):
+            width = step * row
+            if len(width.terms) != 1 or not _are_multiples(width, rest):
+                continue
+            if not others:
+                return True
+            (following, larger), *behind = others
+            times = quotient(larger, width)
+            if not times:
+                continue
+            # In the last digit the rest may stand for a part of the step.
+            parts = [quotient(one, width) for one in rest]
+            is_last = not behind and len(parts) == 1 and parts[0] is not None
+            if is_last and 0 < abs(parts[0] or 0) < abs(times):
+                return True
+            if self._tell_apart(following, larger, behind, rest):
+                return True
+        return False
+
+    def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
+        return are_equal_stores(write, other) and self._are_uniform(write.access.values)
+
+    def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
+        if self._commute(first, second):
+            return
+        if first.base is not None and second.base is not None:
+            if first.base != second.base:
+                self._two_bases(first, second)
+                return
+            if self._are_exact(first, second) and never_overlap(first, second):
+                return
+        what = "different atomic operations on one array"
+        raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _commute(self, first: AccessPlace, second: AccessPlace) -> bool:
+        """May either come first? Not where they count up to a bound, or exchange values."""
+        if first.access.operation != second.access.operation:
+            return False
+        values = first.access.values
+        is_same = values == second.access.values and self._are_uniform(values)
+        if is_same or first.access.operation.split(".")[0] not in _ORDERED:
+            return True
+        return first.base is not None and first.base == second.base and self._are_own(first, second)
+
+    def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
+        return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
+
+    def _is_exact(self, place: AccessPlace) -> bool:
+        """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
+        if id(place) not in self._exact:
+            self._exact[id(place)] = self._may_be_exact(place)
+        return self._exact[id(place)]
+
+    def _may_be_exact(self, place: AccessPlace) -> bool:
+        needed = []
+        for value in place.unsigned:
+            for monomial, coefficient in value.terms:
+                ids = [atom for atom in monomial if atom.kind == IDENTITY]
+                rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
+                properties = [self.atoms.properties(atom) for atom in rest]
+                if len(ids) > 1 or any(one.ids or one.loops for one in properties):
+                    return False
+                if ids and (rest or abs(coefficient) != 1):
+                    step = IntegerPolynomial.of({rest: coefficient})
+                    needed.append((step, "xyz".index(ids[0].name)))
+        for step, dimension in needed:
+            self._need(_INDICES, step, dimension)
+        self.conditions.ask(exact_factors(place))
+        return True
+
+    def _two_bases(self, first: AccessPlace, second: AccessPlace) -> None:
+        assert first.base is not None and second.base is not None
+        # A pointer to the end of an array may be the beginning of another allocation.
+        is_end = leads_back(first) or leads_back(second)
+        if is_end or not self.conditions.lie_apart(first.base, second.base):
+            self.conditions.keep_warps = True
+
+    # Own places.
+
+    def _has_own_place(
+        self,
+        place: AccessPlace,
+        bytes: int = 0,
+        both: Sequence[AccessPlace] = (),
+        needed: frozenset[str] = frozenset(),
+    ) -> bool:
+        """Do threads use different places? Perhaps on conditions, which are noted then.
+
+        `bytes`: how many are used there, if more than in this access. `both`: the accesses for
+        which it stands, if not for its own alone. `needed`: dimensions in which threads differ
+        there, besides those in which they differ in this access.
+        """
+        if place.base is None:
+            return False
+        needed |= self.indexed - single_threads(place.access.known, self.atoms)
+        bytes = max(bytes, place.access.bytes)
+        parts = parts_of(place, self.atoms) if self._is_exact(place) else None
+        if parts is None:
+            return self._has_own_digits(place, bytes, needed)
+        steps, moving = parts
+        if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
+            return False
+        return self._are_spread(steps, moving, bytes, both or (place,))
+
+    def _has_own_digits(self, place: AccessPlace, bytes: int, needed: frozenset[str]) -> bool:
+        """Do threads use different places by quotients and remainders of ids?"""
+        if self.conditions.keep_warps:
+            return False  # nothing is gained by it
+        key = id(place), bytes, needed
+        if key not in self._digits:
+            own = separating_digits(place, bytes, needed, self.limits, self.ranges)
+            self._digits[key] = own is not None
+            if own is not None:
+                self.conditions.ask(own.conditions)
+                self.conditions.spreads |= own.spreads
+        return self._digits[key]
+
+    def _share_own_row(self, *places: AccessPlace, bytes: int = 0) -> bool:
+        """Do these stay in one row per thread? Perhaps on conditions, which are noted then."""
+        if self.conditions.keep_warps:
+            return False  # nothing is gained by it
+        known = frozenset.intersection(*(place.access.known for place in places))
+        key = (bytes, *map(id, places))
+        if key not in self._rows_shared:
+            needed = self.indexed - single_threads(known, self.atoms)
+            row = None
+            with suppress(TooLarge):
+                row = row_per_thread(places, bytes, needed, self.limits, self.ranges)
+            self._rows_shared[key] = row is not None
+            if row is not None:
+                self.conditions.ask(row.conditions)
+                self._reach_each_other(row.steps, row.plane)
+        return self._rows_shared[key]
+
+    def _are_spread(
+        self,
+        steps: Mapping[str, IntegerPolynomial],
+        moving: Sequence[IntegerPolynomial],
+        bytes: int,
+        places: Sequence[AccessPlace],
+    ) -> bool:
+        """Do ids lie far enough apart, and rounds of loops farther than all ids?
+
+        `places`: the accesses, which may stay in a row of the thread.
+        """
+        order = sorted(steps.items(), key=lambda item: size_of(item[1]))
+        if not order:
+            return True
+        first = order[0][1]
+        if first.literal is not None and abs(first.literal) < bytes:
+            return False
+        moving = [] if self._are_rows(moving, *order[-1]) else moving
+        if moving and self._share_own_row(*places, bytes=bytes):
+            return True
+        width = common_width(moving, self.atoms)
+        if moving and width is None:
+            return False
+        if first.literal is None:
+            self._need(first, IntegerPolynomial.constant(bytes), -1)
+        self._reach_each_other(order, width)
+        return True
+
+    def _are_rows(
+        self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
+    ) -> bool:
+        """Does a round move by whole rows, as long as the extent?"""
+        widths = _single_terms(step * row for row in self._rows(dimension))
+        return any(_are_multiples(width, moving) for width in widths)
+
+    def _rows(self, dimension: str) -> list[IntegerPolynomial]:
+        return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
+
+    def _reach_each_other(
+        self, steps: Sequence[tuple[str, IntegerPolynomial]], beyond: IntegerPolynomial | None
+    ) -> None:
+        """Need each step to reach beyond the extent of the one before, and one beyond them all."""
+        for (dimension, smaller), (_, larger) in pairwise(steps):
+            self._reach(larger, smaller, dimension)
+        if beyond is not None:
+            dimension, largest = steps[-1]
+            self._reach(beyond, largest, dimension)
+
+    def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
+        if not self._is_row(smaller, larger, dimension):
+            self._need(larger, smaller, "xyz".index(dimension))
+
+    def _is_row(
+        self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
+    ) -> bool:
+        """Is the larger step that of a row as long as the extent?"""
+        for row in self._rows(dimension):
+            spare = (larger - smaller * row).literal
+            if spare is None:
+                continue
+            # Steps may be negative: their lengths count.
+            sign = smaller.literal or 0
+            if spare == 0 or spare * sign > 0:
+                return True
+        return False
+
+    def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
+        self.conditions.spreads.add(Spread(larger, smaller, dimension))
+
+
+def _single_terms(widths: Iterable[IntegerPolynomial]) -> Iterator[IntegerPolynomial]:
+    return (width for width in widths if len(width.terms) == 1)
+
+
+def _are_multiples(width: IntegerPolynomial, values: Iterable[IntegerPolynomial]) -> bool:
+    return all(is_multiple(width, value) for value in values)

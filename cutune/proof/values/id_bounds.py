@@ -1,0 +1,258 @@
+"""Guards: takes comparisons, gives the parameters of a kernel that bound a global id from above.
+
+A bound `id < limit` is right for every value of the parameters for which the limit, computed
+exactly, lies in 1 .. 2^30 and all of its conditions hold, while no parameter in it exceeds 2^30
+and the launch has at most 2^30 threads (both are asked at the launch). Then neither side of the
+comparison wraps around: with `id + shift < right` and limit = right - shift, right itself is what
+the register holds, because it is congruent to it and as small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import (
+    WARP,
+    AtomOperation,
+    Atoms,
+    constant_term,
+    is_of_parameters,
+    only_atom,
+)
+from cutune.source.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
+
+_SMALL = 1 << 19
+#: So many bits distinguish any two ids.
+ID_BITS = 32
+#: Ids that a thread does at most for its guard to be understood.
+_MOST_STEP = 32
+_MOST_SHIFT = 19
+_Limit = tuple[int, IntegerPolynomial]
+
+
+@dataclass(frozen=True)
+class IdBound:
+    """step * id < limit, where each of the conditions is not negative.
+
+    `is_firm`: it holds for limits below 1, too. Read as unsigned, those bound nothing, and a limit
+    that does not fit into the register may be far below the number that the register holds.
+    """
+
+    limit: IntegerPolynomial
+    conditions: tuple[IntegerPolynomial, ...] = ()
+    is_firm: bool = True
+    step: int = 1
+
+
+def bounds(known: Iterable[Relation], dimension: str, atoms: Atoms) -> dict[_Limit, IdBound]:
+    """Return the bounds of the id that follow from comparisons, by steps and limits."""
+    shortest: dict[_Limit, IdBound] = {}
+    for comparison in known:
+        for small, large in ordered(comparison):
+            for bound in _bounds(small, large, comparison, dimension, atoms):
+                key = bound.step, bound.limit
+                other = shortest.get(key)
+                if other is None or _order(bound) < _order(other):
+                    shortest[key] = bound
+    return shortest
+
+
+def _order(bound: IdBound) -> tuple[int, bool]:
+    return len(bound.conditions), not bound.is_firm
+
+
+def common(all_known: Iterable[Iterable[Relation]], dimension: str, atoms: Atoms) -> list[IdBound]:
+    """Return the bounds that hold in all of these places."""
+    places = [bounds(known, dimension, atoms) for known in all_known]
+    if not places:
+        return []
+    limits = set(places[0]).intersection(*places[1:])
+    order = sorted(limits, key=lambda limit: (limit[0], _shortest(limit[1])))
+    return [_joined([place[limit] for place in places]) for limit in order]
+
+
+def of_threads(of_warps: Iterable[IdBound]) -> list[IdBound]:
+    """Return bounds of the ids of threads, from those of the ids of warps; none of them is firm."""
+    warp = IntegerPolynomial.constant(WARP)
+    return [replace(b, limit=b.limit * warp, is_firm=False) for b in of_warps if b.step == 1]
+
+
+def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
+    return len(limit.terms), str(limit.terms)
+
+
+def _joined(alike: list[IdBound]) -> IdBound:
+    conditions = {c for bound in alike for c in bound.conditions}
+    is_firm = all(bound.is_firm for bound in alike)
+    sorted_conditions = tuple(sorted(conditions, key=_shortest))
+    return IdBound(alike[0].limit, sorted_conditions, is_firm, alike[0].step)
+
+
+def ordered(comparison: Relation) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
+    """Yield pairs of which the first is less than the second; `<=` is `<` of one more."""
+    left, right = comparison.left, comparison.right
+    match comparison.relation:
+        case "lt":
+            yield left, right
+        case "le":
+            yield left, right + ONE
+        case "gt":
+            yield right, left
+        case "ge":
+            yield right, left + ONE
+        case "eq" if comparison.bits >= ID_BITS:
+            yield left, right + ONE
+            yield right, left + ONE
+
+
+def _bounds(
+    small: IntegerPolynomial,
+    large: IntegerPolynomial,
+    comparison: Relation,
+    dimension: str,
+    atoms: Atoms,
+) -> Iterator[IdBound]:
+    if comparison.bits < ID_BITS:
+        return
+    yield from _of_multiple(small, large, comparison, dimension)
+    shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
+    if not _is_shift(shift):
+        return
+    yield from _of_part(shift, large, comparison, atoms)
+    for right, conditions, bits in _rights(large, comparison, atoms):
+        if not is_of_parameters(right):
+            continue
+        least = shift.literal
+        # Read as unsigned, a number below 0 is a large one.
+        may_be_large = not comparison.signed and (least is None or least < -1)
+        is_signed = comparison.relation == "eq" or (comparison.signed and not conditions)
+        is_firm = is_signed and least is not None and _fits(right, bits)
+        all_conditions = (*conditions, right) if may_be_large else conditions
+        yield IdBound(right - shift, all_conditions, is_firm)
+
+
+def _of_multiple(
+    small: IntegerPolynomial, large: IntegerPolynomial, comparison: Relation, dimension: str
+) -> Iterator[IdBound]:
+    """`8 * id < n`, where each thread does eight.
+
+    A launch is not trimmed unless its ids are little more than the bound (`cutune_most_idle`), so
+    that with n itself below 2^30 their multiples fit into 32 bits with a sign.
+    """
+    step = dict(small.terms).get((Atom(IDENTITY, dimension),), 0)
+    shift = (small - IntegerPolynomial.of({(Atom(IDENTITY, dimension),): step})).literal
+    if not 1 < step <= _MOST_STEP or shift is None or not 0 <= shift <= _SMALL:
+        return
+    size = _without_constant(large)
+    if size is not None and size.kind == PARAMETER and abs(constant_term(large)) <= _SMALL:
+        yield IdBound(large - IntegerPolynomial.constant(shift), (), comparison.signed, step)
+
+
+def _of_part(
+    shift: IntegerPolynomial, large: IntegerPolynomial, comparison: Relation, atoms: Atoms
+) -> Iterator[IdBound]:
+    """`id < n / 4`, in the forms that compilers leave: right where the quotient is at least 1."""
+    constant = constant_term(large)
+    operation = _operation_of(large - IntegerPolynomial.constant(constant), atoms)
+    offset = (IntegerPolynomial.constant(constant) - shift).literal
+    if operation is None or offset is None or abs(offset) > _SMALL:
+        return
+    quotient = _quotient(operation, atoms)
+    if quotient is not None and is_of_parameters(quotient[0]):
+        whole, by = quotient
+        # A number too large for a sign is divided as one below 0, which must not be read as a large
+        # one. A parameter alone is known to fit.
+        is_alone = _without_constant(whole) is not None
+        if not (comparison.signed or is_alone or operation.name.split(".")[1][0] == "u"):
+            return
+        # Less than floor(n / by) is: by * (it + 1) <= n.
+        limit = whole + IntegerPolynomial.constant(by * offset - by + 1)
+        # Below 0 it is rounded upwards, or read as a large number.
+        yield IdBound(limit, (whole,) if offset > 0 else (), False, by)
+
+
+def _quotient(operation: AtomOperation, atoms: Atoms) -> tuple[IntegerPolynomial, int] | None:
+    """The dividend, and a constant that divides it."""
+    operands = operation.numbers
+    by = operands[1].literal if len(operands) == 2 else None
+    if by is None or by < 1:
+        return None
+    if operation.name in ("div.s32", "div.u32", "div.s64", "div.u64"):
+        return (operands[0], by) if by <= _SMALL else None
+    if operation.name not in ("shr.s32", "shr.u32", "shr.s64", "shr.u64") or by > _MOST_SHIFT:
+        return None
+    return _without_rounding(operands[0], by, operation.name[-2:], atoms), 1 << by
+
+
+def _without_rounding(
+    value: IntegerPolynomial, by: int, bits: str, atoms: Atoms
+) -> IntegerPolynomial:
+    """`n + (n >> 31 >>> 30)` rounds negative n towards 0; others stay what they are."""
+    for atom in set(value.atoms):
+        outer = atoms.operation(atom)
+        if outer is None or outer.name != f"shr.u{bits}" or is_of_parameters(value):
+            continue
+        sign, distance = outer.numbers
+        inner = _operation_of(sign, atoms)
+        if inner is None or inner.name != f"shr.s{bits}" or distance.literal != int(bits) - by:
+            continue
+        rest = value - IntegerPolynomial.of({(atom,): 1})
+        if inner.operands == (rest, IntegerPolynomial.constant(int(bits) - 1)):
+            return rest
+    return value
+
+
+def _operation_of(value: IntegerPolynomial, atoms: Atoms) -> AtomOperation | None:
+    """The operation whose result a value is; None for any other value."""
+    atom = only_atom(value)
+    return atoms.operation(atom) if atom is not None else None
+
+
+def _without_constant(value: IntegerPolynomial) -> Atom | None:
+    """The atom that a value is but for a constant; None for any other value."""
+    return only_atom(IntegerPolynomial(tuple((m, c) for m, c in value.terms if m)))
+
+
+def _is_shift(shift: IntegerPolynomial) -> bool:
+    """A small number, or a parameter and a small number: id + shift cannot wrap around."""
+    parameters = [(m, c) for m, c in shift.terms if m]
+    if abs(constant_term(shift)) > _SMALL or len(parameters) > 1:
+        return False
+    return all(abs(c) == 1 and len(m) == 1 and m[0].kind == PARAMETER for m, c in parameters)
+
+
+def _rights(
+    large: IntegerPolynomial, comparison: Relation, atoms: Atoms
+) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...], int]]:
+    """Values that the larger side does not exceed, with conditions, and the bits of a register that
+    holds them; of a minimum, both operands."""
+    offset = IntegerPolynomial.constant(constant_term(large))
+    operation = _operation_of(large - offset, atoms)
+    if operation is None:
+        yield large, (), comparison.bits
+        return
+    if abs(constant_term(large)) > _SMALL:
+        return
+    kind, sign = operation.name, "s" if comparison.signed else "u"
+    if kind in (f"min.{sign}32", f"min.{sign}64"):
+        for operand in operation.numbers:
+            yield operand + offset, (), int(kind[-2:])
+    elif kind in ("s32", "s16", "s8"):
+        yield operation.numbers[0] + offset, (), int(kind[1:])
+    elif kind in ("u32", "u16", "u8"):
+        yield operation.numbers[0] + offset, (operation.numbers[0],), int(kind[1:])
+
+
+def _fits(value: IntegerPolynomial, bits: int) -> bool:
+    """Is it what so many bits with a sign hold, whatever parameters are?
+
+    A parameter and a small number are taken to: numbers with a sign do not overflow.
+    """
+    largest = {atom: 63 if atom.name.endswith(":b64") else 31 for atom in value.atoms}
+    alone = _without_constant(value)
+    if alone is not None:
+        return largest[alone] < bits
+    sizes = (abs(c) << sum(largest[atom] for atom in m) for m, c in value.terms)
+    return sum(sizes) < 1 << (bits - 1)

@@ -1,0 +1,85 @@
+"""The variants `bounds256x3`, `restrict_bounds256x4`, …: copies that leave room for more blocks.
+
+Before:
+
+    __global__ void collide(int n, const float *f, float *g)
+    {
+        …
+    }
+
+After, behind it, as `bounds256x4`:
+
+    #line 1
+    __global__ void __launch_bounds__(256, 4) collide__bounds256x4(int n, const float *f, float *g)
+    {
+        …
+    }
+    #line 5
+
+ptxas gives the copy so few registers that four blocks of 256 threads fit on an SM at once, or as
+many warps in smaller blocks. More warps hide more of the time that each waits; fewer registers may
+keep fewer loads on their way. Which of both it is, the model says.
+
+The copy may only be launched with 256 threads, or fewer. In all else it does what the kernel does:
+its compiled code is the same, instruction by instruction, but for these two numbers
+(`cutune.proof.variants.check`). ptxas decides about registers afterwards, and adds nothing but loads and
+stores of what it has no register for; a copy with more of them than the kernel has is left out,
+and so is one that needs no fewer registers (`cutune.measure.replay.subjects`).
+
+Blocks of 256, and at most four of them, are what every GPU since compute capability 7.5 has room
+for: ptxas would warn about more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cutune.core.codes import Code
+from cutune.proof.entry_proof import EntryProof
+from cutune.proof.variants.restrict import Restriction, restriction_if_legal, with_restriction
+from cutune.proof.variants.text import Changes, Illegal, KernelText
+from cutune.source.program import Impurity, KernelVariant
+
+NAME = "bounds"
+#: Threads of a block, and blocks that an SM shall have room for: with 65,536 registers, 128, 80 and
+#: 64 registers per thread (CUDA C++ Programming Guide, Launch Bounds; allocated by eight).
+LIMITS = ((256, 2), (256, 3), (256, 4))
+#: Kernels that need fewer leave room for three quarters of the warps of an SM.
+_FEW_REGISTERS = 40
+
+
+def bounds(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
+    """Return the variants of a kernel, or why it may have none. `proofs`: of all its instances.
+
+    Most kernels need none: their registers leave room for enough blocks.
+    """
+    if max((proof.pressure for proof in proofs), default=0) < _FEW_REGISTERS:
+        return ()
+    try:
+        _check(text, proofs)
+        plain = [_variant(text, limit, None) for limit in LIMITS]
+        base = restriction_if_legal(text, proofs)
+        restricted = [_variant(text, limit, base) for limit in LIMITS] if base is not None else []
+        return (*plain, *restricted)
+    except Illegal as illegal:
+        return illegal.as_impurity(NAME, text.kernel)
+
+
+def _check(text: KernelText, proofs: Sequence[EntryProof]) -> None:
+    """Check that bounds may be given.
+
+    Raises:
+        Illegal: it has bounds, or is launched in other ways than they allow.
+    """
+    if text.kernel.max_threads < 1024 or any(proof.is_bounded for proof in proofs):
+        raise Illegal(Code.VARIANT_USELESS, "it has launch bounds")
+    if text.kernel.asserted or text.kernel.shared is not None:
+        raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
+
+
+def _variant(text: KernelText, limit: tuple[int, int], base: Restriction | None) -> KernelVariant:
+    threads, blocks = limit
+    changes = Changes(head=f"__launch_bounds__({threads}, {blocks}) ")
+    variant = with_restriction(text, NAME, f"{NAME}{threads}x{blocks}", changes, base)
+    return replace(variant, bounds=limit)

@@ -1,0 +1,242 @@
+"""The variants `x2`, `y4`, `restrict_z2`, …: each thread does several ids of one dimension.
+
+Before:
+
+    __global__ void scale(int n, const float *A, float *B)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        B[i] = 2 * A[i];
+    }
+
+After, behind it, as `x2`:
+
+    #line 1
+    __global__ void scale__x2(int n, const float *A, float *B)
+    { const auto cutune_body = [](const uint3 blockIdx, int n, const float *A, float *B) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        B[i] = 2 * A[i];
+    }; _Pragma("unroll") for (unsigned cutune_each = 0; cutune_each < 2; ++cutune_each)
+       cutune_body(uint3{blockIdx.x * 2 + cutune_each, blockIdx.y, blockIdx.z}, n, A, B); }
+    #line 6
+
+The body is called once for each id, so an early return ends that id alone. The ids of a thread are
+one block width apart: the threads of a warp stay neighbours. The grid has half as many blocks. The
+body gets its parameters as values: of a captured one the compiler would make other code.
+
+In a pure dimension it is the same which thread does which id, and ids from the guard bound on do
+nothing; so this does what the kernel does, if the body depends on nothing but the `blockIdx` that
+it is given. That is proven on compiled code: in a copy, `moved`, the block's place comes from a
+register that no program reads. Its code must not read the block's place in any other way, and must
+be proven as the kernel's is, with that register as the block's place.
+
+Where it is of no use there is none. Ids follow each other, so a kernel with a loop gains nothing:
+while one id waits, the next cannot begin. In several dimensions it is rows or planes that a thread
+does, not the ids of one row; a kernel that updates an array in place, row by row, got slower by up
+to a quarter where the arrays do not fit L2 (docs/evaluation.md). Where the kernel may have the
+variant `restrict`, that is done as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.core.codes import Code
+from cutune.core.source import Span
+from cutune.proof.entry_proof import EntryProof
+from cutune.proof.memory.pointers import NotReached, reached
+from cutune.proof.variants.restrict import restriction_if_legal, with_restriction
+from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
+from cutune.ptx.types import Function, Instruction, Module
+from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant
+from cutune.source.rewrite.c_text import one_line
+from cutune.source.unit.unit import split_commas
+from cutune.toolchain.device.thread_block import Block
+
+NAME = "coarsen"
+#: Ids of a thread. With 8 no kernel that was swept on an H200 was faster than with 4 by more than
+#: 3 %, where either is offered; those sweeps are not kept.
+FACTORS = (2, 4)
+#: Names of the copy, and registers that its block's place comes from.
+_MOVED = "moved"
+_PLACES = ("%envreg0", "%envreg1", "%envreg2")
+_BODY, _EACH = "cutune_body", "cutune_each"
+#: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
+_MOST = ("2147483647u", "65535u", "65535u")
+_OWN_PLACE = ("ctaid", "nctaid")
+_READ_PLACE = re.compile(
+    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg(\d);\s*\n\s*//\s*end inline asm"
+)
+
+
+def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
+    """Return the variants of a kernel, or why it has none. `proofs`: of all its instances."""
+    try:
+        axes = _axes(text.kernel, proofs)
+        if any("envreg" in file.text for file in text.texts.files):
+            raise not_repeated("the program reads environment registers")
+        return tuple(_variants(text, axes, proofs))
+    except Illegal as illegal:
+        return illegal.as_impurity(NAME, text.kernel)
+
+
+def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
+    """The dimensions in which a thread may do several ids.
+
+    Raises:
+        Illegal: there is none, or that is of no use.
+    """
+    if kernel.asserted or kernel.needs_warps:
+        raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
+    if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
+        # No barrier stands between one body and the next.
+        raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
+    axes = _guarded(kernel)
+    if not axes:
+        raise Illegal(
+            Code.VARIANT_USELESS,
+            "no guard bounds a dimension in which a thread could do several ids",
+        )
+    if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
+        raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
+    if not proofs or not all(proof.is_straight for proof in proofs):
+        raise Illegal(
+            Code.VARIANT_USELESS,
+            "its code loops or ends early, so that a thread does several ids one after the other",
+        )
+    return axes
+
+
+def _updates(kernel: Kernel, proof: EntryProof) -> bool:
+    """May it read and write through one pointer?"""
+    pointers = {i: one.name for i, one in enumerate(kernel.parameters) if one.is_pointer}
+    used = reached(proof.uses, pointers)
+    return isinstance(used, NotReached) or bool(used.changed)
+
+
+def _is_line(kernel: Kernel) -> bool:
+    """Does it have one dimension only?"""
+    return sum(one.indexed for one in kernel.dimensions) == 1
+
+
+def _guarded(kernel: Kernel) -> list[int]:
+    """The dimensions that are shared out, in which more ids than there are have no effect.
+
+    In several dimensions the rows of a block stay whole: of two ids in one row, measured times say
+    nothing reliable.
+    """
+    return [
+        axis
+        for axis, proof in enumerate(kernel.dimensions)
+        if kernel.free[axis]
+        and (axis > 0 or _is_line(kernel))
+        and proof.guard
+        and not (proof.grid_stride or proof.grid_kept)
+    ]
+
+
+def _variants(
+    text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
+) -> Iterator[KernelVariant]:
+    body = _body(text)
+    moved = text.copy(moved_name(text.kernel), body.moved(axes))
+    base = restriction_if_legal(text, proofs)
+    for axis in axes:
+        for factor in FACTORS:
+            name, changes = f"{DIMENSIONS[axis]}{factor}", body.several(axis, factor)
+            variant = with_restriction(text, NAME, name, changes, base)
+            yield replace(variant, coarsen=_ids(axis, factor), moved=moved)
+
+
+def _ids(axis: int, factor: int) -> Block:
+    x, y, z = (factor if other == axis else 1 for other in range(3))
+    return (x, y, z)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
+
+    parameters: str
+    values: str
+
+    def several(self, axis: int, factor: int) -> Changes:
+        """The body for several ids."""
+        places = [f"blockIdx.{d}" for d in DIMENSIONS]
+        places[axis] += f" * {factor}u + {_EACH}"
+        return self._called(factor, places)
+
+    def moved(self, axes: Sequence[int]) -> Changes:
+        """The body for one id of a block somewhere."""
+        registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
+        for axis in axes:
+            place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
+            registers += f'unsigned {place}; asm("mov.u32 %0, %{_PLACES[axis]};" : "=r"({place})); '
+            registers += f"__builtin_assume({place} < {_MOST[axis]}); "
+        return self._called(1, places, registers)
+
+    def _called(self, count: int, places: Sequence[str], first: str = "") -> Changes:
+        loop = f"for (unsigned {_EACH} = 0; {_EACH} < {count}u; ++{_EACH})"
+        call = f"{_BODY}(uint3{{{', '.join(places)}}}{self.values});"
+        return Changes(
+            opening=f" const auto {_BODY} = [](const uint3 blockIdx{self.parameters}) {{",
+            closing=f'}}; {first}_Pragma("unroll") {loop} {call} ',
+            taken=(_BODY, _EACH),
+        )
+
+
+def _body(text: KernelText) -> _Body:
+    """The body of a kernel.
+
+    Raises:
+        Illegal: its parameters are not written so that they can be passed on.
+    """
+    names = [parameter.name for parameter in text.kernel.parameters]
+    opener, closer = text.function.parameters
+    tokens = text.syntax.tokens[opener + 1 : closer]
+    if not names:
+        return _Body("", "")
+    if not all(names) or any(token.text == "..." for token in tokens):
+        raise not_repeated("a parameter has no name")
+    if len(list(split_commas(tokens))) != len(names):
+        raise not_repeated("its parameters are made by a macro")
+    declared = text.syntax.source[Span(tokens[0].start, tokens[-1].end)]
+    return _Body(f", {one_line(declared)}", f", {', '.join(names)}")
+
+
+def moved_name(kernel: Kernel) -> str:
+    """Return the name of the copy with moved blocks."""
+    return f"{kernel.name}__{_MOVED}"
+
+
+def with_places(ptx: str) -> str:
+    """Return PTX with moved blocks in which the block's place comes from its usual register."""
+
+    def place(found: re.Match[str]) -> str:
+        return f"mov.u32 {found[1]}, %ctaid.{DIMENSIONS[int(found[2])]};"
+
+    return _READ_PLACE.sub(place, ptx)
+
+
+def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
+    """Return a register by which code reads its block's place, besides the one given; or None.
+
+    `module`: before `with_places`.
+    """
+    names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
+    own = module.functions[entry]
+    calls = any(isinstance(item, Instruction) and item.opcode == "call" for item in own.body or ())
+    others = (function for function in module.functions.values() if not function.is_kernel)
+    for function in (own, *(others if calls else ())):
+        read = _operands(function) & names
+        if read:
+            return min(read)
+    return None
+
+
+def _operands(function: Function) -> set[str]:
+    body = (item for item in function.body or () if isinstance(item, Instruction))
+    return {operand for item in body for operand in item.operands}

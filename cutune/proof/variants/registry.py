@@ -1,0 +1,131 @@
+"""The transforms that there are. Takes a `Kernel` and its proofs, gives it with its variants.
+
+A new one is a module beside `restrict`, with a row here: a function that gives the variants of a
+kernel, or the reason why it may have none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from cutune.core.codes import Code
+from cutune.proof.entry_proof import EntryProof
+from cutune.proof.variants import bounds, coarsen, restrict
+from cutune.proof.variants.text import KernelText
+from cutune.source.launches.texts import KernelTexts
+from cutune.source.program import Impurity, Kernel, KernelVariant, Program
+
+Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
+
+
+#: The functions that make variants of a kernel, by the names of transforms.
+TRANSFORMS: Mapping[str, Make] = {
+    restrict.NAME: restrict.restrict,
+    coarsen.NAME: coarsen.coarsen,
+    bounds.NAME: bounds.bounds,
+}
+
+
+def varied(
+    kernels: Iterable[Kernel], proofs: Mapping[str, Sequence[EntryProof]], texts: KernelTexts
+) -> tuple[Kernel, ...]:
+    """Return the kernels with all their variants; one that keeps its block has none.
+
+    `proofs`: of all instances of the kernels of a name. Those that share a name have the same
+    variants, so that the names of these mean as many kernels, among which a launch chooses alike.
+    """
+    kernels = tuple(kernels)
+    counts = Counter(kernel.name for kernel in kernels)
+    varied = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
+    namesakes: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in varied:
+        namesakes[kernel.name].append(kernel)
+    return tuple(_as_all(kernel, namesakes[kernel.name]) for kernel in varied)
+
+
+def _with_variants(
+    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts, namesakes: int
+) -> Kernel:
+    if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
+        return kernel
+    text = KernelText(kernel, texts, namesakes)
+    made = {name: make(text, proofs) for name, make in TRANSFORMS.items()}
+    variants = tuple(v for one in made.values() if isinstance(one, tuple) for v in one)
+    reasons = tuple((name, one) for name, one in made.items() if isinstance(one, Impurity))
+    return replace(
+        kernel,
+        variants=variants,
+        variant_reasons=reasons,
+        selector=text.selector() if variants else None,
+    )
+
+
+def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
+    """The kernel with the variants of all kernels of its name, under the conditions of all."""
+    if len(namesakes) == 1:
+        return kernel
+    of_all = [{one.name: one for one in other.variants} for other in namesakes]
+    reasons = dict(pair for other in namesakes for pair in other.variant_reasons)
+
+    def joined(variant: KernelVariant) -> KernelVariant:
+        alike = [variants[variant.name] for variants in of_all]
+        return replace(
+            variant,
+            pointers=tuple(sorted({p for one in alike for p in one.pointers})),
+            written=tuple(sorted({p for one in alike for p in one.written})),
+        )
+
+    has_selectors = all(other.selector is not None for other in namesakes)
+    return replace(
+        kernel,
+        variants=tuple(
+            joined(one) for one in kernel.variants if all(one.name in names for names in of_all)
+        ),
+        variant_reasons=tuple((reasons | dict(kernel.variant_reasons)).items()),
+        selector=kernel.selector if has_selectors else None,
+    )
+
+
+def checked_names(programs: Iterable[Program]) -> list[str]:
+    """Return the sorted names of all variants of programs whose variants are checked."""
+    checked = (program for program in programs if program.has_checked_variants)
+    return sorted({v.name for program in checked for k in program.kernels for v in k.variants})
+
+
+def with_written_variants(program: Program) -> Program:
+    """Return the program without variants in headers that are not rewritten for their launches."""
+    written = {file.path for file in (program.source, *program.launching_headers)}
+    kernels = (
+        kernel if kernel.source.path in written else without_variants(kernel, Code.VARIANT_HEADER)
+        for kernel in program.kernels
+    )
+    return replace(program, kernels=tuple(kernels))
+
+
+def without_variants(kernel: Kernel, code: Code) -> Kernel:
+    """Return the kernel without its variants, with the reason, which is its file."""
+    names = dict.fromkeys(variant.transform for variant in kernel.variants)
+    path = kernel.source.path
+    reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
+    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)
+    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))
+
+
+def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:
+    """Return the program with these variants alone: their names by the name of the kernel."""
+
+    def chosen(kernel: Kernel) -> tuple[KernelVariant, ...]:
+        return tuple(v for v in kernel.variants if v.name in names.get(kernel.name, ()))
+
+    kernels = tuple(replace(kernel, variants=chosen(kernel)) for kernel in program.kernels)
+    varied = {kernel.name for kernel in kernels if kernel.variants}
+    # Where there is nothing to choose, nothing has to stand behind the kernel.
+    launches = tuple(
+        replace(site, called=None, by_arguments=False)
+        if site.by_arguments and site.kernel not in varied
+        else site
+        for site in program.launches
+    )
+    return replace(program, kernels=kernels, launches=launches)

@@ -1,0 +1,271 @@
+"""Copies of a kernel's text under another name. Takes a kernel and the user's files, gives edits.
+
+A transform changes parameters, the beginning of the body, and its end. The copy stands behind its
+kernel, with `#line` so that messages and `__LINE__` stay right. Where the same text might mean
+something else there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.core.codes import Code
+from cutune.core.source import Edit, Source, Span, apply_edits
+from cutune.source.launches.copies import selector_name
+from cutune.source.launches.texts import KernelTexts
+from cutune.source.program import Impurity, Kernel
+from cutune.source.rewrite.c_text import one_line
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.macros import macros_of
+from cutune.source.unit.unit import split_commas
+
+#: Words by which a body may tell the copy from the kernel.
+_TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
+#: Words by which any function may tell its caller's name.
+_ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
+
+
+_CONSTANT = frozenset({"const", "constexpr"})
+#: Words among parameters of which a function type does not say all, or says something else.
+_NO_SELECTOR = frozenset({"...", "auto", "&", "&&"})
+
+
+class Illegal(Exception):
+    """Why there is no variant."""
+
+    def __init__(self, code: Code, what: str) -> None:
+        super().__init__(what)
+        self.code, self.what = code, what
+
+    def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
+        """Return it as the reason about a variant of this name."""
+        message = self.code.template.format(variant=variant, what=self.what)
+        return Impurity(self.code, message, kernel.span)
+
+
+def not_repeated(what: str) -> Illegal:
+    """Return that the text, under another name, may mean something else."""
+    return Illegal(Code.VARIANT_TEXT, what)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes in a copy. `taken`: names that it needs, which nothing else may have.
+
+    `parameters`: edits of the source. `opening`, `closing`: text behind `{`, and before `}`.
+    `head`: text before the name.
+    """
+
+    parameters: tuple[Edit, ...] = ()
+    opening: str = ""
+    closing: str = ""
+    taken: tuple[str, ...] = ()
+    head: str = ""
+
+    def around(self, inner: Changes) -> Changes:
+        """Return these changes around others."""
+        return Changes(
+            (*self.parameters, *inner.parameters),
+            self.opening + inner.opening,
+            inner.closing + self.closing,
+            (*self.taken, *inner.taken),
+            self.head + inner.head,
+        )
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """The text of a kernel, among the user's files."""
+
+    kernel: Kernel
+    texts: KernelTexts
+    #: How many kernels of its name there are, itself too.
+    namesakes: int = 1
+
+    @cached_property
+    def _definition(self) -> tuple[Syntax, SourceFunction]:
+        """The only definition in the user's files.
+
+        Raises:
+            Illegal: there is none, there are several, or its text means something else elsewhere.
+        """
+        definitions = list(self.texts.definitions(self.kernel.name))
+        if len(definitions) < self.namesakes:
+            raise not_repeated("its definition is made by a macro")
+        if self.namesakes > 1:
+            definitions = [
+                (syntax, one) for syntax, one in definitions if self._is_defined_by(syntax, one)
+            ]
+        if len(definitions) != 1:
+            raise not_repeated("it has several definitions")
+        syntax, function = definitions[0]
+        if not self.texts.may_be_repeated(syntax, function):
+            raise not_repeated("its text may mean something else where it is repeated")
+        return syntax, function
+
+    def _is_defined_by(self, syntax: Syntax, function: SourceFunction) -> bool:
+        assert function.body is not None, "kernels of a syntax are defined"
+        first, last = (syntax.tokens[i].start for i in (function.first, function.body[1]))
+        is_in_file = os.path.realpath(syntax.source.path) == os.path.realpath(
+            self.kernel.source.path
+        )
+        return is_in_file and first <= self.kernel.span.start < last
+
+    @property
+    def syntax(self) -> Syntax:
+        """The file of the definition."""
+        return self._definition[0]
+
+    @property
+    def function(self) -> SourceFunction:
+        """The definition."""
+        return self._definition[1]
+
+    @property
+    def body(self) -> Sequence[Token]:
+        """The body of the definition, from `{` to `}`."""
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        first, last = self.function.body
+        return self.syntax.tokens[first : last + 1]
+
+    def copy(self, name: str, changes: Changes) -> Edit:
+        """Return the edit that inserts a copy of this name.
+
+        Raises:
+            Illegal: the text, under another name, may mean something else.
+        """
+        self._check([name, *changes.taken])
+        function, tokens = self.function, self.syntax.tokens
+        opener, closer = self.body[0], self.body[-1]
+        first = tokens[function.first]
+        edits = [
+            Edit(span_of(tokens[function.parameters[0] - 1]), changes.head + name),
+            *changes.parameters,
+            Edit.insert(opener.end, changes.opening),
+            Edit.insert(closer.start, changes.closing),
+        ]
+        text = self.syntax.source[Span(first.start, closer.end)]
+        shifted = [
+            Edit(Span(e.span.start - first.start, e.span.end - first.start), e.text)
+            for e in edits
+            if e.text
+        ]
+        begin, end = (self.syntax.source.location(at).line for at in (first.start, closer.start))
+        copy = apply_edits(Source("", text), shifted).text
+        return Edit.insert(closer.end, f"\n#line {begin}\n{copy}\n#line {end}\n")
+
+    def selector(self) -> tuple[Source, Edit] | None:
+        """Return the edit that inserts a function of its parameters that gives a kernel pointer.
+
+        It is never called: with one behind each kernel of the name, its type says which of them the
+        arguments of a launch choose. None where that is not certain. The text may be repeated.
+        """
+        name = selector_name(self.kernel.name)
+        if any(name in file.text for file in self.texts.files):
+            return None
+        tokens, (opener, closer) = self.syntax.tokens, self.function.parameters
+        head = tokens[self.function.first : opener]
+        parts = [_declared(part) for part in split_commas(tokens[opener + 1 : closer])]
+        words = {token.text for part in parts for token in part}
+        if words & _NO_SELECTOR or any(token.text == "requires" for token in head):
+            return None
+        source = self.syntax.source
+        texts = (one_line(source[Span(one[0].start, one[-1].end)]) for one in parts if one)
+        parameters = f"({', '.join(texts)})"
+        end = _end_of_templates(head)
+        template = one_line(source[Span(head[0].start, head[end - 1].end)]) if end else ""
+        text = f" {template} auto {name}{parameters} -> void (*){parameters};"
+        return source, Edit.insert(self.body[-1].end, text)
+
+    def _check(self, names: Collection[str]) -> None:
+        """Check that the text may be repeated with these names.
+
+        Raises:
+            Illegal: the text, under another name, may mean something else.
+        """
+        function, tokens = self.function, self.syntax.tokens
+        opener, closer = function.parameters
+        for name in names:
+            if any(name in file.text for file in self.texts.files):
+                raise not_repeated(f"the name {name} is taken")
+        if tokens[opener - 1].text != self.kernel.name:
+            raise not_repeated("it is specialised for template arguments")
+        head = [token.text for token in tokens[function.first : opener]]
+        if any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head))):
+            raise not_repeated("it is specialised for template arguments")
+        if not _is_in_namespaces(self.syntax, function.first):
+            raise not_repeated("it is defined in a class")
+        if self.syntax.directives_within(function.first, closer):
+            raise not_repeated("its head depends on an #if")
+        if self._has_static_variable:
+            raise not_repeated("it has a static variable, of which a copy would have another")
+        telling = macros_of(_TELLING, self.texts.files)
+        told = sorted({token.text for token in self.body} & telling)
+        if told:
+            raise not_repeated(f"its text uses {told[0]}")
+        if any(_ASKING.search(file.text) for file in self.texts.files):
+            raise not_repeated("a function may ask for the name of its caller")
+
+    @property
+    def _has_static_variable(self) -> bool:
+        """Has the body a variable that launches share? Constants are none."""
+        static = macros_of(("static",), self.texts.files)
+        words = [token.text for token in self.body]
+        return any(
+            word in static and not _CONSTANT & {*words[max(0, i - 1) : i + 2]}
+            for i, word in enumerate(words)
+        )
+
+
+def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
+    """A parameter without its default argument."""
+    texts = [token.text for token in parameter]
+    return parameter[: texts.index("=")] if "=" in texts else parameter
+
+
+def _end_of_templates(head: Sequence[Token]) -> int:
+    """The number of tokens of `template <…>` at the beginning of a declaration; 0 without it."""
+    if not head or head[0].text != "template":
+        return 0
+    depth, round_brackets = 0, 0
+    for index, token in enumerate(head):
+        round_brackets += {"(": 1, ")": -1}.get(token.text, 0)
+        if round_brackets == 0:
+            depth += token.text.count("<") - token.text.count(">")
+            if depth == 0 and ">" in token.text:
+                return index + 1
+    return 0
+
+
+def span_of(token: Token) -> Span:
+    """Return the span of a token."""
+    return Span(token.start, token.end)
+
+
+def _is_in_namespaces(syntax: Syntax, index: int) -> bool:
+    """Is the place in nothing but namespaces and linkage specifications?"""
+    tokens, partner, index = syntax.tokens, syntax.brackets.partner, index - 1
+    while index >= 0:
+        text = tokens[index].text
+        if text in (")", "]", "}") and partner[index] >= 0:
+            index = partner[index] - 1
+            continue
+        if text in ("(", "[") or (text == "{" and not _opens_namespace(syntax, index)):
+            return False
+        index -= 1
+    return True
+
+
+def _opens_namespace(syntax: Syntax, brace: int) -> bool:
+    tokens, first = syntax.tokens, brace
+    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
+        first -= 1
+    words = [token.text for token in tokens[first:brace]]
+    is_linkage = len(words) > 1 and words[-2] == "extern" and tokens[brace - 1].kind == "STRING"
+    return is_linkage or "namespace" in words

@@ -1,0 +1,1 @@
+"""PTX as data: statements, control flow, and what values depend on."""

@@ -1,0 +1,244 @@
+"""Parts of a PTX module: functions, variables, instructions, and sets of opcodes by their effect.
+
+Operands stay text: whoever lowers an opcode knows how its operands look. Only the standard library
+is imported: the replacement libcudart starts this front end inside the user's run.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+TYPE_BYTES = {
+    **dict.fromkeys(("b8", "u8", "s8"), 1),
+    **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
+    **dict.fromkeys(("b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32", "u16x2", "s16x2"), 4),
+    **dict.fromkeys(("b64", "u64", "s64", "f64", "texref", "samplerref", "surfref"), 8),
+    "b128": 16,
+    "pred": 1,
+}
+
+
+#: Errors of Python's that text has which is like PTX and is none.
+_NOT_UNDERSTOOD = (
+    LookupError,
+    ValueError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    RecursionError,
+    struct.error,  # a number that no word holds
+)
+
+
+class PtxError(Exception):
+    """The text is not PTX that this front end understands; `line` is its PTX line."""
+
+    def __init__(self, line: int, reason: str, source_line: int = 0) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.source_line = source_line
+        self.reason = reason
+
+
+def first_of(words: Iterable[T]) -> T:
+    """The first of the words of an instruction that needs one of them.
+
+    Raises:
+        ValueError: it has none.
+    """
+    for word in words:
+        return word
+    raise ValueError("a word is missing")
+
+
+#: Errors that text which is no PTX has where a part of a module is read by itself.
+UNREADABLE = (PtxError, *_NOT_UNDERSTOOD)
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Report text that is like PTX and is none.
+
+    Raises:
+        PtxError: in the place of Python's own errors.
+    """
+    try:
+        yield
+    except _NOT_UNDERSTOOD as error:
+        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One PTX instruction; operands are text, `source_line` is 0 when there is no `.loc`."""
+
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[str, ...]
+    guard: str
+    negated: bool
+    line: int
+    source_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A branch target, or the name of a branch table or call prototype."""
+
+    name: str
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable or parameter in some state space. `count` is 0 for an array of unknown size."""
+
+    name: str
+    space: str
+    type: str
+    count: int
+    alignment: int
+    initial: str = ""
+    external: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return TYPE_BYTES[self.type] * self.count
+
+
+def aligned(offset: int, alignment: int) -> int:
+    """The first multiple of the alignment that is not below the offset."""
+    return -(-offset // alignment) * alignment
+
+
+def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int]:
+    """The offsets of variables that lie behind `size` bytes, and the bytes of all together."""
+    offsets = []
+    for variable in variables:
+        offsets.append(aligned(size, variable.alignment))
+        size = offsets[-1] + variable.size
+    return offsets, size
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel or a device function. Without a body it is only declared.
+
+    Attributes:
+        directives: the numbers behind each, `maxntid` for instance.
+        line: of its head in the PTX.
+        registers: type of each, by name.
+        variables: those that are declared in its body.
+    """
+
+    name: str
+    is_kernel: bool
+    parameters: tuple[Variable, ...]
+    results: tuple[Variable, ...]
+    directives: dict[str, tuple[int, ...]]
+    line: int
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: tuple[Variable, ...] = ()
+    body: tuple[Instruction | Label, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Module:
+    """Everything in one PTX text. `local` are the names that other texts do not see."""
+
+    functions: dict[str, Function]
+    variables: tuple[Variable, ...]
+    aliases: dict[str, str]
+    target: str
+    local: frozenset[str] = frozenset()
+
+
+def split_operands(text: str) -> tuple[str, ...]:
+    """Split at the commas outside brackets."""
+    if "{" not in text and "(" not in text:
+        return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "{[(":
+            depth += 1
+        elif character in "}])":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    return (*parts, text[start:].strip())
+
+
+def integer(text: str) -> int:
+    """An integer literal as PTX writes it: decimal, 0x, 0b or octal, with U or without."""
+    digits = text.rstrip("U").replace(" ", "")
+    sign = -1 if digits.startswith("-") else 1
+    digits = digits.lstrip("+-")
+    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+        return sign * int(digits, 8)
+    return sign * int(digits, 0)
+
+
+def _opcodes(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: End a thread.
+LEAVING = _opcodes("ret exit")
+BRANCHES = _opcodes("bra brx")
+#: Wait for all warps of the block.
+BARRIERS = _opcodes("bar barrier")
+ATOMICS = _opcodes("atom red")
+LOADS = _opcodes("ld ldu")
+#: Access memory by an address among their operands, and count as such.
+MEMORY = LOADS | ATOMICS | {"st"}
+#: Access memory in ways that are not among the counters.
+UNCOUNTED = _opcodes("tex tld4 suld sust wmma")
+#: Hints and other instructions without an effect on the emulated device.
+HINTS = _opcodes(
+    """
+    prefetch prefetchu discard applypriority nanosleep pmevent
+    griddepcontrol setmaxnreg brkpt createpolicy
+    """
+)
+#: Write no register.
+WITHOUT_RESULT = (
+    LEAVING
+    | BRANCHES
+    | BARRIERS
+    | _opcodes(
+        """
+        st sust red membar fence trap call prefetch prefetchu nanosleep discard applypriority cp
+        brkpt pmevent
+        """
+    )
+)
+#: Decide what is executed, or which memory is accessed.
+STEERING = LEAVING | BRANCHES | BARRIERS | MEMORY | {"call", "trap"}
+#: May not be skipped or repeated by some of the threads.
+BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
+#: Their result differs between threads, whatever their operands are.
+VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
+#: Read registers, write registers, and do nothing else.
+ARITHMETIC = _opcodes(
+    """
+    abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
+    mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
+    sin slct sqrt sub tanh testp vabsdiff2 vabsdiff4 xor
+    """
+)
+#: Arithmetic that takes no issue slot of its own after ptxas.
+NOT_ISSUED = _opcodes("mov cvta selp cvt")
+#: Arithmetic that ptxas makes a branch of, to a slow path for exponents at the end of the range,
+#: denormal numbers and the like, if it rounds as IEEE 754 wants it, by one of these modifiers.
+SLOW_PATHS = _opcodes("div rcp sqrt")
+ROUNDINGS = _opcodes("rn rz rm rp")
+#: Arithmetic of the special-function units.
+SPECIAL = _opcodes("rcp sqrt rsqrt sin cos lg2 ex2 tanh")

@@ -1,1 +1,0 @@
-"""cutune from Python: the verbs as functions, and results that notebooks show as tables."""

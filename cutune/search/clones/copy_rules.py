@@ -1,0 +1,466 @@
+"""Rules for what may be copied. Takes the declarations that depend on parameters, refuses some.
+
+The rules list what is known to mean the same under another name. In addition the compiled code is
+compared (`proven.py`).
+
+Other code that copies call is one for all value sets: state that outlives a call there might be of
+one set, and be used with another. Such state has a declaration at file scope or one of few words;
+functions that no name leads to are called through pointers, which few forms declare.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.search.clones.declarations import (
+    ATTRIBUTES,
+    BEFORE_CALL,
+    BODY,
+    HEAD,
+    INTEGERS,
+    KEYWORDS,
+    PLAIN,
+    Declaration,
+    Kind,
+    PlainTypes,
+)
+from cutune.search.clones.dependence import Dependent, NotBySize
+from cutune.source.syntax.tokens import Token
+
+CONST_WORDS = frozenset({"const", "constexpr"})
+_LASTING = ("static", "thread_local", "extern", "mutable")
+#: The same words where they mean nothing that changes, or shared memory.
+_KNOWN = (("static", "constexpr"), ("extern", "__attribute__"))
+#: Words of functions that are called without their name.
+_HIDDEN = frozenset({"operator", "~"})
+_INDIRECT = frozenset({"virtual", "override", "final", "function"})
+#: Words by which a function tells who calls it, or with which types.
+_ASKING = frozenset(
+    {"source_location", "__builtin_FUNCTION", "__builtin_source_location", "typeid"}
+)
+_OWN_NAME = frozenset({"__PRETTY_FUNCTION__", "__func__", "__FUNCTION__"})
+#: Words for the place in the source that are no macros: copies would move it.
+_OWN_PLACE = frozenset({"__builtin_LINE", "__builtin_FILE", "source_location"})
+
+
+def check_reached(found: Dependent) -> None:
+    """Raise NotBySize for called code that may hold something that outlives a call."""
+    reached = _Reached(found)
+    for one in reached.declarations:
+        if places := sorted(_OWN_PLACE & one.words):
+            raise NotBySize(f"the program uses '{places[0]}'", "use __LINE__ and __FILE__ there")
+    for index in found.declarations:
+        for version in found.versions.all:
+            reached.check_calls(version.declarations[index])
+    for index in reached.indices:
+        reached.check(reached.declarations[index])
+
+
+@dataclass(frozen=True)
+class _Reached:
+    found: Dependent
+
+    @property
+    def declarations(self) -> Sequence[Declaration]:
+        return self.found.versions.own.declarations
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """All declarations that names lead to, but for those that are written again."""
+        words = frozenset[str]().union(
+            *(self.found.versions.words(index) for index in self.found.declarations)
+        )
+        waiting = [
+            index
+            for index, one in enumerate(self.declarations)
+            if _names(one) & words or _HIDDEN & {*one.texts}
+        ]
+        seen = {*self.found.declarations}
+        while waiting:
+            index = waiting.pop()
+            if index not in seen:
+                seen.add(index)
+                further = self.declarations[index].words
+                waiting += [i for i, one in enumerate(self.declarations) if _names(one) & further]
+        return tuple(sorted(seen - {*self.found.declarations}))
+
+    def check(self, one: Declaration) -> None:
+        """Raise NotBySize where it may hold something that outlives a call, or leads back."""
+        shown = one.name or min(one.names, default="")
+        outer = self.found.of(self.found.outer).name
+        if outer in one.words:
+            raise NotBySize(
+                f"'{outer}' calls '{shown}', which calls it again", "call it from outside alone"
+            )
+        if one.kind is Kind.VARIABLE:
+            if not self._is_constant(one):
+                raise NotBySize(
+                    f"it uses the variable '{shown}'",
+                    "pass it as an argument, or make it a constant",
+                )
+        elif one.kind is Kind.PROTOTYPE:
+            if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in self.declarations):
+                raise NotBySize(
+                    f"it uses '{shown}', which another source defines", "define it in this source"
+                )
+        elif one.kind is Kind.OTHER and not _is_type_template(one.texts):
+            raise NotBySize(
+                f"it uses something of '{' '.join(one.texts[:5])} …', whose form is not known",
+                "declare one thing at a time there",
+            )
+        else:
+            for text, following in pairwise(one.texts[max(one.body, 0) :]):
+                # `static const` may be set by the first call.
+                if text in _LASTING and (text, following) not in _KNOWN:
+                    reason = f"it uses '{shown}', which holds '{text}'"
+                    raise NotBySize(reason, "keep no state between calls")
+            self.check_calls(one)
+
+    def check_calls(self, one: Declaration) -> None:
+        """Raise NotBySize where it may call what no name leads to, or ask who calls it."""
+        texts, shown = one.texts, one.name or min(one.names, default="")
+        words = sorted((_INDIRECT | _ASKING) & one.words)
+        # `assert` ends the program with its name.
+        words += sorted(b for a, b in pairwise(texts) if b in _OWN_NAME and a != "__extension__")
+        pairs = [*enumerate(pairwise(texts))]
+        pointers = any(pair == ("(", "*") and _ends_pointer(texts, at) for at, pair in pairs)
+        members = ("::", "*") in pairwise(texts)
+        if words or pointers or members:
+            what = words[0] if words else "a pointer to a function"
+            raise NotBySize(
+                f"'{shown}' holds '{what}', so that it is not known what is called",
+                "call functions by their names",
+            )
+
+    def _is_constant(self, one: Declaration) -> bool:
+        """Constants of plain types, or arrays of them."""
+        end = next(i for i, text in enumerate(one.texts) if text in ("=", "[", "{", ";"))
+        head = [text for text in one.texts[:end] if text not in one.names]
+        plain = [text for text in head if text not in ("static", "inline", "constexpr")]
+        calls = {"static", "thread_local", "new", "__attribute__"} & {*one.texts[end:]}
+        is_plain = "*" not in plain and PlainTypes(self.declarations).is_plain(plain)
+        return bool(CONST_WORDS & {*head}) and is_plain and not calls
+
+
+def _names(one: Declaration) -> frozenset[str]:
+    """Return the names that lead to a declaration: of a type, those of its functions too."""
+    if one.kind is not Kind.TYPE:
+        return one.names
+    called = (text for text, behind in pairwise(one.texts) if behind == "(")
+    return one.names | {text for text in called if text.isidentifier()}
+
+
+def _ends_pointer(texts: Sequence[str], opener: int) -> bool:
+    """Is it `(*f)(`, `(*)(`, `(*f[2])(`?"""
+    closer = closing(texts, opener)
+    return texts[closer + 1 : closer + 2] == ("(",)
+
+
+def closing(texts: Sequence[str], opener: int) -> int:
+    """Return the index of the `)` of a `(`, or the last index without one."""
+    depth = 0
+    for at in range(opener, len(texts)):
+        depth += (texts[at] == "(") - (texts[at] == ")")
+        if depth == 0:
+            return at
+    return len(texts) - 1
+
+
+def _is_type_template(texts: Sequence[str]) -> bool:
+    """Is it `template <…> struct`, and not a template of variables?"""
+    depth = 0
+    for at, text in enumerate(texts[:-1]):
+        depth += (text == "<") - (text == ">")
+        if at and depth == 0 and text == ">":
+            return texts[0] == "template" and texts[at + 1] in ("struct", "class", "union", "using")
+    return False
+
+
+#: What may stand behind the `*` of a pointer that is passed on.
+_OF_POINTERS = ("const", "__restrict__", "__restrict")
+#: Attributes of variables within a function.
+_OF_VARIABLES = ("shared", "aligned", "unused")
+_PRAGMA = re.compile(r"\s*#\s*pragma\s+(?:unroll|nounroll|cutune\s+region)\b")
+#: Behind these `[` is an index; elsewhere it begins a lambda, of which each copy has one.
+_INDEXED = (")", "]")
+_HOME = "write it at file scope of the source itself"
+
+
+@dataclass(frozen=True)
+class FunctionParameter:
+    """A parameter of a function: the tokens of its type, and its name."""
+
+    type: tuple[str, ...]
+    name: str
+
+
+def check(found: Dependent, data: Collection[str]) -> None:
+    """Raise NotBySize for what is not known to mean the same in a copy."""
+    allowed = _Allowed(found)
+    for index in found.declarations:
+        allowed.check_place(index)
+        for texts in allowed.versions_of(index):
+            if found.of(index).kind is Kind.FUNCTION:
+                allowed.check_head(index, texts)
+                allowed.check_body(index, texts)
+            else:
+                allowed.check_constant(index, texts)
+    allowed.check_outer(data)
+    allowed.check_calls()
+    check_reached(found)
+
+
+def parameters_of(function: Declaration) -> tuple[FunctionParameter, ...]:
+    """Return the parameters of a function, as they are written.
+
+    Raises:
+        NotBySize: one has no name, or is not written as a type and a name.
+    """
+    texts = function.texts[: function.body]
+    opener = texts.index("(", texts.index(function.name))
+    inner, depth, pieces = texts[opener + 1 : -1], 0, [list[str]()]
+    for text in inner:
+        depth += (text in ("(", "<", "[")) - (text in (")", ">", "]"))
+        if text == "," and depth == 0:
+            pieces.append([])
+        else:
+            pieces[-1].append(text)
+    if pieces in ([[]], [["void"]]):
+        return ()
+    return tuple(_parameter(function.name, piece) for piece in pieces)
+
+
+def _parameter(function: str, piece: Sequence[str]) -> FunctionParameter:
+    is_plain = len(piece) > 1 and piece[-1].isidentifier() and not {*piece} & {*"=[(", "..."}
+    if not is_plain or piece[-1] in KEYWORDS or (len(piece) == 2 and piece[0] == "const"):
+        text = " ".join(piece)
+        raise NotBySize(
+            f"'{function}' has the parameter '{text}'",
+            "write each of its parameters as a type and a name",
+        )
+    return FunctionParameter(tuple(piece[:-1]), piece[-1])
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    found: Dependent
+
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.found.versions.own.declarations
+
+    @cached_property
+    def types(self) -> PlainTypes:
+        return PlainTypes(self.own)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of the functions that are written again."""
+        own = (self.found.of(index) for index in self.found.declarations)
+        return frozenset(d.name for d in own if d.kind is Kind.FUNCTION)
+
+    def versions_of(self, index: int) -> Iterator[Declaration]:
+        """A declaration at all values."""
+        seen = set()
+        for version in self.found.versions.all:
+            declaration = version.declarations[index]
+            if declaration.texts not in seen:
+                seen.add(declaration.texts)
+                yield declaration
+
+    # ---- one declaration
+
+    def check_place(self, index: int) -> None:
+        """Refuse what is not at file scope of the source, or shares its name."""
+        declaration = self.found.of(index)
+        shown = ", ".join(sorted(declaration.names)) or " ".join(declaration.texts[:4])
+        if declaration.path != self.found.versions.path:
+            raise NotBySize(f"'{shown}' stands in a header", _HOME)
+        if declaration.scope:
+            raise NotBySize(f"'{shown}' stands in '{declaration.scope[-1]}'", _HOME)
+        if not declaration.name:
+            raise NotBySize(f"'{shown}' declares no or several names", "declare one name at a time")
+        if sum(declaration.name in other.names for other in self.own) > 1:
+            raise NotBySize(
+                f"'{shown}' is declared twice, or overloaded",
+                "declare it once, under a name of its own",
+            )
+        if declaration.name in self.found.versions.own.other_words:
+            raise NotBySize(
+                f"a header uses the name '{shown}' as well", "give it a name that no header uses"
+            )
+
+    def check_head(self, index: int, declaration: Declaration) -> None:
+        """Refuse templates, and linkage or attributes that a copy might change."""
+        head = declaration.tokens[: declaration.body]
+        texts = [token.text for token in head]
+        at, name = 0, declaration.name
+        before = texts[: texts.index(name)]
+        if {"operator", "template", "extern", "~"} & {*texts} or "<" in before or "[" in before:
+            raise _unplain_head(name, " ".join(before[:6]))
+        while at < len(texts):
+            if texts[at] == "__attribute__":
+                if texts[at + 3] not in ATTRIBUTES:
+                    raise _unplain_head(name, texts[at + 3])
+                at = closing(texts, at + 1) + 1
+                continue
+            word = head[at]
+            is_known = word.kind != "IDENTIFIER" or word.text in HEAD
+            if not is_known and (word.text in KEYWORDS or word.text.startswith("__")):
+                raise _unplain_head(name, word.text)
+            at += 1
+        if texts[-1] != ")" or "..." in texts or "=" in texts:
+            raise _unplain_head(name, " ".join(texts[-3:]))
+        is_local = "static" in before or "inline" in before
+        if index != self.found.outer and not is_local:
+            raise NotBySize(f"another source may call '{name}'", "make it static")
+
+    def check_body(self, index: int, declaration: Declaration) -> None:
+        """Refuse statements and expressions that may mean something else in a copy."""
+        name, tokens = declaration.name, declaration.tokens
+        inside = tokens[declaration.body :]
+        for at, token in enumerate(inside):
+            if token.kind == "DIRECTIVE":
+                if not _PRAGMA.match(token.text):
+                    raise _own_of_copy(name, token.text.strip())
+            elif token.kind == "IDENTIFIER":
+                self._check_word(declaration, at + declaration.body)
+            elif token.text == "[" and not _is_index(inside, at):
+                raise _own_of_copy(name, "a lambda")
+        called = {token.text for token in inside}
+        for again in (name, self.found.of(self.found.outer).name):
+            if again in called:
+                itself = "itself" if again == name else f"'{again}' again"
+                raise NotBySize(f"'{name}' calls {itself}", "write it as a loop")
+
+    def _check_word(self, declaration: Declaration, at: int) -> None:
+        tokens, name = declaration.tokens, declaration.name
+        word = tokens[at].text
+        before, behind = tokens[at - 1].text, tokens[at + 1].text
+        if word == "extern" and [t.text for t in tokens[at + 1 : at + 5]] == [
+            *("__attribute__", "(", "(", "shared"),
+        ]:
+            return
+        if word == "__attribute__":
+            if tokens[at + 3].text not in _OF_VARIABLES:
+                raise _own_of_copy(name, tokens[at + 3].text)
+        elif (
+            (word in KEYWORDS and word not in BODY)
+            or (word.startswith("__") and declaration.is_on_host)
+            or word in ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "addressof")
+        ):
+            raise _own_of_copy(name, word)
+        if word in self.found.names and before in ("::", ".", "->", "&"):
+            raise _own_of_copy(name, f"{before}{word}")
+        is_called = behind == "(" or tokens[at + 1].kind == "LAUNCH_OPEN"
+        # What is set of a kernel, once or by another source, would be set of one copy.
+        if word in self.functions and not is_called:
+            raise NotBySize(f"'{name}' uses '{word}' without calling it", "call it directly")
+
+    def check_constant(self, index: int, declaration: Declaration) -> None:
+        """Refuse all but a constant integer or number, or a plain type."""
+        name, texts = declaration.name, declaration.texts
+        if declaration.kind is Kind.VARIABLE:
+            end = texts.index("=") if "=" in texts else len(texts)
+            head = {*texts[:end]} - {name}
+            if (
+                "=" not in texts
+                or not CONST_WORDS & head
+                or head - PLAIN - CONST_WORDS - {"static"}
+            ):
+                raise NotBySize(
+                    f"the variable '{name}' depends on it", "make it a constant of a number"
+                )
+            calls = (a for a, b in pairwise(texts[end:]) if b == "(" and a.isidentifier())
+            if {"{", "["} & {*texts[end:]} or any(calls):
+                raise NotBySize(
+                    f"the value of '{name}' is not a plain expression", "write it without calls"
+                )
+        elif not self.types.is_plain_type(declaration):
+            raise NotBySize(
+                f"the type '{name}' depends on it", "leave it a struct of plain members and arrays"
+            )
+
+    # ---- the outermost function
+
+    def check_outer(self, data: Collection[str]) -> None:
+        """Refuse an outermost function that cannot pass its arguments on, or lacks a size."""
+        outer = self.found.of(self.found.outer)
+        if not data:
+            raise NotBySize("its pragma names no size", "write data(n) behind tune(…)")
+        parameters = parameters_of(outer)
+        for one in parameters:
+            type_ = [word for word in one.type if word not in _OF_POINTERS]
+            is_passed_on = type_[-1:] in (["*"], ["&"]) or self.types.is_plain(one.type)
+            if "&&" in one.type or not is_passed_on:
+                shown = " ".join((*one.type, one.name))
+                raise NotBySize(
+                    f"'{outer.name}' has the parameter '{shown}'",
+                    "pass numbers, pointers, references or plain structs",
+                )
+        types = {one.name: {*one.type} - {"const", "std", "::"} for one in parameters}
+        integers = {name for name, words in types.items() if words and words <= INTEGERS}
+        for name in data:
+            if name not in integers:
+                raise NotBySize(
+                    f"'{outer.name}' has no integer parameter '{name}'",
+                    f"pass the size to it under the name {name}",
+                )
+        at = outer.texts.index(outer.name)
+        result = [t for t in outer.texts[:at] if t not in ("static", "inline", "const")]
+        if result[-1:] != ["*"] and result != ["void"] and not self.types.is_plain(result):
+            raise NotBySize(
+                f"'{outer.name}' returns '{' '.join(result)}'", "return a number or nothing"
+            )
+        heads = {one.texts[: one.body] for one in self.versions_of(self.found.outer)}
+        if len(heads) > 1:
+            raise NotBySize(
+                f"the head of '{outer.name}' depends on it",
+                "keep what depends on it within the function",
+            )
+        head = {*outer.texts[: outer.body]} - {outer.name}
+        if depending := sorted(head & self.found.names):
+            raise NotBySize(
+                f"a type in the head of '{outer.name}' depends on it: '{depending[0]}'",
+                "keep what depends on it within the function",
+            )
+
+    def check_calls(self) -> None:
+        """Refuse uses of the outermost function that are not direct calls."""
+        outer = self.found.of(self.found.outer).name
+        for index in range(len(self.own)):
+            if index in self.found.declarations:
+                continue
+            for version in self.versions_of(index):
+                for at, token in enumerate(version.tokens):
+                    if token.text == outer and not _is_call(version.tokens, at):
+                        reason = f"'{outer}' is used without being called"
+                        raise NotBySize(reason, "call it directly everywhere")
+
+
+def _unplain_head(name: str, what: str) -> NotBySize:
+    return NotBySize(
+        f"'{name}' is declared with '{what}'",
+        "declare it as a plain function: static, __global__, __device__, types and parameters",
+    )
+
+
+def _own_of_copy(name: str, what: str) -> NotBySize:
+    reason = f"'{name}' uses '{what}', of which a copy might have another"
+    return NotBySize(reason, "do without it there")
+
+
+def _is_index(tokens: Sequence[Token], at: int) -> bool:
+    before = tokens[at - 1]
+    is_name = before.kind == "IDENTIFIER" and before.text not in KEYWORDS
+    return at > 0 and (is_name or before.text in _INDEXED)
+
+
+def _is_call(tokens: Sequence[Token], at: int) -> bool:
+    behind = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    before = next((t.text for t in reversed(tokens[:at]) if t.kind != "DIRECTIVE"), "")
+    return behind == "(" and before in BEFORE_CALL

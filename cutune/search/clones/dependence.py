@@ -1,0 +1,285 @@
+"""Finds what depends on parameters. Takes a program and values, gives the declarations to copy.
+
+A declaration depends on a parameter if the compiler gets other tokens for it at another value, or
+if it names a constant or type that depends. These declarations, and the functions between, must be
+called through one function of the host: the outermost one. `allowed.py` lists what they may hold;
+with anything else the parameter has one value for all sizes.
+
+The values stand in the source as the tuned program would have them; the preprocessor does the rest.
+A name in place of a value shows where that is used; what an `#if` tests, only values show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.core.diagnostics import CutuneError
+from cutune.passes import ReplaceTunables
+from cutune.proof.unit_compiler import UnitCompiler
+from cutune.search.clones.declarations import Declaration, Expanded, Kind, NotSplit, split
+from cutune.source.program import Program
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.syntax.directives import directives_of, macros
+from cutune.source.tunable import TunableConstant
+from cutune.space.parameter import shown
+
+
+class NotBySize(Exception):
+    """A parameter has one value for all sizes; says why, and what would help."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason)
+        self.reason, self.remedy = reason, remedy
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The program, by the path of its source, at its own and other values of some parameters."""
+
+    path: str
+    own: Expanded
+    others: tuple[Expanded, ...]
+
+    @cached_property
+    def all(self) -> tuple[Expanded, ...]:
+        """All versions."""
+        return (self.own, *self.others)
+
+    def check(self) -> None:
+        """Raise NotBySize where more differs than the inside of the source's own declarations."""
+        for other in self.others:
+            if other.others != self.own.others:
+                raise NotBySize(
+                    "a header that is not the program's own differs with it",
+                    "give it a name that no header uses",
+                )
+            if [d.frame for d in other.declarations] != [d.frame for d in self.own.declarations]:
+                raise NotBySize(
+                    "with another value there are other declarations",
+                    "move the #if that asks for it into the functions",
+                )
+
+    def words(self, index: int) -> frozenset[str]:
+        """Return the identifiers of a declaration in all versions."""
+        return frozenset().union(*(version.declarations[index].words for version in self.all))
+
+    @property
+    def differing(self) -> Iterator[int]:
+        """The declarations whose tokens depend on the values."""
+        for index, versions in enumerate(zip(*(v.declarations for v in self.all), strict=True)):
+            if len({version.texts for version in versions}) > 1:
+                yield index
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """The declarations that are copied for each value set.
+
+    Attributes:
+        declarations: numbers among those of the program, in order.
+        outer: the function through which all others are called.
+    """
+
+    versions: Versions
+    declarations: tuple[int, ...]
+    outer: int
+
+    def of(self, index: int) -> Declaration:
+        """Return a declaration, at the program's own values."""
+        return self.versions.own.declarations[index]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        return frozenset().union(*(self.of(index).names for index in self.declarations))
+
+
+def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
+    """Return the declarations that depend on the parameters, and their outermost function.
+
+    Raises:
+        NotBySize: it is not called through one function of the host alone.
+    """
+    versions.check()
+    graph = _Graph(versions)
+    constants, functions = graph.direct(versions.differing)
+    if not functions:
+        name = next(iter(parameters))
+        raise NotBySize(f"no function depends on {name}", "remove its pragma")
+    while True:
+        graph.check_main(functions, ())
+        exposed = {f: callers for f in functions if (callers := graph.callers(f, functions))}
+        # Where nothing here calls any of them, another source may call one that nothing calls.
+        outer = [*exposed] if exposed else graph.uncalled(functions)
+        if len(outer) == 1 and not graph.own[outer[0]].is_on_device:
+            return Dependent(versions, tuple(sorted((*constants, *functions))), outer[0])
+        if not exposed:
+            names = " and ".join(f"'{graph.own[index].name}'" for index in sorted(outer))
+            if not outer:
+                raise NotBySize("functions that depend on it call each other", "write a loop")
+            raise NotBySize(
+                f"{names} depend on it, and other sources may call each",
+                "call all through one function of the host",
+            )
+        outside = frozenset[int]().union(*exposed.values())
+        graph.check_main(outside, exposed)
+        functions |= outside
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The declarations by the names that they use."""
+
+    versions: Versions
+
+    @property
+    def own(self) -> Sequence[Declaration]:
+        return self.versions.own.declarations
+
+    @cached_property
+    def _users(self) -> Mapping[str, frozenset[int]]:
+        """The declarations that hold a word."""
+        users: dict[str, set[int]] = {}
+        for index in range(len(self.own)):
+            for word in self.versions.words(index):
+                users.setdefault(word, set()).add(index)
+        return {word: frozenset(indices) for word, indices in users.items()}
+
+    def direct(self, differing: Iterable[int]) -> tuple[set[int], set[int]]:
+        """Return constants and types that depend on the values, and functions that name them."""
+        constants, functions = set[int](), set[int]()
+        waiting = list(differing)
+        while waiting:
+            index = waiting.pop()
+            declaration = self.own[index]
+            if index in constants or index in functions:
+                continue
+            if declaration.kind is Kind.FUNCTION:
+                functions.add(index)
+            elif declaration.kind in (Kind.VARIABLE, Kind.TYPE):
+                constants.add(index)
+                for name in declaration.names:
+                    waiting += self._users.get(name, ())
+            else:
+                text = " ".join(declaration.texts[:6])[:40]
+                remedy = "let functions, constants and plain types alone use it"
+                raise NotBySize(f"'{text} …' depends on it", remedy)
+        return constants, functions
+
+    def callers(self, function: int, inside: set[int]) -> frozenset[int]:
+        """Return the functions outside that name a function."""
+        declaration = self.own[function]
+        users = frozenset().union(*(self._users.get(n, frozenset()) for n in declaration.names))
+        for user in users - inside:
+            if self.own[user].kind is not Kind.FUNCTION:
+                raise NotBySize(
+                    f"'{declaration.name}' is named outside of functions",
+                    "let it be defined before its first use, and called directly",
+                )
+        return users - inside
+
+    def uncalled(self, functions: set[int]) -> list[int]:
+        """Return those of some functions that none of the others names."""
+        words = {index: self.versions.words(index) for index in functions}
+        return [
+            index
+            for index in functions
+            if not any(self.own[index].names & words[other] for other in functions - {index})
+        ]
+
+    def check_main(self, functions: Iterable[int], exposed: Iterable[int]) -> None:
+        """Raise NotBySize where `main` is among these functions; it uses those that are exposed."""
+        if any(self.own[i].names == {"main"} for i in functions):
+            names = sorted({self.own[i].name for i in exposed} - {"main"})
+            used = " and ".join(f"'{name}'" for name in names) or "it"
+            raise NotBySize(
+                f"'main' uses {used}",
+                "move all that depends on it into one function of the host, which main calls",
+            )
+
+
+Texts = Mapping[str, str]
+"""Parameter → the text of its value."""
+
+#: Begins the stand-in for a value, which shows where that is used.
+_STAND_IN = "cutune_value_of_"
+#: So many values of a parameter show what an `#if` tests; chosen ones are checked again before a
+#: program is written.
+MOST_SHOWN = 8
+_CONDITIONS = ("if", "elif", "ifdef", "ifndef")
+
+
+def plain_unit(program: Program, values: Texts) -> TranslationUnit:
+    """Return the program as it is compiled for some values alone."""
+    # With a prelude, places in it are those of the source.
+    unit = TranslationUnit(program).with_prelude("// values\n")
+    return run_passes([ReplaceTunables(values=values)], unit)
+
+
+def expanded(compiler: UnitCompiler, unit: TranslationUnit) -> Expanded:
+    """Return the declarations of a preprocessed program.
+
+    Raises:
+        CutuneError: it cannot be preprocessed.
+        NotBySize: its declarations cannot be told apart.
+    """
+    users = {unit.program.source.path, *(header.path for header in unit.program.headers)}
+    try:
+        return split(compiler.preprocessed(unit), users)
+    except NotSplit as problem:
+        raise NotBySize(str(problem), "write whole declarations in each file") from None
+
+
+def versions(
+    compiler: UnitCompiler,
+    program: Program,
+    constants: Sequence[TunableConstant],
+    fixed: Texts,
+    sets: Iterable[Texts] | None = None,
+) -> Versions:
+    """Return the program at values of some parameters.
+
+    Args:
+        fixed: values of others. sets: at which values; None: those that show what depends on them.
+
+    Raises:
+        CutuneError: the program cannot be preprocessed as it is.
+        NotBySize: its declarations cannot be told apart.
+    """
+    own = expanded(compiler, plain_unit(program, fixed))
+    stand_ins = {one.name: _STAND_IN + one.name for one in constants}
+    others = []
+    for values in [stand_ins, *(_shown(program, constants) if sets is None else sets)]:
+        try:
+            others.append(expanded(compiler, plain_unit(program, {**fixed, **values})))
+        except CutuneError:  # an #error: no program has these values
+            continue
+    if not others:
+        raise NotBySize("the program is not preprocessed at another value", "remove its pragma")
+    return Versions(program.source.path, own, tuple(others))
+
+
+def _shown(program: Program, constants: Iterable[TunableConstant]) -> Iterator[Texts]:
+    """Yield values of those parameters that an `#if` tests."""
+    for one in constants:
+        if _is_tested(program, one.name):
+            for value in one.parameter.values[:MOST_SHOWN]:
+                yield {one.name: shown(value)}
+
+
+def _is_tested(program: Program, name: str) -> bool:
+    """Does a condition of the preprocessor name it, perhaps through macros?"""
+    files = (program.source, *program.headers)
+    directives = [one for file in files for one in directives_of(file.text)]
+    names, before = {name}, 0
+    while len(names) > before:
+        before = len(names)
+        names |= {m.name for m in macros(directives) if names & _words(m.body_text)}
+    return any(names & _words(one.rest) for one in directives if one.name in _CONDITIONS)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))

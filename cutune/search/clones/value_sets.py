@@ -1,0 +1,246 @@
+"""Chooses the value sets of one program by size. Takes times, gives a `SetChoice`, and it as C.
+
+A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
+one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
+has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
+
+The C is valid in C++11. A decision is a comparison per interval; of several sizes, a distance per
+measured place, so that each thread remembers what it decided last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cutune.core.typed import Integer, MemberName, Word, require
+from cutune.search.neighbours.emit_classifier import (
+    LIBRARY,
+    c_name,
+    emit_choices,
+    range_tests,
+    run_mode,
+)
+from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
+from cutune.search.regions import HostMeasurement, Settings
+from cutune.search.tunables.compiled_values import ValueSet, best_times, own_values_of, set_table
+from cutune.source.rewrite.c_text import c_string
+
+#: Most value sets besides the program's own.
+MOST_SETS = 8
+#: A set serves a size where it is at most so much slower than the best that was measured there.
+COVERED = 0.03
+#: The label of the program's own values.
+OWN = 0
+
+
+@dataclass(frozen=True)
+class SetChoice:
+    """Value sets, and the classifier that gives the number of one by sizes.
+
+    Attributes:
+        names: of the parameters.
+        sets: those with the numbers 1, 2, …; 0 stands for the program's own values.
+        model: of one tunable, the number.
+    """
+
+    names: tuple[str, ...]
+    sets: tuple[ValueSet, ...]
+    model: ChoiceModel
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of choices.json."""
+        sets = [list(one) for one in self.sets]
+        return {"names": list(self.names), "sets": sets, "model": to_json(self.model)}
+
+    def fits(self, one: HostMeasurement, own: Settings) -> bool:
+        """Was it measured with the values that are chosen at its sizes?"""
+        sizes = _sizes_of(one, self.names)
+        if not {*self.model.sizes} <= sizes.keys():
+            return False
+        (label,) = self.model.choose(tuple(sizes[name] for name in self.model.sizes))
+        wanted = own_values_of(self.names, own) if label == OWN else self.sets[label - 1]
+        return wanted == tuple(one.values.get(name) for name in self.names)
+
+
+@dataclass(frozen=True)
+class SetChoiceEntry:
+    """Value sets as a file holds them."""
+
+    names: tuple[MemberName, ...]
+    sets: tuple[tuple[Integer | Word, ...], ...]
+    model: ChoiceModelEntry
+
+    def read(self) -> SetChoice:
+        """Return the choice.
+
+        Raises:
+            ValueError: its entries do not fit together.
+        """
+        model = self.model.read()
+        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
+        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
+        require(
+            len(model.tunables) == 1 and not model.given, "one number is chosen, by sizes alone"
+        )
+        labels = {label for choice in model.choices for (label,) in choice.rule.configurations}
+        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
+        return SetChoice(self.names, self.sets, model)
+
+
+def fit_sets(
+    measured: Sequence[HostMeasurement],
+    names: Sequence[str],
+    sizes: Sequence[str],
+    own: Settings,
+    limit: float,
+) -> SetChoice | None:
+    """Return the sets that cover the measured sizes; None where one set is best everywhere.
+
+    Args:
+        measured: where all other compiled parameters have the values that they will have.
+        limit: the regret that is accepted for the sake of fewer intervals.
+    """
+    points = []
+    for one in measured:
+        at = _sizes_of(one, names)
+        if one.milliseconds and {*names} <= one.values.keys() and {*sizes} <= at.keys():
+            points.append((tuple(at[name] for name in sizes), one))
+    times = best_times(points, names)
+    own_set = own_values_of(names, own)
+    sets = list(dict.fromkeys(one for each in times.values() for one in each))
+    table = set_table(sizes, times, sets)
+    kept = covering(table, sets.index(own_set) if own_set in sets else None)
+    few = _relabelled(table, {number: number for number in kept})
+    if not few.times:
+        return None
+    first = fit_choice(few, limit)
+    used = {label for choice in first.choices for (label,) in choice.rule.configurations}
+    others = [number for number in kept if number in used and sets[number] != own_set]
+    if len(used) < 2 or not others:
+        return None
+    labels = {number: label for label, number in enumerate(others, 1)}
+    labels |= {number: OWN for number in used if sets[number] == own_set}
+    model = fit_choice(_relabelled(few, labels), limit)
+    return SetChoice(tuple(names), tuple(sets[number] for number in others), model)
+
+
+def _relabelled(table: TimeTable, labels: Mapping[int, int]) -> TimeTable:
+    """Return the table of those numbers that get labels, at the sizes where there is one."""
+    times: dict[Point, dict[Configuration, float]] = {
+        point: {(labels[number],): time for (number,), time in own.items() if number in labels}
+        for point, own in table.times.items()
+    }
+    return replace(table, times={point: own for point, own in times.items() if own})
+
+
+def covering(table: TimeTable, own: int | None) -> list[int]:
+    """Choose sets greedily; the program's own set, where it was measured, comes first."""
+    kept = [] if own is None else [own]
+    open_ = {p for p in table.points if not any(_covers(table, p, one) for one in kept)}
+    candidates = [label for (label,) in table.configurations]
+    while open_ and len(kept) < MOST_SETS + (own is not None):
+        best = max(candidates, key=lambda one: _gain(table, open_, one))
+        kept.append(best)
+        open_ = {point for point in open_ if not _covers(table, point, best)}
+    return kept
+
+
+def _gain(table: TimeTable, points: set[Point], label: int) -> tuple[int, float]:
+    """Return at how many sizes a set serves, and then how little it loses there."""
+    lost = [table.regret(p, (label,)) or 0.0 for p in points if _covers(table, p, label)]
+    return len(lost), -sum(lost)
+
+
+def _covers(table: TimeTable, point: Point, label: int) -> bool:
+    lost = table.regret(point, (label,))
+    return lost is not None and lost <= COVERED
+
+
+def _sizes_of(one: HostMeasurement, names: Sequence[str]) -> Mapping[str, int]:
+    return {n: v for name in names for n, v in one.data.get(name, {}).items()}
+
+
+#: What CUTUNE and CUTUNE_VALUES ask for.
+_ASKED = f"""\
+{LIBRARY}#ifndef CUTUNE_SETS
+#define CUTUNE_SETS
+{run_mode("cutune_sets_mode")}\
+// -1: by size; -2: each call takes the next set (CUTUNE_VALUES=next); else the number of a set, 0
+// being the program's own values (CUTUNE=off, CUTUNE_VALUES=0).
+static inline int cutune_sets_asked() {{
+    const char *const wanted = cutune_environment("CUTUNE_VALUES");
+    if (cutune_sets_mode() == 0) return 0;
+    if (wanted == nullptr || *wanted == '\\0') return -1;
+    return __builtin_strcmp(wanted, "next") == 0 ? -2 : cutune_number(wanted);
+}}
+#endif
+"""
+
+
+def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Sequence[str]) -> str:
+    """Return a function that gives the number of the copy to call, 0 outside the measured sizes.
+
+    Args:
+        cases: the number of the copy by the number of the set; a set without one runs as 0.
+        own: the program's own values, as they are written.
+    """
+    choose = f"of_{routine}"
+    several = len(choice.model.sizes) > 1
+    model = replace(choice.model, tunables=(choose,))
+    names = [f"cutune_{c_name(name)}" for name in model.sizes]
+    parameters = ", ".join(f"long long {name}" for name in names)
+    within = " && ".join(range_tests(names, model.choices[0].lowest, model.choices[0].highest))
+    table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
+    copies = max(cases.values(), default=0)
+    set_of = {copy: number for number, copy in reversed([*cases.items()])}
+    texts = [own, *(choice.sets[set_of[copy] - 1] for copy in range(1, copies + 1))]
+    named = ([f"{n} = {v}" for n, v in zip(choice.names, one, strict=True)] for one in texts)
+    shown = ", ".join(c_string(", ".join(one)) for one in named)
+    sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
+    line = c_string(f"cutune: %s for {sizes}\n")
+    others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
+    chosen = f"cutune_cases[cutune_choose_{c_name(choose)}({', '.join(names)})]"
+    decide = _remembering(names, chosen) if several else f"        cutune_case = {chosen};\n"
+    remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
+    return f"""\
+{_ASKED}{emit_choices([model])}static inline int {routine}({parameters})
+{{
+    static const signed char cutune_cases[] = {{{table}}};
+    static const int cutune_asked = cutune_sets_asked();
+    static const bool cutune_shown = cutune_sets_mode() == 2;
+    int cutune_case = 0;
+    if (cutune_asked == -2) {{
+        static thread_local int cutune_next = 0;
+        cutune_case = cutune_next++ % {copies + 1};
+    }} else if (cutune_asked >= 0) {{
+        cutune_case = cutune_asked <= {copies} ? cutune_asked : 0;
+    }} else if ({within}) {{
+{decide}    }}
+    if (cutune_shown) {{
+        static const char *const cutune_names[] = {{{shown}}};
+        static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
+        if (cutune_last[{len(names)}] != cutune_case + 1 || {others}) {{
+            {remembered} cutune_last[{len(names)}] = cutune_case + 1;
+            cutune_say(cutune_stderr, {line}, cutune_names[cutune_case], {", ".join(names)});
+        }}
+    }}
+    return cutune_case;
+}}
+"""
+
+
+def _remembering(names: Sequence[str], chosen: str) -> str:
+    """Return C that decides again only where the sizes are not the last ones of this thread."""
+    known = [f"cutune_known[{index}]" for index in range(len(names) + 1)]
+    is_other = " || ".join(f"{k} != {name}" for k, name in zip(known, names, strict=False))
+    kept = " ".join(f"{k} = {name};" for k, name in zip(known, names, strict=False))
+    return f"""\
+        static thread_local long long cutune_known[{len(known)}] = {{0}};
+        if ({known[-1]} == 0 || {is_other}) {{
+            {kept} {known[-1]} = 1 + {chosen};
+        }}
+        cutune_case = (int){known[-1]} - 1;
+"""

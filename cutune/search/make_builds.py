@@ -1,0 +1,289 @@
+"""Builds a project by its own command: once per value set, each time in a copy of its folder.
+
+Takes an instrumented program and a command, gives programs as `builds` does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from signal import SIGKILL
+from threading import Event
+from typing import Any
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import (
+    CompilerKilled,
+    ProgramResult,
+    ended_by,
+    ending_in_order,
+    run_to_end,
+)
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.core.workspace import write_text
+from cutune.emulator.elf import code_hash, is_loadable
+from cutune.measure.program_runs import Run
+from cutune.passes import InstrumentTunables
+from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
+from cutune.search.program_space import ProgramSpace, Setting
+from cutune.search.project_copies import BUILDS, STATE, ProjectFolder
+from cutune.search.regions import Settings
+from cutune.source.program import Program
+from cutune.source.rewrite.c_text import c_path
+from cutune.source.rewrite.output import Target
+from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.source.tunable import HostTunable, Region
+from cutune.space.condition import Value
+from cutune.space.parameter import ParameterOptions, shown
+from cutune.toolchain.locate import first_on_path, stand_in
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.toolchain import Toolchain
+
+BUILD_SECONDS = 3600.0
+_HEADER = INCLUDE_DIRECTORY / "cutune_tunables.h"
+#: Text of that header, which every program has that was compiled from a source with regions.
+_MARK = b"cutune-region-1"
+#: Device code that a program loads.
+_LOADED = frozenset({".ptx", ".cubin", ".fatbin"})
+#: A project's own nvcc may be `cutune nvcc`.
+_PLAIN = {"CUTUNE_MODE": "off"}
+#: Beside the copy: the output of its build.
+LOG = "build.log"
+
+
+@dataclass
+class MakeBuilds(Builds):
+    """Programs that a command builds, each in a folder where nothing else is built.
+
+    Attributes:
+        project: the folder that is copied. state: the hash of its sources.
+        nvcc: the one that the command finds first.
+        is_over: set when nobody waits for a build any more.
+    """
+
+    project: ProjectFolder = field(kw_only=True)
+    state: str = field(kw_only=True)
+    nvcc: Path = field(kw_only=True)
+    is_over: Event = field(default_factory=Event)
+
+    @property
+    def circumstances(self) -> Sequence[str]:
+        """The other sources of the project, and the command."""
+        return (f"{STATE}{self.state}", self.parameters.make)
+
+    def close(self) -> None:
+        """Cancel the builds that have not begun, and end the others."""
+        self.is_over.set()
+        super().close()
+
+    def require_own(self, built: Built, run: Run) -> None:
+        """Refuse a project that a copy does not build, or whose program is not of the source.
+
+        Raises:
+            CutuneError: CT849, CT850.
+        """
+        make, source = self.parameters.make, self.program.source
+        copy, started = built.folder or self.folder, run.command[0]
+        if built.failure:
+            values: Any = {"folder": self.project.root, "log": copy.parent / LOG}
+            values |= {"command": make, "reason": built.failure, "advice": _advice(make)}
+            raise CutuneError(Diagnostic.at(Code.COPY_NOT_BUILT, None, **values))
+        what = ""
+        if not any(_MARK in path.read_bytes() for path in _programs(copy)):
+            what = f"program of '{source.path}'"
+        elif not (copy / started).exists() and shutil.which(started) is None:
+            what = f"'{started}', which --run starts,"
+        if what:
+            code = Code.NOT_IN_BUILD
+            raise CutuneError(Diagnostic.at(code, None, command=make, what=what, copy=copy))
+
+    def _built(self, values: Mapping[str, Value]) -> Built:
+        name = folder_name(values, "-")
+        copy = self.folder.absolute() / BUILDS / name / self.project.root.name
+        self.project.copy(copy, self._rewritten(values))
+        command = self.parameters.make_at(self.space.values(values, Setting.MAKE))
+        is_emulated, clean = self.target is None, self.parameters.clean
+        failure = _build(clean, self.nvcc, command, copy, is_emulated, self.is_over)
+        return Built(copy, failure, "" if failure else _code_of(copy), folder=copy)
+
+    def _rewritten(self, values: Mapping[str, Value]) -> dict[Path, Source]:
+        """Return the instrumented files of the user, by their places in the project."""
+        constants = self.space.values(values, Setting.CONSTANT)
+        texts = {name: shown(value) for name, value in constants.items()}
+        step = InstrumentTunables(True, texts, str(_HEADER))
+        unit = run_passes((step,), TranslationUnit(self.program))
+        files = {_placed(self.project, unit.program.source): unit.rewritten()}
+        for source, header in zip(unit.program.headers, unit.rewritten_headers(), strict=True):
+            if any(owned.path == source.path for owned in unit.edits):
+                files[_placed(self.project, source)] = _standing_alone(unit, header)
+        return files
+
+
+def make_builds(
+    toolchain: Toolchain,
+    parameters: ParameterOptions,
+    program: Program,
+    space: ProgramSpace,
+    workspace: Path,
+    target: Sequence[str] | None,
+    pool: ThreadPoolExecutor,
+    run: str,
+) -> MakeBuilds:
+    """Prepare builds of the project in the current folder.
+
+    Args:
+        run: the template of its command line.
+
+    Raises:
+        CutuneError: CT847 for too large a project, CT848 where it does not hold what is rewritten,
+            CT410 where what is run is not a copy's; CT002.
+    """
+    project = ProjectFolder.here(workspace)
+    _check_run(project, run)
+    for source in (program.source, *program.tunable_headers):
+        _placed(project, source)
+    folder = workspace.absolute()
+    nvcc = stand_in(folder, toolchain.nvcc.path)
+    build = toolchain, parameters, program, space, folder, target, pool
+    return MakeBuilds(*build, project=project, state=project.state, nvcc=nvcc)
+
+
+def _check_run(project: ProjectFolder, run: str) -> None:
+    """Raise CT410 for a command line that runs the project itself, not a copy."""
+    try:
+        words = shlex.split(run)
+    except ValueError:  # `plan_runs` says it
+        words = []
+    for path in words:
+        if os.path.isabs(path) and (place := project.place(path)) is not None:
+            reason = f"it runs the project itself, not a copy; write './{place}'"
+            raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=run, reason=reason))
+
+
+def _placed(project: ProjectFolder, source: Source) -> Path:
+    """Return the place of a file in a copy.
+
+    Raises:
+        CutuneError: CT848 for one that is not copied.
+    """
+    place = project.place(source.path)
+    if place is None:
+        code, path = Code.OUTSIDE_PROJECT, source.path
+        raise CutuneError(Diagnostic.at(code, None, path=path, folder=project.root))
+    return place
+
+
+def tuned_copy(
+    nvcc: Nvcc,
+    parameters: ParameterOptions,
+    program: Program,
+    target: Target,
+    workspace: Path,
+    values: Settings,
+) -> Built:
+    """Build a copy of the project with the emitted files and the chosen values.
+
+    Raises:
+        CutuneError: CT001, CT002, CT847.
+    """
+    project = ProjectFolder.here(workspace)
+    copy = workspace.absolute() / BUILDS / "tuned" / project.root.name
+    places = [project.place(file.path) for file in (program.source, *program.headers)]
+    written = dict(zip(places, target.files_of(program), strict=False))
+    texts = {place: read_source(str(path)) for place, path in written.items() if place is not None}
+    project.copy(copy, texts)
+    found_first = stand_in(workspace.absolute(), nvcc.path)
+    command = parameters.make_at(dict(values))
+    with ending_in_order():
+        failure = _build(parameters.clean, found_first, command, copy, False)
+    return Built(copy, failure, folder=copy)
+
+
+def _build(
+    clean: str,
+    nvcc: Path,
+    command: str,
+    copy: Path,
+    is_emulated: bool,
+    is_over: Event | None = None,
+) -> str:
+    """Build a copy, once more where the compiler was killed; return why that fails, or "".
+
+    Raises:
+        CompilerKilled: someone told it to end.
+    """
+    # Whether there is something to clean does not matter: the last status counts.
+    whole = f"{clean}\n{command}" if clean else command
+    mode = {"CUTUNE_MODE": "emulated", "CCACHE_DISABLE": "1"} if is_emulated else _PLAIN
+    environment = {**os.environ, **first_on_path(nvcc), **mode, "PWD": str(copy)}
+    for _ in range(ATTEMPTS):
+        ended = run_to_end(["/bin/sh", "-c", whole], environment, BUILD_SECONDS, copy, is_over)
+        signal = ended_by(ended.status or 0, ended.errors_text)
+        if signal is None:
+            break
+        if signal != SIGKILL:
+            code, name = Code.COMPILER_KILLED, signal.name
+            raise CompilerKilled(Diagnostic.at(code, None, program=command, signal=name), signal)
+    write_text(copy.parent / LOG, ended.output_text + ended.errors_text)
+    return "" if ended.status == 0 else _reason(ended)
+
+
+def _reason(ended: ProgramResult) -> str:
+    """Return why a build failed."""
+    if ended.timed_out:
+        return f"no end within {BUILD_SECONDS:g} s"
+    said = f"{ended.errors_text}\n{ended.output_text}".strip()
+    return ended.not_started or (first_line(said) if said else f"status {ended.status}")
+
+
+def _advice(command: str) -> str:
+    """Name what a build may lack in a copy."""
+    if "cmake" in command or "ninja" in command:
+        return (
+            "What CMake has configured is not copied: configure in --make, too, as in "
+            "'cmake -S . -B build && cmake --build build'"
+        )
+    return (
+        "What the build needs has to lie below that folder: if it does not, call cutune in one "
+        "above, with --make 'make -C DIR'"
+    )
+
+
+def _standing_alone(unit: TranslationUnit, header: Source) -> Source:
+    """Return a header that other sources may include as well: it includes cutune's own."""
+    program = unit.program
+    timed: list[HostTunable | Region] = [*program.tunables, *program.regions]
+    if all(one.source.path != header.path for one in timed):
+        return header
+    return Source(header.path, f"#include {c_path(str(_HEADER))}\n{header.text}")
+
+
+def _programs(copy: Path) -> Iterator[Path]:
+    """Yield programs, and libraries that are loaded."""
+    for folder, _, files in os.walk(copy):
+        for name in sorted(files):
+            path = Path(folder) / name
+            if path.is_file() and is_loadable(path):
+                yield path
+
+
+def _code_of(copy: Path) -> str:
+    """Return a hash of the code of a copy's programs; empty where that is not known."""
+    content, programs = sha256(), [*_programs(copy)]
+    for path in programs:
+        code = code_hash(path)
+        if not code:
+            return ""
+        content.update(f"{path.relative_to(copy)} {code}\0".encode(errors="surrogateescape"))
+    for path in sorted(copy.rglob("*")):
+        if path.suffix in _LOADED and path.is_file():
+            content.update(sha256(path.read_bytes()).digest())
+    return content.hexdigest()[:16] if programs else ""

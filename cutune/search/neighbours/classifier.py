@@ -1,0 +1,223 @@
+"""Classifiers of sizes. Takes a table of times, gives a configuration for any size.
+
+With one size, nearest neighbours are intervals, and a comparison of integers decides. With several,
+the nearest is the one with the smallest product of ratios, which is the sum of the distances of
+the logarithms without a logarithm.
+
+Times between two measured sizes are interpolated: there log t is nearly linear in log N for each
+configuration, and a rule that is good at measured sizes can be bad where the best configuration
+changes. The labels are then chosen for the fewest intervals of bounded regret. That is the
+hand-made "correction" of M. Veneva, *ML-Based Optimum Sub-system Size for the GPU Implementation of
+the Tridiagonal Partition Method*, as an algorithm: measured optima fluctuate where several
+configurations are nearly as fast, and a heuristic wants few steps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+from statistics import fmean
+
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """`configurations[i]` up to and including `limits[i]`; the last one has no limit."""
+
+    limits: tuple[int, ...]
+    configurations: tuple[Configuration, ...]
+
+    def choose(self, point: Point) -> Configuration:
+        """Return the configuration of a size."""
+        return self.configurations[bisect_left(self.limits, point[0])]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The configuration of the nearest measured sizes; the first of equally near ones."""
+
+    points: tuple[Point, ...]
+    configurations: tuple[Configuration, ...]
+
+    def choose(self, point: Point) -> Configuration:
+        """Return the configuration of sizes."""
+        distances = [ratio_distance(point, known) for known in self.points]
+        return self.configurations[distances.index(min(distances))]
+
+
+Classifier = Intervals | Neighbours
+
+
+def ratio_distance(first: Point, second: Point) -> float:
+    """Return the product of max(a, b) / min(a, b) over the sizes; sizes below 1 count as 1."""
+    product = 1.0
+    for a, b in zip(first, second, strict=True):
+        x, y = float(max(a, 1)), float(max(b, 1))
+        product *= x / y if x > y else y / x
+    return product
+
+
+def classifier(labels: Mapping[Point, Configuration]) -> Classifier:
+    """Return the 1-nearest-neighbour classifier of labelled sizes.
+
+    Limits of intervals lie midway; a size exactly between two belongs to the smaller one.
+    """
+    points = tuple(sorted(labels))
+    if len(points[0]) > 1:
+        return Neighbours(points, tuple(labels[p] for p in points))
+    changes = [(a, b) for a, b in pairwise(points) if labels[a] != labels[b]]
+    limits = tuple((low + high) // 2 for (low,), (high,) in changes)
+    return Intervals(limits, (labels[points[0]], *(labels[high] for _, high in changes)))
+
+
+def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
+    """Return the configuration of each size by a classifier that was made without it."""
+    chosen = {}
+    for point in labels:
+        rest = {p: label for p, label in labels.items() if p != point}
+        chosen[point] = classifier(rest).choose(point) if rest else labels[point]
+    return chosen
+
+
+def accuracy(
+    predicted: Mapping[Point, Configuration], actual: Mapping[Point, Configuration]
+) -> float:
+    """Return the share of sizes that get their own configuration."""
+    return fmean(predicted[point] == label for point, label in actual.items())
+
+
+def null_accuracy(labels: Mapping[Point, Configuration]) -> float:
+    """Return the accuracy of always choosing the most frequent configuration."""
+    return Counter(labels.values()).most_common(1)[0][1] / len(labels)
+
+
+@dataclass(frozen=True)
+class Regret:
+    """Lost time, relative to the best measured configuration, over some sizes."""
+
+    mean: float
+    worst: float
+    worst_point: Point
+    #: The number of sizes at which the chosen configuration has a time.
+    known: int
+    total: int
+
+
+def regret(table: TimeTable, chosen: Callable[[Point], Configuration]) -> Regret | None:
+    """Return the regret of a rule over all sizes of a table; None where no time is known."""
+    losses = {p: table.regret(p, chosen(p)) for p in table.points}
+    known = {p: loss for p, loss in losses.items() if loss is not None}
+    if not known:
+        return None
+    worst = max(known, key=lambda p: known[p])
+    return Regret(fmean(known.values()), known[worst], worst, len(known), len(losses))
+
+
+def best_fixed(table: TimeTable) -> Configuration | None:
+    """Return the configuration with the least mean regret of those measured at all sizes."""
+    means: dict[Configuration, float] = {}
+    for configuration in table.configurations:
+        lost = regret(table, lambda point, c=configuration: c)  # type: ignore[misc]
+        if lost is not None and lost.known == lost.total:
+            means[configuration] = lost.mean
+    return min(means, key=lambda c: (means[c], c)) if means else None
+
+
+#: The largest loss that the published correction by hand accepts is 3.96 %.
+DEFAULT_LIMIT = 0.04
+
+
+def observed(table: TimeTable) -> dict[Point, Configuration]:
+    """Return the fastest configuration of each size."""
+    return {point: table.best(point) for point in table.points}
+
+
+def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
+    """Return a configuration per size with a regret of at most `limit`, changing rarely.
+
+    With one size: the fewest intervals, and among those the smallest sum of regrets, by dynamic
+    programming over (size, configuration). With several there is no order: the fewest
+    configurations, greedily.
+    """
+    allowed = {}  # The best has the regret 0, so that one is always allowed.
+    for point in table.points:
+        regrets = {c: table.regret(point, c) for c in table.times[point]}
+        allowed[point] = {c: r for c, r in regrets.items() if r is not None and r <= limit}
+    if len(table.sizes) == 1:
+        return _fewest_intervals(table, allowed)
+    return _fewest_configurations(table, allowed)
+
+
+#: By size the regrets of the configurations within the limit.
+_Allowed = Mapping[Point, Mapping[Configuration, float]]
+
+
+def _fewest_intervals(table: TimeTable, allowed: _Allowed) -> dict[Point, Configuration]:
+    # Cost: (changes, sum of regrets). The smaller configuration wins where both are equal.
+    first, *following = table.points
+    costs = {c: (0, regret) for c, regret in allowed[first].items()}
+    origins: list[dict[Configuration, Configuration]] = []
+    for point in following:
+        cheapest = min(costs, key=lambda c: (costs[c], c))
+        change = (costs[cheapest][0] + 1, costs[cheapest][1])
+        stays = {c: c in costs and costs[c] <= change for c in allowed[point]}
+        origins.append({c: c if stay else cheapest for c, stay in stays.items()})
+        before = {c: costs[c] if stay else change for c, stay in stays.items()}
+        costs = {c: (n, total + allowed[point][c]) for c, (n, total) in before.items()}
+    chosen = [min(costs, key=lambda c: (costs[c], c))]
+    for origin in reversed(origins):
+        chosen.append(origin[chosen[-1]])
+    return dict(zip(table.points, reversed(chosen), strict=True))
+
+
+def _fewest_configurations(table: TimeTable, allowed: _Allowed) -> dict[Point, Configuration]:
+    chosen: list[Configuration] = []
+    open_points = set(table.points)
+    while open_points:
+        covered = {
+            c: [p for p in open_points if c in allowed[p]]
+            for c in {c for p in open_points for c in allowed[p]}
+        }
+        best = min(
+            covered, key=lambda c: (-len(covered[c]), sum(allowed[p][c] for p in covered[c]), c)
+        )
+        chosen.append(best)
+        open_points.difference_update(covered[best])
+    return {point: next(c for c in chosen if c in allowed[point]) for point in table.points}
+
+
+#: Sizes that are inserted between two measured ones.
+STEPS = 7
+
+
+def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
+    """Add interpolated times at sizes between; a table of several sizes stays as it is.
+
+    Only configurations that were measured at both neighbours are interpolated, and only if the best
+    of either neighbour is among them.
+    """
+    if len(table.sizes) != 1:
+        return table
+    times: dict[Point, Mapping[Configuration, float]] = dict(table.times)
+    for left, right in pairwise(table.points):
+        common = table.times[left].keys() & table.times[right].keys()
+        if not {table.best(left), table.best(right)} <= common or left[0] < 1:
+            continue
+        for step in range(1, steps + 1):
+            share = step / (steps + 1)
+            size = round(exp(_mixed(log(left[0]), log(right[0]), share)))
+            if left[0] < size < right[0]:
+                times[(size,)] = {
+                    c: exp(_mixed(log(table.times[left][c]), log(table.times[right][c]), share))
+                    for c in common
+                }
+    return TimeTable(table.sizes, table.tunables, times)
+
+
+def _mixed(first: float, second: float, share: float) -> float:
+    return first + share * (second - first)

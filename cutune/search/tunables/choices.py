@@ -1,0 +1,408 @@
+"""Choices of measured parameters: fitted to times, kept in choices.json, emitted as C++.
+
+Takes a compiler, a program and the measurements in its workspace, gives models and the pass
+`replace-tunables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.typed import require
+from cutune.core.workspace import Workspace, read_typed, write_document
+from cutune.model.measurement.measurement import Origin
+from cutune.passes import ReplaceTunables
+from cutune.proof.unit_compiler import UnitCompiler
+from cutune.search.clones.value_sets import SetChoice, SetChoiceEntry, fit_sets
+from cutune.search.neighbours.emit_classifier import (
+    LIBRARY,
+    c_name,
+    condition_c,
+    emit_choices,
+    given_tests,
+    range_tests,
+    run_mode,
+)
+from cutune.search.neighbours.model import SCHEMA as CHOICES_SCHEMA
+from cutune.search.neighbours.model import (
+    ChoiceModel,
+    ChoiceModelEntry,
+    FittedClassifier,
+    fit_choice,
+    to_json,
+)
+from cutune.search.program_space import own_values
+from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
+from cutune.search.trials import plain, read_measured
+from cutune.search.tunables.by_size import ChosenTogether, chosen_together
+from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
+from cutune.search.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
+from cutune.source.program import Program
+from cutune.source.rewrite.c_text import c_string
+from cutune.source.tunable import HostTunable, TunableConstant
+from cutune.space.condition import Condition
+from cutune.space.parameter import NONE, ParameterOptions
+from cutune.toolchain.device.profile import DeviceProfile
+
+COMMAND = "cutune fit --model neighbours"
+
+
+# ---- fit
+
+
+@dataclass(frozen=True)
+class HostChoices:
+    """Choices by measured times: values for all sizes, sets by size, classifiers of integers."""
+
+    fixed: FixedChoice | None
+    models: Sequence[ChoiceModel]
+    sets: SetChoice | None = None
+
+
+def fit_host(
+    compiler: UnitCompiler,
+    warn: Warn,
+    parameters: ParameterOptions,
+    program: Program,
+    workspace: Workspace,
+    limit: float,
+    device: DeviceProfile,
+) -> HostChoices:
+    """Fit the choices of this version of the program to the workspace's times; save nothing.
+
+    Where several GPUs were measured, the times of `device` count.
+
+    Raises:
+        CutuneError: CT009 without measurements, CT423 where none is of this version.
+    """
+    command = "cutune collect --tunables"
+    measured = read_measured(workspace.trials, _origin(program), command, warn)
+    if len({one.device for one in measured}) > 1:
+        measured = [one for one in measured if one.device == device.name]
+    hosts = {tunable.name for tunable in program.tunables}
+    names = sorted({name for one in measured for name in one.values} - hosts)
+    own = {n: plain(v) for n, v in own_values(program, parameters).items()}
+    held = _held(program, parameters, names)
+    for name, text in held.items():
+        warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+    fixed = fit_fixed(_allowed(program, measured), names, own, held)
+    values: Settings = {}
+    sets = None
+    if fixed is not None:
+        values = fixed.values
+        by_size = chosen_together(compiler, parameters, program, {*names} - {*held})
+        sets = _fit_sets(program, measured, fixed, own, by_size, limit)
+        if sets is None:
+            measured = [one for one in measured if fixed.fits(one)]
+        else:
+            rest = fixed.without(sets.names)
+            measured = [one for one in measured if rest.fits(one) and sets.fits(one, own)]
+    models = []
+    for group, (first, *_) in by_group(program.tunables).items():
+        is_needed = _is_bound(first.where, values)
+        table = group_table(program.tunables, group, measured, is_needed)
+        if table is not None:
+            models.append(fit_choice(table, limit, len(first.given)))
+    if not models and fixed is None:
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
+    return HostChoices(fixed, models, sets)
+
+
+def _fit_sets(
+    program: Program,
+    measured: Sequence[HostMeasurement],
+    fixed: FixedChoice,
+    own: Settings,
+    together: ChosenTogether | None,
+    limit: float,
+) -> SetChoice | None:
+    """Return sets of those compiled parameters among these names that may be chosen by size."""
+    if together is None:
+        return None
+    rest = fixed.without(together.names)
+    known = [one for one in _allowed(program, measured) if rest.fits(one)]
+    return fit_sets(known, together.names, together.sizes, own, limit)
+
+
+def _held(program: Program, asked: ParameterOptions, names: Sequence[str]) -> dict[str, str]:
+    """Return parameters that must keep their value, with conditions on them that need the size.
+
+    A compiled-in value also holds at sizes at which nothing was tried.
+    """
+    places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
+    known = {*names, *(place.name for place in places)}
+    conditions = [(Condition.read(one.where), {*one.data}) for one in places if one.where]
+    conditions += [(one, set[str]()) for one in asked.conditions]
+    parameters = [*asked.parameters, *(one.parameter for one in places)]
+    words = {v for one in parameters for v in one.values if isinstance(v, str)} | {NONE}
+    held = {}
+    for condition, sizes in conditions:
+        others = {name for name in condition.names - known - words if "device." not in name}
+        if others or condition.names & sizes - known:
+            held.update(dict.fromkeys(condition.names & {*names}, condition.text))
+    return held
+
+
+def _is_bound(where: str | None, values: Settings) -> bool:
+    """Does a condition name a value that is compiled in? Then the program's own may break it."""
+    return where is not None and bool(Condition.read(where).names & values.keys())
+
+
+def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[HostMeasurement]:
+    """Return the measurements that the conditions of all pragmas about host integers allow."""
+    groups = by_group(program.tunables).values()
+    return [
+        one
+        for one in measured
+        if all(is_allowed(one, own) for own in groups if all(t.name in one.data for t in own))
+    ]
+
+
+def write_choices(
+    program: Program,
+    workspace: Workspace,
+    choices: HostChoices,
+    blocks: Sequence[BlockClassifier],
+) -> None:
+    """Save the choices, in place of older ones.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    document = {
+        "origin": asdict(_origin(program)),
+        "models": [to_json(model) for model in choices.models],
+        "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
+        "sets": choices.sets.to_json() if choices.sets is not None else None,
+        "launches": {
+            "origin": asdict(Origin.of(program.source, program.deciding_files)),
+            "blocks": [choice.to_json() for choice in blocks],
+        },
+    }
+    write_document(workspace.choices, CHOICES_SCHEMA, document)
+
+
+def block_choices(
+    program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
+) -> list[BlockClassifier]:
+    """Return the classifiers of blocks that were made of this program, for some devices.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
+            CT431 when none of its kernels was swept on these devices.
+    """
+    origin, blocks = read_blocks(workspace, devices, program.source.path)
+    if origin != Origin.of(program.source, program.deciding_files):
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    return blocks
+
+
+def read_blocks(
+    workspace: Workspace, devices: Sequence[DeviceProfile], path: str | None
+) -> tuple[Origin, list[BlockClassifier]]:
+    """Return the source of the classifiers of blocks, and those for some devices.
+
+    Args:
+        path: the source that is tuned; None: any.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
+            devices.
+    """
+    document = read_choices(workspace)
+    launches = document.launches or LaunchesEntry(document.origin, ())
+    origin = launches.origin
+    names = {device.name for device in devices}
+    blocks = [choice for choice in launches.classifiers() if choice.device in names]
+    if not blocks or (path is not None and str(Path(path).resolve()) != origin.path):
+        device, path = " or ".join(sorted(names)), path or origin.path
+        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=device))
+    return origin, blocks
+
+
+@dataclass(frozen=True)
+class LaunchesEntry:
+    """Classifiers of blocks, and the version of the source that they were made of."""
+
+    origin: Origin
+    blocks: tuple[BlockClassifierEntry, ...]
+
+    def classifiers(self) -> list[BlockClassifier]:
+        return [block.read() for block in self.blocks]
+
+
+@dataclass(frozen=True)
+class ChoicesDocument:
+    """The entries of choices.json."""
+
+    origin: Origin
+    models: tuple[ChoiceModelEntry, ...]
+    launches: LaunchesEntry | None = None
+    #: Values that were chosen for all sizes.
+    fixed: Settings = field(default_factory=dict)
+    #: Values that are chosen by size.
+    sets: SetChoiceEntry | None = None
+
+    def choices(self) -> list[ChoiceModel]:
+        """Return the models of host tunables."""
+        return [model.read() for model in self.models]
+
+    def __post_init__(self) -> None:
+        # All of it is read, whichever part is asked for.
+        names = [name for model in self.choices() for name in model.tunables]
+        require(len({*names}) == len(names), "a tunable has one model")
+        if self.launches is not None:
+            self.launches.classifiers()
+        if self.sets is not None:
+            self.sets.read()
+
+
+def read_choices(workspace: Workspace) -> ChoicesDocument:
+    """Return all choices of a workspace.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, and what `read_typed` raises.
+    """
+    return read_typed(workspace.choices, CHOICES_SCHEMA, ChoicesDocument, COMMAND)
+
+
+def _origin(program: Program) -> Origin:
+    return Origin.of(program.source, program.tunable_headers)
+
+
+# ---- emit
+
+
+@dataclass(frozen=True)
+class HostSelection:
+    """Emitted C++, and the routine of each tunable."""
+
+    text: str
+    routines: Mapping[str, str]
+
+
+def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
+    """Return the pass that lets the parameters of a program be chosen.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    document = _choices(program, workspace)
+    values = {name: str(value) for name, value in document.fixed.items()} if document else {}
+    models = document.choices() if document else []
+    if not models:
+        return ReplaceTunables(values=values)
+    selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
+    return ReplaceTunables(selection=selection.text, routines=selection.routines, values=values)
+
+
+def fixed_values(program: Program, workspace: Workspace) -> Settings:
+    """Return the values that were chosen for all sizes; empty without choices.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    document = _choices(program, workspace)
+    return document.fixed if document is not None else {}
+
+
+def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
+    """Return the value sets that are chosen by size; None without any.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    document = _choices(program, workspace)
+    return document.sets.read() if document is not None and document.sets is not None else None
+
+
+def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
+    """Return the choices of this program, if there are any."""
+    if not workspace.choices.exists():
+        return None
+    document, origin = read_choices(workspace), _origin(program)
+    if document.origin.path != origin.path:
+        return None
+    if document.origin != origin:
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    return document
+
+
+def emit_host(
+    models: Sequence[ChoiceModel],
+    conditions: Mapping[str, str | None],
+    values: Mapping[str, str],
+) -> HostSelection:
+    """Emit the classifiers, and a routine per tunable.
+
+    A routine gives the program's own value on request, outside of the measured sizes, and where the
+    choice does not satisfy the condition of its pragma.
+
+    Args:
+        values: of the parameters that have one for all sizes.
+    """
+    mode = run_mode("cutune_tunables_mode")
+    texts = [LIBRARY, mode, emit_choices(models)]
+    routines: dict[str, str] = {}
+    for model in models:
+        for tunable in model.tunables:
+            routine = f"cutune_tuned_{c_name(tunable)}"
+            routines[tunable] = routine
+            where = conditions.get(tunable)
+            is_bound = _is_bound(where, values)
+            test = "" if is_bound else _test(model, where, values)
+            texts.append(_routine(model, tunable, routine, test, is_bound))
+    return HostSelection("".join(texts), routines)
+
+
+def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
+    """Return C for the program's own value where a choice was not measured or is not allowed."""
+    known = " || ".join(_in_range(model, choice) for choice in model.choices)
+    text = f"    if (!({known})) return cutune_original;\n"
+    if where is None:
+        return text
+    sizes = ", ".join(f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given))
+
+    def name_of(name: str) -> str:
+        if name in values:
+            return values[name]
+        is_chosen = name in model.tunables
+        return f"cutune_choose_{c_name(name)}({sizes})" if is_chosen else f"cutune_{c_name(name)}"
+
+    return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
+
+
+def _in_range(model: ChoiceModel, choice: FittedClassifier) -> str:
+    """Return a test in C: are the given values these, and are the sizes in the measured range?"""
+    sizes = [f"cutune_{c_name(name)}" for name in model.sizes]
+    ranges = range_tests(sizes, choice.lowest, choice.highest)
+    return f"({' && '.join([*given_tests(model, choice), *ranges])})"
+
+
+def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
+    """Return the routine of a tunable, without CUTUNE=off where it is bound.
+
+    There the program's own value may not be allowed with the compiled-in values.
+    """
+    off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
+    names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
+    parameters = "".join(f", long long {name}" for name in names)
+    shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
+    values = ", ".join(["cutune_value", *names])
+    shown_text = c_string(f"cutune: {tunable} = %lld for {shown}\n")
+    return f"""\
+template <class Integer>
+static inline Integer {routine}(Integer cutune_original{parameters})
+{{
+    const int cutune_mode = cutune_tunables_mode();
+    (void)cutune_original;
+{off}{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
+    if (cutune_mode == 2)
+        cutune_say(cutune_stderr, {shown_text}, {values});
+    return (Integer)cutune_value;
+}}
+"""

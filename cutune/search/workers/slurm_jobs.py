@@ -1,0 +1,141 @@
+"""Workers in jobs of Slurm. Takes a number of jobs and options of sbatch, gives `Workers`.
+
+Each job has one GPU and one worker of dask, whose scheduler is in this process. A job that ends is
+submitted again.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask_jobqueue
+import distributed
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import temporary_folder
+from cutune.search.workers.dask_workers import DaskWorkers
+
+#: The resources of a job, unless an option or a setting of dask-jobqueue says otherwise.
+ONE_GPU = "--gres=gpu:1"
+MEMORY = "16GB"
+#: Options of a GPU: `--gres=gpu:h200:1`, `--gpus=1`, `--gpus-per-node 1`, `-G 1`.
+_OF_GPUS = re.compile(r"--gres\b.*gpu|--gpus|-G")
+#: An option of sbatch → what dask-jobqueue would write for it.
+_IN_ITS_PLACE = {"--time": "-t ", "-t": "-t ", "--mem": "--mem=", "--partition": "-p ", "-p": "-p "}
+#: The period in which Slurm is asked for its jobs.
+_ASK_SECONDS = 5.0
+#: So long there may be neither a worker nor a job: a job that has ended is missed after a while.
+_NONE_SECONDS = 60.0
+_SQUEUE_SECONDS = 30.0
+
+
+def slurm_workers(count: int, options: Sequence[str], is_on_gpu: bool, logs: Path) -> DaskWorkers:
+    """Submit jobs; their workers are waited for as long as Slurm lets the jobs wait.
+
+    Args:
+        logs: the folder for what jobs print.
+
+    Raises:
+        CutuneError: CT845 where Slurm takes no such job.
+    """
+    if shutil.which("sbatch") is None:
+        raise _refused("there is no sbatch")
+    settings = _settings(options, is_on_gpu)
+    settings |= {"log_directory": str(logs), "scheduler_options": {"dashboard": False}}
+    cluster = dask_jobqueue.SLURMCluster(cores=1, processes=1, **settings)
+    try:
+        _check(cluster.job_script())
+        cluster.scale(count)
+        client = distributed.Client(cluster, set_as_default=False)
+    except BaseException:
+        cluster.close()
+        raise
+    return DaskWorkers(client, count, cluster, inf, _Jobs(cluster, count, logs).look)
+
+
+def _settings(options: Sequence[str], is_on_gpu: bool) -> dict[str, Any]:
+    """Return the settings of a job, which contain the user's own settings of dask-jobqueue."""
+    own = dask.config.get("jobqueue.slurm", {})
+    directives = [*(own.get("job-extra-directives") or []), *options]
+    if is_on_gpu and not any(map(_OF_GPUS.match, directives)):
+        directives.append(ONE_GPU)
+    given = {re.split("[= ]", one)[0] for one in options}
+    skipped = [*(own.get("job-directives-skip") or [])]
+    skipped += [line for option, line in _IN_ITS_PLACE.items() if option in given]
+    settings = {"job_extra_directives": directives, "job_directives_skip": skipped}
+    return {"memory": own.get("memory") or MEMORY, **settings}
+
+
+def _check(script: str) -> None:
+    """Raise CT845 for a job that Slurm would not take."""
+    with temporary_folder() as folder:
+        path = Path(folder) / "job.sh"
+        path.write_text(script)
+        done = subprocess.run(
+            ["sbatch", "--test-only", str(path)], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise _refused(said[0] if said else f"sbatch ends with status {done.returncode}")
+
+
+@dataclass
+class _Jobs:
+    """The jobs of a cluster; since `none_since` there has been neither a worker nor a job."""
+
+    cluster: Any
+    count: int
+    logs: Path
+    none_since: float = inf
+    looked_at: float = 0.0
+
+    def look(self) -> None:
+        """Submit jobs again that have ended.
+
+        Raises:
+            CutuneError: CT839 where none stays until its worker begins.
+        """
+        now = time.monotonic()
+        if now - self.looked_at < _ASK_SECONDS:
+            return
+        self.looked_at = now
+        self.cluster.scale(self.count)
+        if self.cluster.scheduler_info["workers"] or _are_there(self._ids()):
+            self.none_since = inf
+            return
+        self.none_since = min(self.none_since, now)
+        if now - self.none_since > _NONE_SECONDS:
+            reason = f"in a job that ended at once; what it said is in {self.logs}"
+            raise CutuneError(Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=reason))
+
+    def _ids(self) -> list[str]:
+        jobs = list(self.cluster.workers.values())
+        return [str(job.job_id) for job in jobs if job.job_id is not None]
+
+
+def _are_there(jobs: Sequence[str]) -> bool:
+    """Does Slurm have one of them? Also true where it does not answer."""
+    if not jobs:
+        return False
+    command = ["squeue", "--noheader", "--format=%i"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_SQUEUE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+    return done.returncode != 0 or not {*jobs}.isdisjoint(done.stdout.split())
+
+
+def _refused(reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.NO_SLURM, None, reason=reason))

@@ -1,0 +1,1 @@
+"""Text in, `Syntax` and launches out; edits in, text out."""

@@ -1,0 +1,124 @@
+"""The thread-block shapes that a kernel may be given. Takes its free dimensions, gives shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from lark import LarkError
+
+from cutune.core.typed import Formula
+from cutune.space.annotation import Values
+from cutune.space.condition import Condition
+from cutune.toolchain.device.thread_block import (
+    LARGEST,
+    LARGEST_Z,
+    WARP,
+    Block,
+    keeps_warps,
+    threads_of,
+)
+
+
+@dataclass(frozen=True)
+class BlockRange:
+    """Sizes per dimension (None: any), and a condition on x, y and z as it was written."""
+
+    x: Values | None = None
+    y: Values | None = None
+    z: Values | None = None
+    where: Formula | None = None
+
+    def listed(self, axis: int) -> tuple[int, ...]:
+        """The sizes that a list names for a dimension; nothing for a range."""
+        values = (self.x, self.y, self.z)[axis]
+        listed = values.listed if values is not None and values.interval is None else ()
+        return tuple(map(int, listed))
+
+    def allows(self, shape: tuple[int, int, int]) -> bool:
+        """Does a shape lie within the range?"""
+        axes = zip((self.x, self.y, self.z), shape, strict=True)
+        if any(values is not None and size not in values for values, size in axes):
+            return False
+        if self._condition is None:
+            return True
+        return self._condition.holds(dict(zip("xyz", shape, strict=True)))
+
+    @cached_property
+    def _condition(self) -> Condition | None:
+        return Condition.read(self.where) if self.where is not None else None
+
+    def check(self) -> None:
+        """Can the condition be read, and asked about a block?
+
+        Raises:
+            ValueError: it cannot.
+        """
+        try:
+            names = self._condition.names if self._condition is not None else frozenset[str]()
+        except (LarkError, RecursionError) as error:
+            raise ValueError(f"`where`: {self.where!r} is no condition on a block") from error
+        if not names <= {*"xyz"}:
+            raise ValueError(f"`where`: {self.where!r} is no condition on x, y and z")
+
+
+def candidate_blocks(
+    free: Sequence[bool],
+    own_block: Block,
+    which: str = "paper",
+    max_threads: int = LARGEST,
+    allowed: BlockRange | None = None,
+    needs_warps: bool = False,
+) -> tuple[Block, ...]:
+    """All shapes of one candidate set.
+
+    Args:
+        free: per dimension, may the block be changed?
+        own_block: the program's own thread block. It is always a candidate, and gives the sizes of
+            the dimensions that are not free.
+        which: `paper`: powers of two per dimension with 32 <= product <= 1024 for kernels of two
+            or three dimensions (z at most 64), multiples of 32 for kernels of one dimension;
+            `all` adds every other shape whose product is a multiple of 32.
+        max_threads: threads per block that the kernel allows.
+        needs_warps: must each warp keep the threads that it has with `own_block`?
+        allowed: what an annotation allows besides; sizes that it lists take the set's place.
+    """
+    allowed = allowed or BlockRange()
+    one_dimensional = sum(free) == 1
+    powers = [1 << exponent for exponent in range(11)]
+    multiples = list(range(WARP, LARGEST + 1, WARP))
+    everything = list(range(1, LARGEST + 1))
+    if which == "all":
+        axis = everything
+    else:
+        axis = multiples if one_dimensional else powers
+    axes = [
+        list(allowed.listed(index)) or axis if is_free else [size]
+        for index, (is_free, size) in enumerate(zip(free, own_block, strict=True))
+    ]
+    if free[2]:
+        axes[2] = [size for size in axes[2] if size <= LARGEST_Z]
+    bounded = _bounded(axes, max_threads)
+    shapes = {shape for shape in bounded if _fits(shape, which) and allowed.allows(shape)}
+    if needs_warps:
+        shapes = {shape for shape in shapes if keeps_warps(own_block, shape)}
+    return tuple(sorted(shapes | {own_block}))
+
+
+def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:
+    # Nested instead of a full product: `all` in three dimensions has 65 million triples.
+    xs, ys, zs = axes
+    return [
+        (x, y, z)
+        for x, y in product(xs, ys)
+        if x * y <= max_threads
+        for z in zs
+        if x * y * z <= max_threads
+    ]
+
+
+def _fits(shape: Block, which: str) -> bool:
+    threads = threads_of(shape)
+    return threads >= WARP and (which != "all" or threads % WARP == 0)

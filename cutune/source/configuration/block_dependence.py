@@ -1,0 +1,400 @@
+"""How a launch depends on its block. Takes a resolved configuration, gives grid forms and C text.
+
+The form of a grid is shown only: which rule changes the block of a launch depends on the proof
+about the kernel and on the numbers at run time. Dynamic shared memory is a formula of the block's
+x, y and z, computed with 64-bit integers, in which it cannot overflow. Its user compares the value
+for the program's own thread block with what the program asks for, and leaves the launch alone where
+they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from fractions import Fraction
+
+from cutune.source.configuration.formulas import basic_size, formula_of
+from cutune.source.host_formula import (
+    Call,
+    Cast,
+    Formula,
+    HostOperation,
+    Name,
+    Number,
+    Opaque,
+    children,
+    constant,
+    is_real,
+    number,
+    parts,
+    plain,
+    text_of,
+)
+from cutune.source.program import DIMENSIONS, Configuration, GridForm
+from cutune.source.syntax.tokens import lex_significant
+
+_CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf", "lceil"})
+_CLAMPS = frozenset({"min", "max", "std::min", "std::max", "fmin", "fmax"})
+IsBlock = Callable[[Formula], bool]
+
+
+def grid_form(grid: Formula, block: Sequence[Formula]) -> GridForm:
+    """Classify one component of a grid."""
+
+    def is_block(formula: Formula) -> bool:
+        return _is_block(formula, block)
+
+    value = constant(grid)
+    if value == 1:
+        return GridForm.SINGLE
+    if is_known_block(grid, block):
+        return GridForm.OTHER
+    found = _form(plain(grid), is_block)
+    if found is not None:
+        return found
+    if value is not None:
+        return GridForm.CONSTANT
+    return GridForm.INDEPENDENT if _is_understood(grid) else GridForm.UNKNOWN
+
+
+def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
+    """Is it a component of the block by its name?"""
+    return any(_is_named(formula, size) for size in block)
+
+
+def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
+    """The form of a formula in which the block occurs; None without it."""
+    match formula:
+        case Call(name, (argument,)) if name in _CEILINGS:
+            inner = _quotient(plain(argument), is_block)
+            return GridForm.FLOAT_CEILING if inner is not None else _held(formula, is_block)
+        case Call(name, arguments) if name in _CLAMPS:
+            return _held(formula, is_block)
+        case Call(_, arguments):
+            holds = any(_holds(argument, is_block) for argument in arguments)
+            return GridForm.HELPER if holds else None
+        case HostOperation("/" | ">>", (_, divisor)):
+            numerator = _quotient(formula, is_block)
+            if numerator is None:
+                return _held(formula, is_block)
+            places = constant(divisor) if formula.operator == ">>" else None
+            divisor = _power(places) if places is not None else divisor
+            terms = list(_terms(numerator, 1))
+            is_ceiling = _rounds_up(terms, constant(divisor), is_block)
+            return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
+        case HostOperation("+", _):
+            return _sum_form(formula, is_block)
+        case HostOperation("?:", (_, if_true, if_false)):
+            forms = {_form(plain(if_true), is_block), _form(plain(if_false), is_block)}
+            is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
+            return GridForm.CEILING if is_ceiling else _held(formula, is_block)
+    return _held(formula, is_block)
+
+
+def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
+    return GridForm.OTHER if _holds(formula, is_block) else None
+
+
+def _holds(formula: Formula, is_block: IsBlock) -> bool:
+    """Does the block divide anything in the formula, or stand in it by name?"""
+    for part in parts(formula):
+        match part:
+            case HostOperation("/" | "%" | ">>", operands) if is_block(operands[-1]):
+                return True
+            case Call(_, arguments) if any(map(is_block, arguments)):
+                return True
+            case Name() if is_block(part) and not isinstance(plain(part), Opaque):
+                return True
+    return False
+
+
+def _quotient(formula: Formula, is_block: IsBlock) -> Formula | None:
+    """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
+    match formula:
+        case HostOperation("/", (numerator, denominator)) if is_block(denominator):
+            return numerator
+        case HostOperation(">>", (numerator, shift)):
+            places = constant(shift)
+            if places is not None and is_block(_power(places)):
+                return numerator
+    return None
+
+
+def _power(places: Fraction) -> Formula:
+    return number(Fraction(2) ** min(31, int(places)))
+
+
+def _sum_form(formula: HostOperation, is_block: IsBlock) -> GridForm | None:
+    """quotient "+" 1, quotient "+" (remainder test)."""
+    terms = list(_terms(formula, 1))
+    quotients = [
+        (term, numerator)
+        for term, sign in terms
+        if sign > 0 and (numerator := _quotient(plain(term), is_block)) is not None
+    ]
+    if len(quotients) == 1:
+        quotient, numerator = quotients[0]
+        others = [(term, sign) for term, sign in terms if term is not quotient]
+        if len(others) == 1 and others[0][1] > 0:
+            other = others[0][0]
+            if constant(other) == 1:
+                summands = ((constant(term), sign) for term, sign in _terms(numerator, 1))
+                is_less_one = any(
+                    value is not None and sign * value == -1 for value, sign in summands
+                )
+                return GridForm.CEILING if is_less_one else GridForm.ONE_MORE
+            if _tests_remainder(other, is_block):
+                return GridForm.CEILING
+    return _held(formula, is_block)
+
+
+def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
+    """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
+    test = plain(formula)
+    is_test = isinstance(test, HostOperation) and test.operator in ("!=", ">", "?:", "!", "&&")
+    return is_test and any(
+        isinstance(part, HostOperation) and part.operator == "%" and is_block(part.operands[1])
+        for part in parts(test)
+    )
+
+
+def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
+    """Summands and their signs."""
+    seen = formula
+    while isinstance(seen, Cast) and not is_real(seen):
+        seen = seen.operand
+    definition = plain(seen) if isinstance(seen, Name) else None
+    if isinstance(definition, HostOperation) and (
+        definition.operator in ("+", "-") or constant(seen) is None
+    ):
+        seen = definition
+    match seen:
+        case HostOperation("+", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, sign)
+        case HostOperation("-", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, -sign)
+        case _:
+            yield seen, sign
+
+
+def _rounds_up(
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
+) -> bool:
+    """numerator = n + block - 1, the constant perhaps folded.
+
+    Where all terms are known numbers, any of them may be n.
+    """
+    known = [(t, sign) for t, sign in terms if constant(t) is not None or is_block(t)]
+    if len(known) < len(terms):
+        return _is_rounding(known, block, is_block)
+    return any(
+        sign > 0 and _is_rounding([*terms[:number], *terms[number + 1 :]], block, is_block)
+        for number, (_, sign) in enumerate(terms)
+    )
+
+
+def _is_rounding(
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
+) -> bool:
+    """block - 1; what is added besides belongs to what is divided."""
+    constants: list[Fraction] = []
+    blocks = 0
+    for term, sign in terms:
+        value = constant(term)
+        if value is not None and not (isinstance(term, Name) and is_block(term)):
+            constants.append(sign * value)
+        else:
+            blocks += sign
+    if blocks == 1:
+        return -1 in constants or sum(constants) == -1
+    return blocks == 0 and block is not None and sum(constants) == block - 1 and block > 1
+
+
+def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
+    """A component of the block, by name or by value; a product of components."""
+    if is_known_block(formula, block):
+        return True
+    value = constant(formula)
+    if value is not None and value > 1 and value in map(constant, block):
+        return True
+    while isinstance(formula, Cast):
+        formula = formula.operand
+    match formula:
+        case HostOperation("*", (left, right)):
+            return all(_is_block(factor, block) for factor in (left, right))
+        case Name(_, _, definition) if definition is not None and value is None:
+            return _is_block(definition, block)
+    return False
+
+
+def _is_named(formula: Formula, size: Formula) -> bool:
+    """Do both stand for one name, on any level of their definitions?"""
+    return not {*_labels(formula)}.isdisjoint(_labels(size))
+
+
+def _labels(formula: Formula | None) -> Iterator[str]:
+    """The names, and their keys, that a formula stands for."""
+    while formula is not None:
+        match formula:
+            case Cast(_, operand):
+                formula = operand
+            case Name(text, key, value):
+                yield text
+                if key is not None:
+                    yield key
+                formula = value
+            case _:
+                return
+
+
+def _is_understood(formula: Formula) -> bool:
+    """Is the origin of every leaf known, and is it more than one unknown name?"""
+    seen = plain(formula)
+    if isinstance(seen, Name | Opaque) or not children(seen):
+        return False
+    return not any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen))
+
+
+#: No launch asks for more; a larger factor is a mistake.
+_LARGEST_LITERAL = 1 << 24
+_LARGEST_VALUE = 1 << 61
+_LARGEST_SIZE = {"x": 1024, "y": 1024, "z": 64}
+_OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
+
+
+def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
+    """The formula that follows from the launch's own definitions, or None where several could.
+
+    Args:
+        configuration: the launch's.
+        arguments: the names in its arguments. A name in both may be a size of the data.
+    """
+    if configuration.shared is None:
+        return None
+    block = configuration.block
+    found = _in_block(configuration.shared, block)
+    if found is None:
+        return None
+    used = {part.text for part in parts(found) if isinstance(part, Name)}
+    for d, size in zip(DIMENSIONS, block, strict=True):
+        if d not in used and constant(size) != 1:
+            # A number in the formula may be that of this dimension in disguise.
+            return None
+        named = (part.text.split(".")[0] for part in parts(size) if isinstance(part, Name))
+        if d in used and any(name in arguments for name in named):
+            return None
+    text = text_of(found)
+    return text if is_bounded(text) else None
+
+
+def is_bounded(text: str) -> bool:
+    """Is the value of a formula far from the limits of 64-bit integers for every block?"""
+    largest = _largest(formula_of(lex_significant(text), basic_size))
+    return largest is not None and largest < _LARGEST_VALUE
+
+
+def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
+    """The formula over x, y and z alone, in integers."""
+    axes = [d for d, size in zip(DIMENSIONS, block, strict=True) if _is_same(formula, size)]
+    if axes:
+        return Name(axes[0]) if len(axes) == 1 else None
+    match formula:
+        case Number():
+            return formula if _is_whole(formula) else None
+        case Name(_, _, value):
+            return _in_block(value, block) if value is not None else None
+        case Cast(type_, operand):
+            is_exact = _is_wide_integer(type_) and not is_real(operand)
+            return _in_block(operand, block) if is_exact else None
+        case Call(name, (left, right)) if name.removeprefix("std::") in ("min", "max"):
+            sign = "<" if name.endswith("min") else ">"
+            return _extremum(sign, _in_block(left, block), _in_block(right, block))
+        case HostOperation(operator, operands):
+            found = [part for o in operands if (part := _in_block(o, block)) is not None]
+            return _operation(operator, found) if len(found) == len(operands) else None
+    return None
+
+
+def _is_whole(number: Number) -> bool:
+    value = number.value
+    return value.denominator == 1 and not number.is_real and value <= _LARGEST_LITERAL
+
+
+def _is_wide_integer(type_: str) -> bool:
+    """Does a type of at least 32 bits hold whole numbers only?"""
+    words = type_.split()
+    size = basic_size(words)
+    return size is not None and size >= 4 and words[-1] not in ("float", "double")
+
+
+def _extremum(sign: str, left: Formula | None, right: Formula | None) -> Formula | None:
+    """The smaller (`<`) or the larger (`>`) of two."""
+    if left is None or right is None:
+        return None
+    return HostOperation("?:", (HostOperation(sign, (left, right)), left, right))
+
+
+def _operation(operator: str, operands: list[Formula]) -> Formula | None:
+    """An operator that means the same on exact integers."""
+    if operator == "?:" and isinstance(operands[0], HostOperation) and operands[0].operator in "<>":
+        return HostOperation(operator, tuple(operands))
+    if len(operands) != 2:
+        return None
+    left, right = operands
+    value = constant(right)
+    if operator in ("/", "%") and (value is None or value <= 0):
+        return None
+    if operator == "<<" and value is not None and 0 <= value < 20:
+        return HostOperation("*", (left, number(1 << int(value))))
+    if operator in ("<=", ">="):
+        # Integers: a <= b is a < b + 1.
+        low, high = (left, right) if operator == "<=" else (right, left)
+        return HostOperation("<", (low, HostOperation("+", (high, number(1)))))
+    return HostOperation(operator, (left, right)) if operator in _OPERATORS else None
+
+
+def _is_same(formula: Formula, size: Formula) -> bool:
+    """Is it certain that both have the same value, because they are the same name's?"""
+    keys = {part.key for part in _renamed(size) if isinstance(part, Name)} - {None}
+    if isinstance(formula, Name):
+        return formula.key is not None and formula.key in keys
+    # The whole expression of the block's size stands in the formula.
+    target = list(_renamed(size))[-1]
+    if not isinstance(target, HostOperation) or constant(target) is not None:
+        return False
+    names = [part for part in parts(target, through_names=False) if isinstance(part, Name)]
+    return formula == target and bool(names) and all(name.key is not None for name in names)
+
+
+def _renamed(formula: Formula) -> list[Formula]:
+    """A formula and what it merely renames, as an integer of any width."""
+    renamed = [formula]
+    while True:
+        match renamed[-1]:
+            case Cast(_, operand) as cast if not is_real(cast) and not is_real(operand):
+                renamed.append(operand)
+            case Name(_, _, value) if value is not None:
+                renamed.append(value)
+            case _:
+                return renamed
+
+
+def _largest(formula: Formula) -> int | None:
+    """A bound of the absolute value of the formula and all its parts."""
+    match formula:
+        case Number(value, False):
+            return int(value) if value <= _LARGEST_LITERAL else None
+        case Name(text, _, _):
+            return _LARGEST_SIZE.get(text)
+        case HostOperation(operator, operands):
+            bounds = [bound for part in operands if (bound := _largest(part)) is not None]
+            if len(bounds) < len(operands):
+                return None
+            bound = sum(bounds) + 1
+            if operator == "*":
+                bound = bounds[0] * bounds[-1]
+            elif operator in ("?:", "/", "%", "<", ">"):
+                bound = max(*bounds, 1)
+            return bound if bound < _LARGEST_VALUE else None
+    return None

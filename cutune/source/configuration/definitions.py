@@ -1,0 +1,355 @@
+"""Reaching definitions. Takes a host function, gives the one value of a variable at a place.
+
+Works on tokens, so that no construct of C++ in between can hide a change. The variable is that of
+the innermost declaration around the place. Its constructor or initialiser counts, and assignments,
+whole or to `.x`, before the place or anywhere in a loop around both. The value is not known where
+two of them may reach the place, or where its address is taken, it may be bound to a reference, or
+it is a parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.source.configuration.formulas import basic_size
+from cutune.source.configuration.host_scopes import (
+    ASSIGNMENTS,
+    CONTROL,
+    NO_TYPE,
+    PARAMETER,
+    Declarations,
+    HostVariable,
+    Nesting,
+)
+from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Range, Syntax
+from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit import library as known
+from cutune.source.unit.unit import Unit, split_commas
+
+#: Their constructors take sizes by value.
+_CONTAINERS = frozenset({"vector", "device_vector", "host_vector", "string"})
+#: Functions of the host that take their numbers by value, besides the pure ones.
+_BY_VALUE = word_set(
+    """
+    printf fprintf sprintf snprintf malloc calloc realloc free exit srand memset memcpy dim3 sizeof
+    min max assert static_cast reinterpret_cast const_cast int unsigned float double size_t long
+    exit abs div_ceil ceil_div puts atoi sleep usleep
+    """
+)
+
+
+@dataclass(frozen=True)
+class ReachingDefinition:
+    """The one definition that reaches a place. Equal ones give equal values.
+
+    `value`: tokens of the right-hand side or of the constructor's arguments (`is_constructor`);
+    None where the value is that of an untouched parameter of the function. `at` is where the names
+    in it have to be looked up.
+    """
+
+    variable: str
+    at: int
+    value: Range | None
+    is_constructor: bool = False
+    #: It defines one component of a `dim3` alone.
+    is_component: bool = False
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """Answers for the places of one function."""
+
+    syntax: Syntax
+    unit: Unit
+    function: SourceFunction
+    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(default_factory=dict)
+
+    @cached_property
+    def nesting(self) -> Nesting:
+        """Its statements."""
+        return Nesting(self.syntax, self.function)
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        """Its variables."""
+        return Declarations(self.nesting)
+
+    def reaching(
+        self, variable: HostVariable, at: int, component: str | None = None
+    ) -> ReachingDefinition | None:
+        """The definition of a variable, or of one component of a `dim3`, that reaches a token."""
+        if not variable.is_plain or not self.nesting.same_branch(variable.declared, at):
+            return None
+        if variable.is_constant:
+            return None if self._is_redeclared(variable, at) else self._first_definition(variable)
+        if self._has_jumps or variable.name in self._hidden_names:
+            return None
+        if self._is_captured(variable, at):
+            return None
+        changes = self._changes(variable, component)
+        number = bisect_left(changes.places, at)
+        if changes.first_escape < number:
+            return None
+        last = variable.declared
+        found = self._first_definition(variable)
+        if number > 0:
+            # If it certainly runs, nothing before it matters.
+            last = changes.places[number - 1]
+            value, is_component = changes.values[number - 1]
+            if value is None or not self._dominates(last, at):
+                return None
+            found = ReachingDefinition(_identity(variable), last, value, is_component=is_component)
+        if self._runs_again(last, at) >= changes.place(number):
+            return None
+        # A variable that escapes stays escaped, whatever defines it next.
+        if self._runs_again(variable.declared, at) >= changes.place(changes.first_escape):
+            return None
+        return found
+
+    def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
+        """The places that may change a variable, or one component of it."""
+        key = (variable.name, variable.declared, component)
+        if key not in self._known_changes:
+            places: list[int] = []
+            values: list[tuple[Range | None, bool]] = []
+            escapes: list[int] = []
+            for index in self.declarations.uses(variable):
+                touched = self._touches(index)
+                if touched is None:
+                    continue
+                is_other = touched.component is not None and component is not None
+                if is_other and touched.component != component:
+                    continue
+                if touched.escapes:
+                    escapes.append(len(places))
+                is_whole = touched.component in (None, component)
+                places.append(index)
+                values.append((touched.value if is_whole else None, touched.component is not None))
+            first_escape = min(escapes, default=len(places))
+            self._known_changes[key] = _Changes(places, values, first_escape)
+        return self._known_changes[key]
+
+    def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
+        """The definition that the declaration of a variable makes."""
+        name, at = _identity(variable), variable.declared
+        if variable.opening == PARAMETER:
+            return ReachingDefinition(name, at, None)
+        if variable.initialiser is not None:
+            return ReachingDefinition(name, at, variable.initialiser, variable.opening != "=")
+        if variable.type[-1:] == ("dim3",) and not variable.opening:
+            return ReachingDefinition(name, at, (at + 1, at), True)
+        return None
+
+    def parts(self, tokens: Range) -> list[list[Token]]:
+        """The expressions of a list."""
+        return list(split_commas(self.syntax.tokens[tokens[0] : tokens[1] + 1]))
+
+    def _touches(self, index: int) -> _Touch | None:
+        """The change that an occurrence of the name may make; None for a mere use."""
+        tokens = self.syntax.tokens
+        component, last = None, index
+        if tokens[index + 1].text == "." and index + 3 < len(tokens):
+            component, last = tokens[index + 2].text, index + 2
+        before, after = tokens[index - 1].text, tokens[last + 1].text
+        if after in ASSIGNMENTS:
+            return _Touch(self._right_side(last + 2) if after == "=" else None, component)
+        if before in ("++", "--") or after in ("++", "--"):
+            return _Touch(None, component)
+        if component is not None and after == "(":
+            # A method, or a call through a member.
+            return _ESCAPE
+        if after in ("[", "->"):
+            return _ESCAPE
+        if before == "&" and not self.nesting.is_operand(index - 2):
+            return _ESCAPE
+        if before == ">" and tokens[index - 2].text == ">":
+            # `stream >> name`, or a shift.
+            return _Touch(None, component)
+        if self._binds_reference(index) or self._may_be_referenced(index, last):
+            return _ESCAPE
+        return None
+
+    def _right_side(self, first: int) -> Range | None:
+        """expression ";" of an assignment that is a statement of its own."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        index = first
+        while index < len(tokens):
+            text = tokens[index].text
+            if text in CLOSER:
+                if partner[index] < 0:
+                    return None
+                index = partner[index]
+            elif text == ";":
+                return (first, index - 1)
+            elif text in (")", "]", "}", ",") or text in ASSIGNMENTS:
+                return None
+            index += 1
+        return None
+
+    def _binds_reference(self, index: int) -> bool:
+        """ "&" NAME "=" name, "&" NAME "(" name ")"."""
+        tokens = self.syntax.tokens
+        return (
+            tokens[index - 1].text in ("=", "(", "{")
+            and tokens[index - 2].kind == "IDENTIFIER"
+            and tokens[index - 3].text in ("&", "&&")
+        )
+
+    def _may_be_referenced(self, index: int, last: int) -> bool:
+        """Is the bare name an argument of a call that may take it by reference?"""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        if tokens[last + 1].text not in (",", ")", "}"):
+            return False
+        if tokens[index - 1].text not in (",", "(", "{"):
+            return False
+        place, position = index - 1, 0
+        while place > 0 and tokens[place].text not in ("(", "{", "["):
+            text = tokens[place].text
+            if text in (")", "]", "}") and partner[place] >= 0:
+                place = partner[place]
+            elif text == ",":
+                position += 1
+            elif text == ";" or tokens[place].kind == "LAUNCH_OPEN":
+                # A launch takes its configuration by value.
+                return False
+            place -= 1
+        callee = tokens[place - 1]
+        if callee.text == ">":
+            # A launch or a template: arguments of kernels are copies.
+            return [t.text for t in tokens[place - 3 : place]] != [">", ">", ">"]
+        if callee.kind != "IDENTIFIER" or callee.text in CONTROL or callee.text in NO_TYPE:
+            return tokens[place].text == "[" or callee.text in (")", "]")
+        return not self._takes_by_value(callee.text, position, place)
+
+    def _takes_by_value(self, name: str, position: int, opener: int) -> bool:
+        if name in _BY_VALUE or name.startswith(("cuda", "cu")) or known.is_pure(name):
+            return True
+        if name in self.unit.macros.definitions:
+            return self.unit.macros.is_formula(name)
+        before = self.syntax.tokens[opener - 2].text
+        if before in (".", "->"):
+            return False
+        if self._is_declared_here(opener - 1):
+            # `int n(m);` and `dim3 grid(n, m);`
+            return True
+        namesakes = self.unit.functions.get(name, ())
+        for part, function in namesakes:
+            first, last = function.parameters
+            parameters = list(split_commas(part.syntax.tokens[first + 1 : last]))
+            words = [
+                token.text for tokens in parameters[position : position + 1] for token in tokens
+            ]
+            if not words or "&" in words or "&&" in words:
+                return False
+        return bool(namesakes)
+
+    def _is_declared_here(self, index: int) -> bool:
+        """Is the name before the bracket a variable of a plain type that is declared here?"""
+        name = self.syntax.tokens[index].text
+        if index not in self.nesting.occurrences[name]:
+            return False
+        variable = self.declarations.declaration(name, index)
+        if variable is None or not variable.is_plain:
+            return False
+        is_number = variable.type[-1:] == ("dim3",) or basic_size(variable.type) is not None
+        return is_number or not _CONTAINERS.isdisjoint(variable.type)
+
+    def _dominates(self, index: int, at: int) -> bool:
+        """Does a statement that begins with the token run before `at`, whatever path is taken?"""
+        if not self.nesting.same_branch(index, at) or self.nesting.statement_start(index) != index:
+            return False
+        tokens = self.syntax.tokens
+        block = self.nesting.enclosing(index)
+        if tokens[index - 1].text not in (";", "{", "}") or tokens[block].text != "{":
+            return False
+        is_around = 0 <= block < at < self.syntax.brackets.partner[block]
+        return is_around and not self.nesting.has_label(index, at, block)
+
+    def _runs_again(self, definition: int, at: int) -> int:
+        """The last token that may run between a definition and a place, the text's order aside.
+
+        That of the loops around the place that do not begin with the definition.
+        """
+        around = [(first, last) for first, last in self.nesting.loops if first <= at <= last]
+        return max((last for first, last in around if not first < definition <= last), default=-1)
+
+    def _is_captured(self, variable: HostVariable, at: int) -> bool:
+        """Does the place lie in a lambda around which the variable is, or is it changed in one?"""
+        for _, first, last in self.nesting.lambdas:
+            if first <= variable.declared <= last:
+                continue
+            if first <= at <= last:
+                return True
+            changes = self._changes(variable, None)
+            if changes.place(bisect_left(changes.places, first)) <= last:
+                return True
+        return False
+
+    def _is_redeclared(self, variable: HostVariable, at: int) -> bool:
+        """Does a lambda around the place have a parameter or a capture of that name?"""
+        tokens = self.syntax.tokens
+        return any(
+            first <= at <= last
+            and any(token.text == variable.name for token in tokens[introducer:first])
+            for introducer, first, last in self.nesting.lambdas
+            if not first <= variable.declared <= last
+        )
+
+    @cached_property
+    def _has_jumps(self) -> bool:
+        """Does the function jump in a way that the order of its text does not show?"""
+        return any(token.text in ("goto", "setjmp") for _, token in self.nesting.body)
+
+    @cached_property
+    def _hidden_names(self) -> frozenset[str]:
+        """Names that macros may change unseen."""
+        found: set[str] = set()
+        macros = (m for same in self.unit.macros.definitions.values() for m in same)
+        for macro in (*self.syntax.macros, *macros):
+            texts = {token.text for token in macro.body}
+            if texts & (ASSIGNMENTS | {"++", "--", "&"}):
+                found |= texts - {*(macro.parameters or ())}
+        return frozenset(found)
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """A change of a variable, or of one component, to some tokens (None: it is not known).
+
+    `escapes`: from here on it may change without its name being seen.
+    """
+
+    value: Range | None = None
+    component: str | None = None
+    escapes: bool = False
+
+
+_ESCAPE = _Touch(escapes=True)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """The places where a variable may change, in order.
+
+    `values` are the tokens that it then has as a whole (None: not known), and whether they are
+    those of one component. `first_escape` is the number of the first place from which on it may
+    change unseen.
+    """
+
+    places: Sequence[int]
+    values: Sequence[tuple[Range | None, bool]]
+    first_escape: int
+
+    def place(self, number: int) -> float:
+        """One of the places, or infinity."""
+        return self.places[number] if number < len(self.places) else math.inf
+
+
+def _identity(variable: HostVariable) -> str:
+    return f"{variable.name}@{variable.declared}"

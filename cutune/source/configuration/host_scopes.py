@@ -1,0 +1,466 @@
+"""How the statements of a function nest, and what they declare. Takes its tokens.
+
+Brackets, statements, loops, lambdas and `#if` branches, at token level: what is not understood in
+between does not matter. `Declarations` says which local variable a name means at a place.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
+
+from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Range, Syntax
+from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit.unit import split_commas
+
+_LOOPS = frozenset({"for", "while", "do"})
+#: Words before the parenthesis of a statement.
+CONTROL = frozenset({"if", "for", "while", "switch", "catch", "constexpr"})
+#: Words that begin no declaration.
+NO_TYPE = word_set(
+    """
+    return else do goto case new delete throw using typedef sizeof co_return co_await operator
+    if for while switch template break continue default not
+    """
+)
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Answers about the tokens of one function that has a body."""
+
+    syntax: Syntax
+    function: SourceFunction
+    #: Ends of statements, by the tokens from which they were looked for.
+    _ends: dict[int, int] = field(default_factory=dict)
+
+    def enclosing(self, index: int) -> int:
+        """The innermost bracket that is open at a token of the body, or -1."""
+        return self._enclosing[index - self._first]
+
+    def statement_start(self, index: int) -> int:
+        """The first token of the statement, declaration or head part that holds a token."""
+        return self._starts[index - self._first]
+
+    def _around(self, index: int) -> Iterator[int]:
+        """All brackets of the body that are open at a token, from the innermost outwards."""
+        place = self.enclosing(index)
+        while place >= 0:
+            yield place
+            place = self.enclosing(place)
+
+    @cached_property
+    def extent(self) -> Range:
+        """The braces of the body."""
+        assert self.function.body is not None
+        return self.function.body
+
+    @property
+    def _first(self) -> int:
+        return self.extent[0]
+
+    @cached_property
+    def _enclosing(self) -> Sequence[int]:
+        """For each token of the body: what is open behind the token before it."""
+        partner = self.syntax.brackets.partner
+        found = [-1]
+        for index, token in self.body:
+            last, opener = found[-1], partner[index]
+            if token.text in ("(", "[", "{"):
+                last = index
+            elif token.text in (")", "]", "}") and 0 <= opener < index:
+                last = found[opener - self._first] if opener >= self._first else -1
+            found.append(last)
+        return found
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """For each token of the body: where the token before it belongs to, or the token itself."""
+        tokens = self.syntax.tokens
+        found, asked = [self._first], Counter[int]()
+        for index, token in self.body:
+            place, origin, before = index + 1, index, token.text
+            opener = self.syntax.brackets.partner[index]
+            is_start = before in (";", "{", "(", "[", "else", "do")
+            if before in ("?", ":") and tokens[index - 1].text != before:
+                # Of a condition, `a ? b : c`, unless no question is open between these brackets.
+                around = self.enclosing(index)
+                is_start = before == ":" and asked[around] == 0
+                asked[around] += {"?": 1, ":": -1}[before] if not is_start else 0
+            elif before == ";":
+                asked[self.enclosing(index)] = 0
+            if before in ("}", ")", "]"):
+                is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
+                is_head = before == ")" and tokens[opener - 1].text in CONTROL
+                is_start = opener < self._first or not is_list or is_head
+                origin = opener
+            found.append(place if is_start else found[origin - self._first])
+        return found
+
+    def statement_end(self, index: int) -> int:
+        """The last token of the statement that a control keyword begins."""
+        tokens, end = self.syntax.tokens, self._end(index)
+        is_do = tokens[index].text == "do" and end < self.extent[1] - 2
+        if not is_do or tokens[end + 1].text != "while":
+            return end
+        # `do … while (…);` goes on behind its statement.
+        closer = self.syntax.brackets.partner[end + 2]
+        return closer if closer > 0 else end
+
+    def _end(self, index: int) -> int:
+        """The last token of the statement, a `while` behind `do … ` left out.
+
+        Statements that end together are walked through once.
+        """
+        tokens, partner, last = self.syntax.tokens, self.syntax.brackets.partner, self.extent[1]
+        place, passed, end = index, [], last
+        while place < last:
+            if place in self._ends:
+                end = self._ends[place]
+                break
+            passed.append(place)
+            text = tokens[place].text
+            if text in ("if", "for", "while", "switch"):
+                place += 1 + (tokens[place + 1].text == "constexpr")
+                if tokens[place].text != "(" or partner[place] < 0:
+                    break
+                place = partner[place] + 1
+            elif text in ("{", ";"):
+                if text == "{":
+                    place = partner[place] if partner[place] > 0 else last
+                if tokens[min(place + 1, last)].text != "else":
+                    end = place
+                    break
+                place += 1
+            elif text in ("(", "["):
+                place = (partner[place] if partner[place] > 0 else last) + 1
+            else:
+                place += 1
+        self._ends.update(dict.fromkeys(passed, end))
+        return end
+
+    def has_label(self, first: int, last: int, block: int) -> bool:
+        """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
+        for place in (opener for opener in self._around(last) if opener >= block):
+            labels = self._labels.get(place, ())
+            number = bisect_left(labels, max(first, place))
+            if number < len(labels) and labels[number] < last:
+                return True
+        return False
+
+    @cached_property
+    def _labels(self) -> Mapping[int, Sequence[int]]:
+        """The `case` and `default` in each bracket."""
+        table: defaultdict[int, list[int]] = defaultdict(list)
+        for index, token in self.body:
+            if token.text in ("case", "default") and self.syntax.tokens[index - 1].text != "=":
+                table[self.enclosing(index)].append(index)
+        return table
+
+    def is_operand(self, index: int) -> bool:
+        token = self.syntax.tokens[index]
+        is_word = token.kind in ("IDENTIFIER", "NUMBER") and token.text not in NO_TYPE
+        return is_word or token.text in (")", "]")
+
+    def same_branch(self, definition: int, at: int) -> bool:
+        """Does the preprocessor keep the definition wherever it keeps the place?"""
+        here, there = (
+            self._branches[bisect_right(self._branches, index, key=itemgetter(0)) - 1][1]
+            for index in (definition, at)
+        )
+        return there[: len(here)] == here
+
+    @cached_property
+    def _branches(self) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+        """From which token on which `#if`s are around, and which branch of each."""
+        stack: tuple[tuple[int, int], ...] = ()
+        found = [(-1, stack)]
+        directives = self.syntax.directives_within(self.function.first, self.extent[1])
+        for number, directive in enumerate(directives):
+            if directive.name in ("if", "ifdef", "ifndef"):
+                stack = (*stack, (number, 0))
+            elif directive.name.startswith("el") and stack:
+                stack = (*stack[:-1], (stack[-1][0], stack[-1][1] + 1))
+            elif directive.name == "endif":
+                stack = stack[:-1]
+            else:
+                continue
+            found.append((directive.index, stack))
+        return found
+
+    @cached_property
+    def loops(self) -> list[Range]:
+        """From the keyword to the end of the loop's statement."""
+        keywords = (index for index, token in self.body if token.text in _LOOPS)
+        return [(index, self.statement_end(index)) for index in keywords]
+
+    @cached_property
+    def lambdas(self) -> list[tuple[int, int, int]]:
+        """The "[" and the body of each lambda: "[" … "]" ["(" … ")"] … "{" … "}"."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        found = []
+        for index, token in self.body:
+            if token.text != "[" or partner[index] < 0 or self.is_operand(index - 1):
+                continue
+            place = partner[index] + 1
+            if tokens[place].text == "(" and partner[place] > 0:
+                place = partner[place] + 1
+            while tokens[place].text not in ("{", ";", ")", "}", ",") and place < index + 40:
+                place += 1
+            if tokens[place].text == "{" and partner[place] > 0:
+                found.append((index, place, partner[place]))
+        return found
+
+    @cached_property
+    def body(self) -> list[tuple[int, Token]]:
+        first, last = self.extent
+        return list(enumerate(self.syntax.tokens[first : last + 1], first))
+
+    @cached_property
+    def occurrences(self) -> Mapping[str, Sequence[int]]:
+        """The places of each name in the body, members of other things left out."""
+        table: defaultdict[str, list[int]] = defaultdict(list)
+        for (_, before), (index, token) in zip(self.body, self.body[1:], strict=False):
+            if token.kind == "IDENTIFIER" and before.text not in (".", "->", "::"):
+                table[token.text].append(index)
+        return table
+
+    def template_end(self, opener: int, stop: int) -> int:
+        depth = 0
+        for place in range(opener, stop):
+            text = self.syntax.tokens[place].text
+            depth += {"<": 1, ">": -1}.get(text, 0)
+            if depth == 0:
+                return place
+            if text in (";", "(", ")", "{", "}", "&&", "||"):
+                return -1
+        return -1
+
+
+#: Operators that change what stands to their left.
+ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
+_NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
+#: Stands for the value that a caller gives.
+PARAMETER = "parameter"
+
+
+@dataclass(frozen=True)
+class HostVariable:
+    """A local variable.
+
+    Attributes:
+        declared: the token of its name; of a parameter, where the body begins.
+        scope: first and last token of where it is visible.
+    """
+
+    name: str
+    declared: int
+    scope: Range
+    #: The words of its type.
+    type: tuple[str, ...]
+    #: Tokens of the initialiser, and by which bracket or `=` it begins.
+    initialiser: Range | None
+    opening: str
+    is_plain: bool
+    #: Declared with a value that never changes.
+    is_constant: bool = False
+
+
+@dataclass
+class Declarations:
+    """All variables of one function; each name is looked up once."""
+
+    nesting: Nesting
+    _variables: dict[str, tuple[HostVariable, ...]] = field(default_factory=dict)
+
+    def variable(self, name: str, at: int) -> HostVariable | None:
+        """The local variable or parameter that a name means at a token."""
+        visible = (
+            variable
+            for variable in self._declared(name)
+            if variable.declared < at and variable.scope[0] <= at <= variable.scope[1]
+        )
+        return max(visible, key=lambda variable: variable.declared, default=None)
+
+    def uses(self, variable: HostVariable) -> Iterator[int]:
+        """Occurrences of a variable behind its declaration that mean this variable."""
+        declared, last = variable.declared, variable.scope[1]
+        inner = [v.scope for v in self._declared(variable.name) if declared < v.declared <= last]
+        for index in self.nesting.occurrences.get(variable.name, ()):
+            is_hidden = any(begin <= index <= end for begin, end in inner)
+            if declared < index <= last and not is_hidden:
+                yield index
+
+    def _declared(self, name: str) -> tuple[HostVariable, ...]:
+        """All declarations of parameters and local variables of a name."""
+        if name not in self._variables:
+            places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
+            found = [self._parameters.get(name), *(self.declaration(name, i) for i in places)]
+            self._variables[name] = tuple(v for v in found if v is not None)
+        return self._variables[name]
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, HostVariable]:
+        """The function's parameters, as variables of its body."""
+        body = self.nesting.extent
+        first, last = self.nesting.function.parameters
+        found: dict[str, HostVariable] = {}
+        for tokens in split_commas(self.nesting.syntax.tokens[first + 1 : last]):
+            texts = [token.text for token in tokens]
+            texts = texts[: texts.index("=")] if "=" in texts else texts
+            names = [token.text for token in tokens[: len(texts)] if token.kind == "IDENTIFIER"]
+            if len(names) < 2:
+                continue
+            is_plain = not _NOT_PLAIN & {*texts} and "[" not in texts
+            *words, name = names
+            type_ = _type_words(words)
+            found[name] = HostVariable(name, body[0], body, type_, None, PARAMETER, is_plain)
+        return found
+
+    def declaration(self, name: str, index: int) -> HostVariable | None:
+        """declaration = type declarator ("," declarator)*; is this name a declarator's?"""
+        tokens = self.nesting.syntax.tokens
+        after = tokens[index + 1].text
+        if after not in ("=", ";", ",", "(", "{", "[", ":", ")", "]"):
+            return None
+        before = tokens[index - 1]
+        inner = self._inner_scope(index)
+        if inner is not None:
+            return HostVariable(name, index, inner, (), None, "", False)
+        is_after_type = before.kind == "IDENTIFIER" and before.text not in NO_TYPE
+        if not is_after_type and before.text not in ("*", "&", "&&", ">", ","):
+            return None
+        start = self.nesting.statement_start(index)
+        first = self._first_declarator(start, index)
+        if first is None:
+            return None
+        scope = self._scope(index)
+        if scope is None:
+            return None
+        words = [token.text for token in tokens[start:first]]
+        initialiser, opening = self._initialiser(index)
+        between = [before.text] if index != first else words
+        is_plain = (
+            not _NOT_PLAIN & {*between, *words}
+            and after not in ("[", ":", ")")
+            and (opening == "" or initialiser is not None)
+        )
+        type_ = _type_words(words)
+        is_constant = initialiser is not None and not {"const", "constexpr"}.isdisjoint(words)
+        return HostVariable(name, index, scope, type_, initialiser, opening, is_plain, is_constant)
+
+    def _first_declarator(self, start: int, index: int) -> int | None:
+        """The first declarator's name in the statement, if it is a declaration that `index` is in.
+
+        type = (NAME | "::" | "<" … ">" | "*" | "&")+.
+        """
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        if tokens[start].kind != "IDENTIFIER" or tokens[start].text in NO_TYPE:
+            return None
+        place, last, count = start, -1, 0
+        while place <= index:
+            token = tokens[place]
+            if token.text == "<":
+                place = self.nesting.template_end(place, index)
+                if place < 0:
+                    return None
+            elif token.kind == "IDENTIFIER":
+                # Two words in a row, or a word behind `*`, `&` or `>`, name what is declared.
+                count += tokens[place - 1].text != "::" or place == start
+                last = place
+            elif token.text not in ("::", "*", "&", "&&"):
+                break
+            place += 1
+        if last < 0 or count < 2 or last > index:
+            return None
+        if last == index:
+            return last
+        # A further declarator: behind a comma of this statement.
+        place = last + 1
+        while place < index:
+            text = tokens[place].text
+            if text in CLOSER:
+                if partner[place] < 0 or partner[place] > index:
+                    return None
+                place = partner[place]
+            place += 1
+        before = index - 1
+        while tokens[before].text in ("*", "&"):
+            before -= 1
+        return last if tokens[before].text == "," else None
+
+    def _initialiser(self, index: int) -> tuple[Range | None, str]:
+        """("=" expression | "(" … ")" | "{" … "}") behind a declarator."""
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        opening = tokens[index + 1].text
+        if opening in ("(", "{"):
+            closer = partner[index + 1]
+            return ((index + 2, closer - 1) if closer > 0 else None), opening
+        if opening != "=":
+            return None, ""
+        place = first = index + 2
+        while place < len(tokens):
+            text = tokens[place].text
+            if text in CLOSER:
+                if partner[place] < 0:
+                    return None, opening
+                place = partner[place]
+            elif text in (",", ";"):
+                return (first, place - 1), opening
+            elif text in (")", "]", "}") or text in ASSIGNMENTS:
+                return None, opening
+            elif text == "<" and (end := self.nesting.template_end(place, place + 40)) > 0:
+                following = tokens[end + 1].text
+                place = end if following in ("(", "{", "::") else place
+            place += 1
+        return None, opening
+
+    def _inner_scope(self, index: int) -> Range | None:
+        """The scope of a name that a parameter list, or `auto [a, b]`, declares.
+
+        Parameters of lambdas and of members of local classes: "(" … ")" … "{".
+        """
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        around = self.nesting.enclosing(index)
+        if around < 0 or partner[around] < 0:
+            return None
+        if tokens[around].text == "[" and tokens[around - 1].text in ("auto", "&", "&&"):
+            block = self.nesting.enclosing(around)
+            return (index, partner[block]) if block >= 0 and partner[block] > 0 else None
+        head = tokens[around - 1].text
+        before = tokens[index - 1]
+        is_typed = before.kind == "IDENTIFIER" or before.text in ("*", "&", "&&", ">")
+        is_control = head in CONTROL and head != "catch"
+        if tokens[around].text != "(" or is_control or not is_typed:
+            return None
+        place = partner[around] + 1
+        while place < partner[around] + 20 and (
+            tokens[place].kind == "IDENTIFIER" or tokens[place].text in ("->", "::", "*", "&")
+        ):
+            place += 1
+        if tokens[place].text != "{" or partner[place] < 0:
+            return None
+        return (index, partner[place])
+
+    def _scope(self, index: int) -> Range | None:
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        around = self.nesting.enclosing(index)
+        if around < 0:
+            return None
+        if tokens[around].text == "{":
+            return (index, partner[around]) if partner[around] > 0 else None
+        head = tokens[around - 1].text
+        if tokens[around].text == "(" and head in ("for", "if", "while", "switch"):
+            # In the head of a statement; `if (int n = …)` is visible in the `else`, too.
+            return (index, self.nesting.statement_end(around - 1))
+        return None
+
+
+def _type_words(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in ("const", "constexpr", "std", "::"))

@@ -1,0 +1,340 @@
+"""The configuration of a launch, resolved. Takes a launch and its function, gives formulas.
+
+Names are replaced by what reaches the launch, to a few levels; see `definitions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cutune.source.configuration.block_dependence import grid_form
+from cutune.source.configuration.definitions import Reaching, ReachingDefinition
+from cutune.source.configuration.formulas import basic_size, formula_of
+from cutune.source.configuration.host_scopes import HostVariable
+from cutune.source.host_formula import (
+    ONE,
+    Call,
+    Cast,
+    Formula,
+    HostOperation,
+    MemberAccess,
+    Name,
+    Number,
+    Opaque,
+    constant,
+    is_real,
+    number,
+    plain,
+    text_of,
+)
+from cutune.source.program import DIMENSIONS, Configuration, Shape
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Launch, Range, Syntax
+from cutune.source.syntax.tokens import word_set
+from cutune.source.unit.macros import Unexpandable
+from cutune.source.unit.unit import Unit
+
+_DEEPEST = 12
+#: Types that hold every number a configuration is made of.
+_WIDE = 4
+_REAL_TYPES = ("float", "double")
+_ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
+_SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
+_UNKNOWN = Opaque("?")
+
+
+@dataclass
+class Configurations:
+    """Resolves the launches of one unit."""
+
+    unit: Unit
+    _functions: dict[tuple[int, int], _Resolver] = field(default_factory=dict)
+
+    def resolve(
+        self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]] = ()
+    ) -> Configuration | None:
+        """Resolve the configuration of a launch; None outside of functions.
+
+        Args:
+            syntax: the text that the user wrote.
+            launch: a launch in it.
+            compiled: the same launch after preprocessing, which shows values of macros
+                that the text alone does not.
+        """
+        if launch.function is None or launch.function.body is None or len(launch.configuration) < 2:
+            return None
+        try:
+            return self._resolve(syntax, launch, compiled)
+        except RecursionError:
+            return None
+
+    def _resolve(
+        self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]]
+    ) -> Configuration:
+        grid, block = self._shapes(syntax, launch)
+        shared = None
+        if len(launch.configuration) > 2:
+            resolver = self._resolver(syntax, launch.function)
+            shared = resolver.value(launch.configuration[2], launch.callee[0])
+        if any(constant(size) is None for size in (*grid, *block)):
+            shapes = [self._shapes(*seen) for seen in compiled]
+            grid = _with_values(grid, [shape[0] for shape in shapes])
+            block = _with_values(block, [shape[1] for shape in shapes])
+        forms = tuple(grid_form(g, block) for g in grid)
+        return Configuration(grid, block, shared, (forms[0], forms[1], forms[2]))
+
+    def _shapes(self, syntax: Syntax, launch: Launch) -> tuple[Shape, Shape]:
+        if launch.function is None or len(launch.configuration) < 2:
+            return (_UNKNOWN,) * 3, (_UNKNOWN,) * 3
+        resolver = self._resolver(syntax, launch.function)
+        grid, block = (resolver.shape(part, launch.callee[0]) for part in launch.configuration[:2])
+        return grid, block
+
+    def _resolver(self, syntax: Syntax, function: SourceFunction | None) -> _Resolver:
+        assert function is not None
+        key = (id(syntax), function.parameters[0])
+        if key not in self._functions:
+            self._functions[key] = _Resolver(Reaching(syntax, self.unit, function))
+        return self._functions[key]
+
+
+def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
+    """Names get their values where only the preprocessed text shows that they are numbers."""
+    found: list[Formula] = []
+    for axis, size in enumerate(written):
+        values = {constant(shape[axis]) for shape in compiled}
+        value = next(iter(values)) if len(values) == 1 else None
+        if value is not None and isinstance(plain(size), Name):
+            key = size.key if isinstance(size, Name) else None
+            found.append(Name(text_of(size), key, number(value)))
+        else:
+            found.append(size)
+    return (found[0], found[1], found[2])
+
+
+@dataclass
+class _Resolver:
+    """Answers about one function, each expression read once."""
+
+    reaching: Reaching
+    _formulas: dict[Range, Formula] = field(default_factory=dict)
+    _lists: dict[Range, tuple[Formula, ...]] = field(default_factory=dict)
+
+    @property
+    def _unit(self) -> Unit:
+        return self.reaching.unit
+
+    def shape(self, tokens: Range, at: int) -> Shape:
+        """The three components of a grid or block argument."""
+        formula = self._read(tokens)
+        x, y, z = (self.component(formula, at, axis, 0) for axis in range(3))
+        return (x, y, z)
+
+    def value(self, tokens: Range, at: int) -> Formula:
+        """A scalar argument."""
+        return self.resolved(self._read(tokens), at, 0)
+
+    def _read(self, tokens: Range) -> Formula:
+        if tokens not in self._formulas:
+            first, last = tokens
+            part = self.reaching.syntax.tokens[first : last + 1]
+            self._formulas[tokens] = formula_of(part, self._size_of)
+        return self._formulas[tokens]
+
+    def _size_of(self, words: Sequence[str]) -> int | None:
+        """Bytes of a type that may hide behind typedefs and macros."""
+        seen = list(words)
+        for _ in range(5):
+            size = basic_size(seen)
+            if size is not None or len(seen) != 1:
+                return size
+            name = seen[0]
+            macros = self._unit.macros.definitions.get(name, ())
+            if len(macros) == 1 and not macros[0].conditional and macros[0].parameters is None:
+                seen = [token.text for token in macros[0].body]
+            elif name in self._unit.typedefs and not macros:
+                seen = [*self._unit.typedefs[name]]
+            else:
+                return None
+        return None
+
+    # Scalars.
+
+    def resolved(self, formula: Formula, at: int, depth: int) -> Formula:
+        """The formula with its names looked up at a token."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        match formula:
+            case Name():
+                return self._name(formula, at, depth)
+            case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
+                if self.reaching.declarations.variable(text, at) is not None:
+                    return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
+                return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
+            case MemberAccess(base, member):
+                text = f"{text_of(base)}.{member}"
+                return Name(text, _free(text, at) if isinstance(base, Name) else None)
+            case HostOperation(operator, operands):
+                parts = tuple(self.resolved(part, at, depth + 1) for part in operands)
+                return HostOperation(operator, parts)
+            case Call(name, arguments):
+                return Call(name, tuple(self.resolved(a, at, depth + 1) for a in arguments))
+            case Cast(type_, operand):
+                return Cast(type_, self.resolved(operand, at, depth + 1))
+        return formula
+
+    def _name(self, name: Name, at: int, depth: int) -> Name:
+        text, unit = name.text, self._unit
+        variable = self.reaching.declarations.variable(text, at)
+        if variable is not None:
+            return self._variable(text, variable, at, depth)
+        if text in unit.macros.definitions:
+            return self._macro(text, at, depth)
+        if text in unit.constants:
+            return Name(text, f"constant {text}", number(unit.constants[text][0]))
+        return Name(text, _free(text, at))
+
+    def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
+        definition = self.reaching.reaching(variable, at)
+        if definition is None:
+            return Name(text, _now(variable, at))
+        key = _key(definition)
+        if definition.value is None or definition.value[1] < definition.value[0]:
+            return Name(text, key)
+        found = self.resolved(self._read(definition.value), definition.at, depth + 1)
+        return Name(text, key, self._converted(found, variable.type))
+
+    def _converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
+        """A value converted to the type of a variable; None where that is not certain."""
+        if list(type_) == ["auto"]:
+            return value
+        size = self._size_of(type_)
+        if size is None or size < _WIDE:
+            return None
+        becomes_real = type_[-1] in _REAL_TYPES
+        return Cast(" ".join(type_), value) if becomes_real != is_real(value) else value
+
+    def _macro(self, name: str, at: int, depth: int) -> Name:
+        """A macro that has one certain meaning is looked through."""
+        macro, *others = self._unit.macros.definitions[name]
+        if others or macro.parameters is not None or not macro.body:
+            return Name(name)
+        key = f"macro {name}"
+        if macro.conditional:
+            return Name(name, key)
+        try:
+            tokens = self._unit.macros.expand(macro.body)
+        except Unexpandable:
+            return Name(name)
+        value = self.resolved(formula_of(tokens, self._size_of), at, depth + 1)
+        return Name(name, key if constant(value) is not None else None, value)
+
+    # Components of `dim3`.
+
+    def component(self, formula: Formula, at: int, axis: int, depth: int) -> Formula:
+        """One component of a value that becomes a `dim3`."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        match formula:
+            case Call("dim3" | "", arguments):
+                return self._argument(arguments, at, axis, depth)
+            case Name(text):
+                variable = self.reaching.declarations.variable(text, at)
+                if variable is not None:
+                    return self._variable_component(text, variable, at, axis, depth)
+                return self._free_component(formula, at, axis, depth)
+            case HostOperation("?:", (condition, *choices)):
+                decides = self.resolved(condition, at, depth + 1)
+                if_true, if_false = (self.component(c, at, axis, depth + 1) for c in choices)
+                operands = (decides, if_true, if_false)
+                return if_true if if_true == if_false else HostOperation("?:", operands)
+        if axis == 0:
+            return self.resolved(formula, at, depth + 1)
+        match formula:
+            case Number() | HostOperation() | Cast():
+                return ONE
+            case Call(name, _) if self._gives_number(name):
+                return ONE
+        return _UNKNOWN
+
+    def _gives_number(self, name: str) -> bool:
+        """Is the value of a call a number, rather than a `dim3`?"""
+        if name.removeprefix("std::") in _ROUNDING or self._unit.macros.is_formula(name):
+            return True
+        functions = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
+        types = ([q for q in f.qualifiers if q not in _SPECIFIERS] for _, f in functions)
+        return bool(functions) and all(basic_size(words) is not None for words in types)
+
+    def _argument(self, arguments: tuple[Formula, ...], at: int, axis: int, depth: int) -> Formula:
+        """`dim3(x, y, z)`: what is left out is 1; one argument may be a `dim3` itself."""
+        if len(arguments) == 1:
+            return self.component(arguments[0], at, axis, depth + 1)
+        return self.resolved(arguments[axis], at, depth + 1) if axis < len(arguments) else ONE
+
+    def _free_component(self, name: Name, at: int, axis: int, depth: int) -> Formula:
+        found = self._name(name, at, depth)
+        if found.value is not None:
+            if axis > 0 and constant(found) is not None:
+                return ONE
+            if isinstance(found.value, Call):
+                return self.component(found.value, at, axis, depth + 1)
+        if axis == 0:
+            return found
+        if name.text in self._unit.macros.symbols:
+            return ONE
+        return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
+
+    def _variable_component(
+        self, text: str, variable: HostVariable, at: int, axis: int, depth: int
+    ) -> Formula:
+        if variable.type[-1:] != ("dim3",) and variable.type != ("auto",):
+            scalar = self._variable(text, variable, at, depth)
+            if basic_size(variable.type) is None and self._size_of(variable.type) is None:
+                # A class, say, which becomes a `dim3` in some way.
+                return Name(text, scalar.key) if axis == 0 else _UNKNOWN
+            return scalar if axis == 0 else ONE
+        name = f"{text}.{DIMENSIONS[axis]}"
+        definition = self.reaching.reaching(variable, at, DIMENSIONS[axis])
+        if definition is None:
+            now = _now(variable, at)
+            return Name(name, f"{now}.{axis}" if now is not None else None)
+        key = f"{_key(definition)}.{axis}"
+        if definition.value is None:
+            return Name(name, key)
+        value = self._defined_component(definition, axis, depth)
+        if variable.type == ("auto",) and axis == 0 and not isinstance(value, Opaque):
+            return Name(text, _key(definition), value)
+        return Name(name, key, value)
+
+    def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
+        """The value that a definition gives to a `dim3`, or to this component of one."""
+        assert definition.value is not None
+        at, depth = definition.at, depth + 1
+        if definition.is_component:
+            return self.resolved(self._read(definition.value), at, depth)
+        if not definition.is_constructor:
+            return self.component(self._read(definition.value), at, axis, depth)
+        return self._argument(self._arguments(definition.value), at, axis, depth)
+
+    def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
+        if tokens not in self._lists:
+            parts = self.reaching.parts(tokens)
+            self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
+        return self._lists[tokens]
+
+
+def _free(text: str, at: int) -> str:
+    """A value defined elsewhere may change between two places, but not within one launch."""
+    return f"free {text}@{at}"
+
+
+def _now(variable: HostVariable, at: int) -> str | None:
+    """Two readings at one place give the same value, whatever definition reaches it."""
+    if "volatile" in variable.type:
+        return None
+    return f"{variable.name}@{variable.declared} read at {at}"
+
+
+def _key(definition: ReachingDefinition) -> str:
+    return f"{definition.variable}:{definition.at}"

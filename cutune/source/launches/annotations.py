@@ -1,0 +1,353 @@
+"""Annotated kernels. Takes kernels by name and pragmas, gives the kernels as annotated.
+
+An annotation refines what was proven. It may also replace a proof that shared memory, barriers or
+built-ins have prevented: the user asserts that any thread block gives the same results in the
+dimensions named. An annotation that cannot be applied has no effect at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise, product
+from typing import NoReturn
+
+from lark import Token, Tree
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.source.c_names import names_in as names_in_c
+from cutune.source.candidates import BlockRange, candidate_blocks
+from cutune.source.configuration.block_dependence import is_bounded
+from cutune.source.program import DIMENSIONS, DataParameter, DimensionProof, Kernel, Role
+from cutune.source.syntax.directives import Pragma
+from cutune.source.syntax.parse import Syntax
+from cutune.source.unit.integers import integer_type
+from cutune.space.annotation import (
+    AnnotationError,
+    DimensionAnnotation,
+    Expression,
+    KernelAnnotation,
+    SizeIndexAnnotation,
+    Values,
+    names_in,
+    read_annotation,
+    read_condition,
+)
+from cutune.toolchain.device.thread_block import LARGEST
+
+Typedefs = Mapping[str, Sequence[str]]
+ByName = Mapping[str, Sequence[Kernel]]
+
+#: What the user may assert to be harmless; unknown calls may not be. Warp-level code is where each
+#: warp keeps its threads.
+ASSERTABLE = frozenset({Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT, Code.WARP_LEVEL})
+_POWERS = [1 << exponent for exponent in range(11)]
+
+
+def annotated(
+    syntax: Syntax, by_name: ByName, typedefs: Typedefs
+) -> tuple[ByName, tuple[Diagnostic, ...]]:
+    """The kernels with the annotations of a file applied, and what could not be."""
+    found = dict(by_name)
+    diagnostics = []
+    whole: dict[str, _Application] = {}
+    for pragma in syntax.pragmas:
+        try:
+            said = _kernel_annotation(pragma, by_name)
+        except AnnotationError as error:
+            diagnostics.append(
+                Diagnostic.at(
+                    Code.BAD_ANNOTATION, syntax.source, pragma.token.span, reason=str(error)
+                )
+            )
+            continue
+        if said is not None:
+            earlier = whole[said.kernel].said if said.kernel in whole else said
+            whole[said.kernel] = _Application(syntax, pragma, _merged(earlier, said), typedefs)
+    for name, application in whole.items():
+        try:
+            found[name] = application.kernels(by_name)
+        except CutuneError as error:
+            diagnostics.append(error.diagnostic)
+    return found, tuple(diagnostics)
+
+
+def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | None:
+    """What a pragma says about a kernel, KLARAPTOR's as if it were in cutune's language."""
+    match read_annotation(pragma):
+        case KernelAnnotation() as annotation:
+            return annotation
+        case SizeIndexAnnotation(name, index):
+            names = [p.name for kernel in by_name.get(name, ())[:1] for p in kernel.parameters]
+            return KernelAnnotation(name, (names[index] if index < len(names) else str(index),))
+        case DimensionAnnotation(name, count):
+            sizes = {d: Values((), (1, LARGEST)) for d in DIMENSIONS[:count]}
+            return KernelAnnotation(name, block=sizes)
+    return None
+
+
+def _merged(first: KernelAnnotation, second: KernelAnnotation) -> KernelAnnotation:
+    """Annotations of one kernel merged: of each clause the last one counts."""
+    said = {name: value for name, value in vars(second).items() if value is not None}
+    return replace(first, **said)
+
+
+@dataclass(frozen=True)
+class _Application:
+    """One annotation; every method raises `CutuneError` where it cannot be applied."""
+
+    syntax: Syntax
+    pragma: Pragma
+    said: KernelAnnotation
+    typedefs: Typedefs
+
+    def kernels(self, by_name: ByName) -> list[Kernel]:
+        known = by_name.get(self.said.kernel, ())
+        if not known:
+            names = known_names(self.said.kernel, by_name)
+            self._refuse(Code.UNKNOWN_ANNOTATED_KERNEL, name=self.said.kernel, known=names)
+        try:
+            return [self._applied(kernel) for kernel in known]
+        except RecursionError:
+            self._refuse(Code.BAD_ANNOTATION, reason="nested too deeply")
+
+    def _refuse(self, code: Code, **values: str) -> NoReturn:
+        message = code.template.format(**values)
+        place = self.pragma.token.span
+        raise CutuneError(Diagnostic(code, message, self.syntax.source, place))
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        if kernel.impurity is not None and kernel.impurity.code not in ASSERTABLE:
+            message = kernel.impurity.message
+            self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
+        grid = self._grid(kernel)
+        named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
+        dimensions = [
+            self._dimension(kernel, axis, d in named, grid.get(d))
+            for axis, d in enumerate(DIMENSIONS)
+        ]
+        asserted = tuple(
+            d
+            for d, new, proven in zip(DIMENSIONS, dimensions, kernel.dimensions, strict=True)
+            if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
+        )
+        # What is proven of blocks with one thread in a dimension holds as long as it stays.
+        is_wider = not {*kernel.single_thread}.isdisjoint(asserted)
+        changed = replace(
+            kernel,
+            impurity=None,
+            dimensions=(dimensions[0], dimensions[1], dimensions[2]),
+            asserted=asserted,
+            allowed=self._allowed(),
+            shared=self._shared(),
+            keeps_shared=self._keeps_shared(kernel),
+            needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,
+        )
+        if not changed.pure_dimensions:
+            self._refuse(Code.NO_ANNOTATED_DIMENSION, kernel=kernel.name)
+        self._check_candidates(changed)
+        return replace(changed, data_parameters=self._data(kernel, changed))
+
+    def _dimension(
+        self, kernel: Kernel, axis: int, named: bool, said: DimensionProof | None
+    ) -> DimensionProof:
+        proven = kernel.dimensions[axis]
+        if not named:
+            # Where nothing was proven, nothing is known to be harmless.
+            unknown = DimensionProof(True, kernel.impurity)
+            return proven if kernel.impurity is None else unknown
+        if kernel.impurity is None and not proven.indexed:
+            self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
+        return said or replace(proven, indexed=True, impurity=None)
+
+    # grid(…)
+
+    def _grid(self, kernel: Kernel) -> dict[str, DimensionProof]:
+        """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
+        formulas = self.said.grid or ()
+        if len(formulas) > len(DIMENSIONS):
+            self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
+        sizes = self.said.block or {}
+        found: dict[str, DimensionProof] = {}
+        for d, formula in zip(DIMENSIONS, formulas, strict=False):
+            if sizes and d not in sizes:
+                continue  # It keeps its block, and so its grid.
+            if formula.data == "keep":
+                found[d] = DimensionProof(True, grid_kept=True)
+                continue
+            is_rounded = formula.data == "call" and formula.children[0] == "ceil"
+            term = formula.children[1] if is_rounded else formula
+            if formula.data == "number" and not sizes:
+                continue
+            numerator = _numerator(term, d)
+            text = _to_c(numerator) if numerator is not None else None
+            if numerator is None or text is None:
+                self._refuse(Code.UNKNOWN_GRID_FORMULA, d=d)
+            for name in sorted(names_in(numerator)):
+                self._check_integer(kernel, name)
+            found[d] = DimensionProof(True, guard=text if is_rounded else None)
+        return found
+
+    # shared(…)
+
+    def _shared(self) -> str | None:
+        """Bytes as C text over x, y and z, which overflows for no block."""
+        if self.said.shared is None or self.said.shared.data == "keep":
+            return None
+        text = _to_c(self.said.shared)
+        foreign = names_in(self.said.shared) - {*DIMENSIONS}
+        if text is None or foreign or not is_bounded(text):
+            self._refuse(Code.UNKNOWN_SHARED_FORMULA)
+        return text
+
+    def _keeps_shared(self, kernel: Kernel) -> bool:
+        if self.said.shared is None:
+            return kernel.keeps_shared
+        return self.said.shared.data == "keep"
+
+    # data(…)
+
+    def _data(self, proven: Kernel, changed: Kernel) -> tuple[DataParameter, ...]:
+        """The sizes: those named, else those inferred; a guard's parameters always are."""
+        roles = {parameter.name: parameter.role for parameter in proven.data_parameters}
+        if self.said.data is not None:
+            for name in self.said.data:
+                self._check_integer(proven, name)
+            sizes = {*self.said.data}
+        elif proven.impurity is not None and not roles:
+            sizes = set(self._integers(proven))
+        else:
+            sizes = {*proven.sizes}
+        guards = [
+            dimension.guard or ""
+            for d, dimension in zip(DIMENSIONS, changed.dimensions, strict=True)
+            if d in changed.pure_dimensions
+        ]
+        bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
+        # What bounds a loop decides about the work, be it named or not.
+        roles |= {n: Role.BRANCH for n, r in roles.items() if r is Role.BOUND and n not in sizes}
+        others = {name for name, role in roles.items() if not DataParameter(name, role).is_size}
+        return tuple(
+            DataParameter(name, _role(name, bounds, sizes, roles))
+            for name in proven.argument_names
+            if name in sizes | bounds | others
+        )
+
+    def _integers(self, kernel: Kernel) -> list[str]:
+        types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
+        found = [name for name, words in types if integer_type(words, self.typedefs) is not None]
+        return [*found, *(member.name for member in kernel.members)]
+
+    def _check_integer(self, kernel: Kernel, name: str) -> None:
+        known = self._integers(kernel)
+        if "." in name and name not in known:
+            self._refuse(Code.MEMBER_PARAMETER, name=name)
+        if name not in known:
+            self._refuse(
+                Code.UNKNOWN_PARAMETER,
+                name=name,
+                kernel=kernel.name,
+                known=known_names(name, known),
+            )
+
+    # block(…) and where(…)
+
+    def _allowed(self) -> BlockRange:
+        if self.said.where is not None:
+            for name in sorted(names_in(read_condition(self.said.where)) - {*DIMENSIONS}):
+                self._refuse(Code.UNKNOWN_CONDITION, name=name)
+        sizes = self.said.block or {}
+        return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where)
+
+    def _check_candidates(self, kernel: Kernel) -> None:
+        """Is there a candidate for every size that the fixed dimensions may have at the launch?"""
+        for sizes in product(*([0] if is_free else _POWERS for is_free in kernel.free)):
+            shape = (sizes[0], sizes[1], sizes[2])
+            found = candidate_blocks(
+                kernel.free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
+            )
+            if any(block != shape for block in found):
+                return
+        if kernel.warp_level:
+            self._refuse(Code.WARPS_NOT_KEPT, kernel=kernel.name)
+        self._refuse(Code.EMPTY_CANDIDATES)
+
+
+def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
+    """Does the annotation allow a number of threads that the proof would fix?"""
+    if said.grid_kept:
+        return not proven.grid_kept
+    return said.guard is not None and said.guard != proven.guard
+
+
+def _role(
+    name: str, bounds: Iterable[str], sizes: Iterable[str], roles: Mapping[str, Role]
+) -> Role:
+    if name in bounds:
+        return Role.GUARD
+    role = roles.get(name, Role.BOUND)
+    named_otherwise = name in sizes and not DataParameter(name, role).is_size
+    return Role.BOUND if named_otherwise else role
+
+
+def _numerator(tree: Expression | Token, d: str) -> Expression | None:
+    """quotient = term "/" d; the term."""
+    if not isinstance(tree, Tree) or tree.data != "term":
+        return None
+    *rest, sign, divisor = tree.children
+    if sign != "/" or divisor != Tree("name", [d]):
+        return None
+    return _product(rest)
+
+
+def _product(factors: list[Expression | Token]) -> Expression:
+    """term = factor | factor (sign factor)+."""
+    first = factors[0]
+    return first if len(factors) == 1 and isinstance(first, Tree) else Tree("term", factors)
+
+
+def _to_c(tree: Expression | Token) -> str | None:
+    """An integer expression as C text, `/` as C's; None for what is not an integer."""
+    if isinstance(tree, Token):
+        return str(tree)
+    children = tree.children
+    if tree.data in ("number", "name"):
+        return str(children[0])
+    if tree.data == "call":
+        return _call_to_c(str(children[0]), children[1:])
+    if tree.data not in ("term", "expression"):
+        return None
+    if any(
+        sign in ("/", "%") and not _is_positive(divisor) for sign, divisor in pairwise(children)
+    ):
+        # The bound is computed in the user's program, which must not stop at a division by 0.
+        return None
+    parts = [_to_c(child) for child in children]
+    texts = [part for part in parts if part is not None]
+    return f"({' '.join(texts)})" if len(texts) == len(parts) else None
+
+
+def _is_positive(tree: Expression | Token) -> bool:
+    return isinstance(tree, Tree) and tree.data == "number" and int(str(tree.children[0])) > 0
+
+
+def _call_to_c(name: str, arguments: Sequence[Expression | Token]) -> str | None:
+    if name in ("ceil", "floor"):
+        tree = arguments[0]
+        if len(arguments) != 1:
+            return None
+        is_quotient = isinstance(tree, Tree) and tree.data == "term" and tree.children[-2] == "/"
+        if name == "floor" or not is_quotient:
+            return _to_c(tree)
+        assert isinstance(tree, Tree)
+        *rest, _, last = tree.children
+        above = _to_c(_product(rest))
+        below = _to_c(last) if _is_positive(last) else None
+        return f"(({above} + {below} - 1) / {below})" if above and below else None
+    texts = [text for text in map(_to_c, arguments) if text is not None]
+    if len(texts) != len(arguments):
+        return None
+    sign = "<" if name == "min" else ">"
+    return reduce(lambda a, b: f"({a} {sign} {b} ? {a} : {b})", texts)

@@ -1,0 +1,414 @@
+"""Does the name of a kernel say which one is launched? Takes a unit, judges launches.
+
+Where it does, the address identifies the kernel as a call does: no overload depends on the
+arguments, no argument is left out, and at most the types of template parameters are deduced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.source.function.parameters import parameter_of
+from cutune.source.program import Deduced, DeducedFrom, Kernel
+from cutune.source.syntax.directives import COMMENT
+from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.location_macros import Unsteady
+from cutune.source.unit.scope import namespace
+from cutune.source.unit.unit import FunctionText, Unit, split_commas
+
+_PLAINLY = "written as '{kernel}<<<grid, block>>>(…)', without attributes, it can be judged"
+_TOGETHER = "its blocks wait for one another, so no other grid would do"
+#: Functions that launch a kernel → what is to be said of such a launch of `{kernel}`.
+_FUNCTIONS = {
+    "cudaLaunchKernel": _PLAINLY,
+    "cudaLaunchKernelEx": _PLAINLY,
+    "cudaLaunchKernelExC": _PLAINLY,
+    "cudaLaunchCooperativeKernel": _TOGETHER,
+}
+
+
+def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnostic]:
+    """What is said of kernels that such a call names, once for each."""
+    tokens, told = syntax.tokens, set()
+    for index, token in enumerate(tokens[:-1]):
+        if token.text not in _FUNCTIONS or tokens[index + 1].text != "(":
+            continue
+        end = syntax.brackets.partner[index + 1]
+        named = (t.text for t in tokens[index + 2 : end] if t.text in kernels)
+        kernel = next(named, None)
+        if kernel is None or (token.text, kernel) in told:
+            continue
+        told.add((token.text, kernel))
+        advice = _FUNCTIONS[token.text].format(kernel=kernel)
+        yield Diagnostic.at(
+            Code.LAUNCHED_BY_CALL,
+            syntax.source,
+            syntax.span((index, end)),
+            kernel=kernel,
+            function=token.text,
+            advice=advice,
+        )
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+#: What may stand between words, spelled in any way.
+_SPACE = rf"(?:[ \t\f\v]|{COMMENT}|\\\r?\n)"
+_MACRO = re.compile(rf"(?:#|%:){_SPACE}*define{_SPACE}+(\w+)")
+#: Line markers name files, which may be called as kernels are.
+_MARKER = re.compile(r"^#[^\n]*", re.MULTILINE)
+
+
+def certain_kernels(
+    unit: Unit, expanded: str, written: Iterable[Syntax], sources: Iterable[Source]
+) -> frozenset[str]:
+    """Names that can only mean one kernel.
+
+    Args:
+        written: the files with launches, as the user wrote them.
+        sources: all of the user's files.
+    """
+    defined = Counter(k.name for part in unit.parts for k in part.syntax.kernels)
+    launched = Counter(_launched(part.syntax for part in unit.parts))
+    named = Counter(_launched(written))
+    text = Counter(_NAME.findall(_MARKER.sub("", expanded)))
+    macros = {name for source in sources for name in _MACRO.findall(source.text)}
+    return frozenset(
+        name
+        for name, count in defined.items()
+        if count == 1 and text[name] == 1 + launched[name] and launched[name] == named[name]
+    ).difference(macros)
+
+
+def _launched(files: Iterable[Syntax]) -> Iterable[str]:
+    return (_name(syntax, launch) for syntax in files for launch in syntax.launches)
+
+
+def _name(syntax: Syntax, launch: Launch) -> str:
+    """The last name of the callee, template arguments left out."""
+    first, last = launch.callee
+    name, depth = "", 0
+    for token in syntax.tokens[first : last + 1]:
+        depth += {"<": 1, ">": -1}.get(token.text, 0)
+        if depth == 0 and token.kind == "IDENTIFIER":
+            name = token.text
+    return name
+
+
+_WORDS = frozenset({"const", "__restrict__", "__restrict", "restrict"})
+
+
+@dataclass(frozen=True)
+class Deduction:
+    """Answers about one kernel template."""
+
+    text: FunctionText
+    unsteady: Unsteady
+
+    def of(self, syntax: Syntax, launch: Launch, written: int) -> tuple[Deduced, ...] | None:
+        """The template arguments behind the first few, which are written; None: not known."""
+        found: list[Deduced] = []
+        left_out = False
+        for name in self.text.template_parameters[written:]:
+            deduced = self._argument(name, syntax, launch)
+            if deduced is None and self._has_default(name) and not self._is_named(name):
+                left_out = True
+                continue
+            if deduced is None or left_out:
+                return None
+            found.append(deduced)
+        return tuple(found)
+
+    def _argument(self, name: str, syntax: Syntax, launch: Launch) -> Deduced | None:
+        if name not in self.text.type_parameters:
+            return None
+        for position, parameter in enumerate(self.text.parameters):
+            kind = _kind([token.text for token in parameter], name)
+            if kind is None or position >= len(launch.arguments):
+                continue
+            first, last = launch.arguments[position]
+            is_steady = self.unsteady.counted(syntax, (first, last)) is None
+            if _is_plain(syntax.tokens[first : last + 1]) and is_steady:
+                return Deduced(kind, position)
+        return None
+
+    def _has_default(self, name: str) -> bool:
+        texts = [token.text for token in self.text.head]
+        return any(pair == (name, "=") for pair in pairwise(texts))
+
+    def _is_named(self, name: str) -> bool:
+        """May it be deduced in an unknown way?"""
+        return any(token.text == name for parameter in self.text.parameters for token in parameter)
+
+
+def _is_plain(tokens: Sequence[Token]) -> bool:
+    """May the argument stand where it is not evaluated? No list has a type, no lambda may."""
+    texts = [token.text for token in tokens]
+    is_lambda = any(
+        text == "[" and (index == 0 or not _ends_operand(tokens[index - 1]))
+        for index, text in enumerate(texts)
+    )
+    return not is_lambda and "{" not in texts
+
+
+def _ends_operand(token: Token) -> bool:
+    return token.kind == "IDENTIFIER" or token.text in ("]", ")")
+
+
+def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
+    """What a parameter says of T: ("const"? T | T "const") "*"? NAME?."""
+    if name not in texts or "=" in texts:
+        return None
+    rest = [text for text in texts if text not in _WORDS]
+    star = texts.index("*") if "*" in texts else len(texts)
+    own = rest.index(name)
+    is_pattern = own == 0 and (
+        rest[1:2] == ["*"] and len(rest) <= 3 if "*" in rest else len(rest) <= 2
+    )
+    if not is_pattern or any(not text.isidentifier() for text in rest if text != "*"):
+        return None
+    if "*" not in rest:
+        return DeducedFrom.VALUE
+    return DeducedFrom.CONSTANT if "const" in texts[:star] else DeducedFrom.POINTEE
+
+
+#: Functions of <math.h> that are templates, too, at file scope: beside one of them the address of a
+#: kernel deduces nothing (C++ [temp.deduct.call]); the arguments of a launch choose as ever.
+_MATHEMATICAL_NAMES = """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2
+    expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater
+    isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered ldexp
+    lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter
+    nexttoward pow remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh
+    tgamma trunc
+"""
+_MATHEMATICAL = frozenset(_MATHEMATICAL_NAMES.split())
+
+
+@dataclass(frozen=True)
+class KernelReference:
+    """A kernel's name in a launch. `is_global`: it has to be looked up with `::`."""
+
+    is_global: bool
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One declaration of a name: its scope and parameter types."""
+
+    #: The namespaces around it; None: a class, or it is not certain.
+    scope: tuple[str, ...] | None
+    types: tuple[str, ...]
+    has_default: bool
+    is_template: bool
+    is_variadic: bool
+
+
+@dataclass(frozen=True)
+class Callees:
+    """Answers for the launches of one unit."""
+
+    unit: Unit
+    _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
+
+    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
+        """How the address of the callee names the kernel; None where it may be another."""
+        signatures = self.signatures(kernel.name)
+        if len({(s.types, s.is_template) for s in signatures}) != 1:
+            return None
+        # A parameter of type `auto` makes a template.
+        if any("&" in type_ or "auto" in type_.split() for type_ in next(iter(signatures)).types):
+            return None
+        if any(signature.is_variadic for signature in signatures):
+            return None
+        if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
+            return None
+        words = [token.text for token in syntax.tokens[launch.callee[0] : launch.callee[1] + 1]]
+        deduced = self._deduced(syntax, launch, kernel, words)
+        if deduced is None:
+            return None
+        scopes = {signature.scope for signature in signatures}
+        if len(scopes) != 1:
+            return None
+        (scope,) = scopes
+        if not scope and kernel.name in _MATHEMATICAL:
+            return None
+        callee = self._named(syntax, launch, words, scope)
+        return replace(callee, deduced=deduced) if callee is not None else None
+
+    def _deduced(
+        self, syntax: Syntax, launch: Launch, kernel: Kernel, words: Sequence[str]
+    ) -> tuple[Deduced, ...] | None:
+        """Template arguments that are not written; None where they are not known."""
+        count = _template_arguments(words)
+        if count is None or count > len(kernel.template_parameters):
+            return None
+        if count == len(kernel.template_parameters):
+            return ()
+        definitions = self.unit.functions.get(kernel.name, ())
+        texts = (self.unit.text(part, function) for part, function in definitions)
+        # Not a specialisation.
+        general = next((text for text in texts if text.template_parameters), None)
+        if general is None or not _is_complete(syntax, launch, kernel):
+            return None
+        return Deduction(general, self.unit.unsteady).of(syntax, launch, count)
+
+    def _named(
+        self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
+    ) -> KernelReference | None:
+        depth, is_qualified = 0, False
+        for word in words:
+            depth += {"<": 1, ">": -1}.get(word, 0)
+            is_qualified = is_qualified or (depth == 0 and word == "::")
+        if is_qualified:
+            return KernelReference(False)
+        if scope is None or words[0] in self._used_names:
+            return None
+        if not scope:
+            # Names of a library may stand beside it, but not at file scope.
+            return KernelReference(bool(self._used_namespaces))
+        around = self._around(syntax, launch.callee[0], through_classes=True)
+        is_within = around is not None and around[: len(scope)] == scope
+        if is_within or {scope[-1:]} == self._used_namespaces:
+            return KernelReference(False)
+        return None
+
+    def signatures(self, name: str) -> frozenset[Signature]:
+        """All that is declared by a name outside of functions; specialisations are left out."""
+        if name not in self._known:
+            self._known[name] = frozenset(
+                signature
+                for part in self.unit.parts
+                for index in self._places(part.syntax).get(name, ())
+                if (signature := self._signature(part.syntax, index)) is not None
+            )
+        return self._known[name]
+
+    def _places(self, syntax: Syntax) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for index in _outside_bodies(syntax):
+            token = syntax.tokens[index]
+            if token.kind == "IDENTIFIER" and syntax.tokens[index + 1].text == "(":
+                places.setdefault(token.text, []).append(index)
+        return places
+
+    def _signature(self, syntax: Syntax, index: int) -> Signature | None:
+        closer = syntax.brackets.partner[index + 1]
+        inner = syntax.tokens[index + 2 : closer] if closer > 0 else ()
+        parameters = [p for p in split_commas(inner) if [t.text for t in p] != ["void"]]
+        head = list(_head(syntax.tokens, index))
+        if head[:3] == ["template", "<", ">"]:
+            return None
+        return Signature(
+            self._around(syntax, index),
+            tuple(_type(tokens, self.unit) for tokens in parameters),
+            any(token.text == "=" for tokens in parameters for token in tokens),
+            "template" in head,
+            "..." in head or any(token.text == "..." for token in inner),
+        )
+
+    def scope_of(self, syntax: Syntax, index: int) -> tuple[str, ...] | None:
+        """The namespaces around a token; None within a class."""
+        return self._around(syntax, index)
+
+    def _around(
+        self, syntax: Syntax, index: int, through_classes: bool = False
+    ) -> tuple[str, ...] | None:
+        """The namespaces around a token; None within a class, unless that does not matter."""
+        found: tuple[str, ...] | None = ()
+        place = syntax.enclosing[index]
+        while place >= 0 and found is not None:
+            inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
+            is_body = inner is None and (through_classes or self._opens_body(syntax, place))
+            found = found if is_body else None if inner is None else (*inner, *found)
+            place = syntax.enclosing[place]
+        return found
+
+    def _opens_body(self, syntax: Syntax, brace: int) -> bool:
+        """Does it lie in a function, so that no class is opened by it?"""
+        return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
+
+    @cached_property
+    def _used_namespaces(self) -> set[tuple[str, ...]]:
+        """The last name of each namespace that a using-directive opens."""
+        return {(name,) for kind, name in self._usings if kind == "namespace"}
+
+    @cached_property
+    def _used_names(self) -> set[str]:
+        return {name for kind, name in self._usings if kind == "name"}
+
+    @cached_property
+    def _usings(self) -> set[tuple[str, str]]:
+        found = set()
+        for part in self.unit.parts:
+            tokens = part.syntax.tokens
+            for index, token in enumerate(tokens):
+                if token.text == "using":
+                    words = [t.text for t in _until_semicolon(tokens, index + 1)]
+                    if words and "=" not in words:
+                        kind = "namespace" if words[0] == "namespace" else "name"
+                        found.add((kind, words[-1]))
+        return found
+
+
+def _type(tokens: Sequence[Token], unit: Unit) -> str:
+    """The type of a parameter as far as it makes a difference to a caller."""
+    parameter, _ = parameter_of(tokens, unit.typedefs)
+    words = parameter.type.replace("[]", " *").split()
+    if not parameter.is_pointer:
+        words = [word for word in words if word not in ("const", "volatile")]
+    return " ".join(w for w in words if w not in ("__restrict__", "__restrict", "restrict"))
+
+
+def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
+    """Does the launch certainly have all arguments?"""
+    texts = ([t.text for t in syntax.tokens[a : b + 1]] for a, b in launch.arguments)
+    is_certain = all("<" not in words for words in texts)
+    return is_certain and len(launch.arguments) == len(kernel.parameters)
+
+
+def _template_arguments(words: Sequence[str]) -> int | None:
+    """How many template arguments are written behind a name; None: it is not certain."""
+    if words[-1] != ">":
+        return 0
+    depth, count = 0, 1
+    for word in reversed(words):
+        depth += {">": 1, "<": -1, ")": 1, "(": -1}.get(word, 0)
+        count += depth == 1 and word == ","
+        if depth == 0:
+            return None if "(" in words else count
+    return None
+
+
+def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
+    """The words of a declaration before its name."""
+    first = index
+    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
+        first -= 1
+    return (token.text for token in tokens[first:index])
+
+
+def _outside_bodies(syntax: Syntax) -> Iterator[int]:
+    position = 0
+    for function in syntax.functions:
+        if function.body is None or function.body[0] < position:
+            continue
+        yield from range(position, function.body[0])
+        position = function.body[1] + 1
+    yield from range(position, len(syntax.tokens) - 1)
+
+
+def _until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
+    while index < len(tokens) and tokens[index].text != ";":
+        yield tokens[index]
+        index += 1

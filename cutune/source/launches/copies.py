@@ -1,0 +1,394 @@
+"""Copies of kernels that read their block where the kernel has a constant. Takes a `Program`.
+
+`blockIdx.x * 256 + threadIdx.x` is a global id in blocks of 256 threads, and in no others. In a
+copy of the kernel that has `cutune_block_x(256)` in place of 256 it is one in all blocks:
+
+    template <class T> T cutune_block_x(T own) { return own == 256 ? (T)blockDim.x : own; }
+
+Whatever is wrapped, the copy does in blocks of 256 threads what the kernel does: the function
+returns its argument. Where that cannot be a value (a template argument, a label, something that is
+assigned to), the copy does not compile and is not used. Whether a call means the same as a name (to
+overloads, say) is shown by the compiler, too: with a function that gives back what it gets, and no
+more, the copy must become the kernel's own code. So what is wrapped is only guessed here; whether
+it was enough is proven on the compiled copy.
+
+The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
+are numbered as the kernel's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import pairwise
+
+from cutune.core.codes import Code
+from cutune.core.source import Edit, Source, Span, apply_edits
+from cutune.source.host_formula import constant
+from cutune.source.launches.texts import KernelTexts
+from cutune.source.program import (
+    DIMENSIONS,
+    Configuration,
+    Kernel,
+    KernelCopy,
+    KernelVariant,
+    LaunchSite,
+    Program,
+)
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.location_macros import Unsteady
+from cutune.source.unit.unit import template_parameters
+from cutune.toolchain.device.thread_block import Block
+
+#: Why the kernel itself is refused, where a copy may help.
+_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.CONTRADICTION, Code.UNPROVEN_CODE})
+#: The same, where threads step through rows by a constant.
+_HELPED_IN_ROWS = frozenset({Code.SHARED_MEMORY, Code.BARRIER})
+_INDICES = frozenset({"threadIdx", "blockIdx"})
+_OPERATORS = frozenset({"*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!="})
+#: Behind what a name is no operand: a member, a qualified name, an address.
+_BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
+_AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
+#: What ends the product that an operand stands in.
+_STEP = "+="
+_ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
+_INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
+#: `#define NAME value`, `const int NAME = value`, and what an enumeration lists: `{NAME = value`.
+_CONSTANT = re.compile(
+    r"(?:^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]"
+    r"|(?:\bconst(?:expr)?\b[\w:\s]*\s|[{,]\s*)(?P<name>\w+)\s*[={])"
+    r"[ \t]*\(?(?P<value>\d+)?",
+    re.MULTILINE,
+)
+_Constants = Callable[[], Mapping[str, int | None]]
+_END = re.compile(r"[uUlL]*\)?[ \t]*(?:[;,}\r\n]|/[/*]|$)")
+
+
+@dataclass(frozen=True)
+class CopyCandidate:
+    """A copy, and an edit that inserts it with all constants as they are."""
+
+    copy: KernelCopy
+    unchanged: Edit
+    #: Are there loops in it that stay as they are written, where the compiler might unroll them?
+    has_rolled_loops: bool = False
+
+
+def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
+    """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
+    launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
+    for site in program.launches:
+        launches[site.kernel].append(site)
+    files = (program.source, *program.headers)
+    found, constants = {}, cache(lambda: _constants(files))
+    texts = KernelTexts(files, unsteady=unsteady)
+    for name, sites in launches.items():
+        kernels = [kernel for kernel in program.kernels if kernel.name == name]
+        codes = {site.code for site in sites}
+        if len(kernels) != 1 or codes.isdisjoint(_HELPED | _HELPED_IN_ROWS):
+            continue
+        block = _usual_block(sites)
+        in_rows = codes.isdisjoint(_HELPED)
+        copy = _copy(texts, constants, kernels[0], block or (0, 0, 0), in_rows)
+        if copy is not None:
+            found[name] = copy
+    return found
+
+
+def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
+    """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
+    named = _named(callee, kernel)
+    return f"{named[0]}{copy.namespace}::{named[1]}{named[2]}" if named is not None else None
+
+
+def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
+    """`ns::k<4>` with the name of the variant in place of `k`; None where that is not written."""
+    return callee_named(callee, kernel, variant.kernel)
+
+
+def selector_name(kernel: str) -> str:
+    """What the selectors of kernels of a name are called."""
+    return f"cutune_which_{kernel}"
+
+
+def callee_named(callee: str, kernel: str, name: str) -> str | None:
+    """`ns::k<4>` with another name in place of `k`; None where that is not written."""
+    named = _named(callee, kernel)
+    if named is None:
+        return None
+    return f"{named[0]}{name}{named[1].removeprefix(kernel)}{named[2]}"
+
+
+def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
+    """What stands before the name of a kernel, the name, its template arguments."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
+    return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
+
+
+def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
+    """May a copy be used at a launch? Not where the source gives the launch another block."""
+    sizes = _known_block(resolved)
+    return all(
+        meant == 0 or size in (None, meant) for meant, size in zip(copy.block, sizes, strict=True)
+    )
+
+
+def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
+    """The threads per dimension that the source says as numbers."""
+    return (None,) * 3 if resolved is None else tuple(map(constant, resolved.block))
+
+
+def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
+    """The block of most launches, where known; a constant can only stand for sizes above 1."""
+    blocks = Counter(_known_block(site.resolved) for site in sites)
+    sizes, _ = blocks.most_common(1)[0]
+    x, y, z = (int(size) if size is not None and size > 1 else 0 for size in sizes)
+    return (x, y, z) if x or y or z else None
+
+
+def _copy(
+    texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block, in_rows: bool
+) -> CopyCandidate | None:
+    """A copy of a kernel. `in_rows`: only where threads step through rows."""
+    reason = kernel.reason
+    places = list(texts.definitions(kernel.name))
+    if len(places) != 1 or reason is None:
+        return None
+    syntax, function = places[0]
+    assert function.body is not None, "kernels of a syntax are defined"
+    if not texts.may_be_repeated(syntax, function):
+        return None
+    wrapping = _Wrapping(syntax, function, block, constants())
+    edits = list(wrapping.edits())
+    loops = wrapping.loops_over_rows()
+    if not loops and (in_rows or not edits):
+        return None
+    block = block if edits else (0, 0, 0)
+    first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
+    namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
+    span = Span(first.start, last.end)
+    begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
+
+    def edit(helper: Callable[[str, Block], str], loops: Iterable[int]) -> Edit:
+        text = _wrapped(syntax.source[span], span.start, edits, loops)
+        helpers = " ".join(helper(axes, block) for axes in sorted({axes for _, axes in edits}))
+        body = f"namespace {namespace} {{ {helpers} {text} }}"
+        return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
+
+    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason)
+    return CopyCandidate(copy, edit(_unchanged, ()), bool(loops))
+
+
+def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
+    """Names that the files define as one value, and that where it is written as a number."""
+    found: dict[str, int | None] = {}
+    for file in files:
+        for match in _CONSTANT.finditer(file.text):
+            is_number = match["value"] and _END.match(file.text, match.end())
+            value = int(match["value"]) if is_number else None
+            name = match["macro"] or match["name"]
+            found[name] = value if found.get(name, value) == value else None
+    return found
+
+
+def _wrapped(
+    text: str, start: int, edits: Sequence[tuple[Token, str]], loops: Iterable[int]
+) -> str:
+    """The text of a kernel, which begins at `start`, with its constants wrapped.
+
+    `loops`: where those begin that stay as they are: in one that is unrolled, which of its bodies
+    does an element depends on the block, and the bodies may round differently.
+    """
+    calls = [
+        Edit(Span(token.start - start, token.end - start), f"cutune_block_{axes}({token.text})")
+        for token, axes in edits
+    ]
+    calls += [Edit.insert(begin - start, '_Pragma("unroll 1") ') for begin in loops]
+    return apply_edits(Source("", text), calls).text
+
+
+def _helper(axes: str, block: Block) -> str:
+    tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
+    return _function(axes, f"{''.join(tests)}own")
+
+
+def _unchanged(axes: str, block: Block) -> str:
+    return _function(axes, "own")
+
+
+def _function(axes: str, value: str) -> str:
+    """The wrapping function, for numbers only: hidden code of a class would run once more."""
+    return (
+        f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
+        f'{{ static_assert(!__is_class(T) && !__is_union(T), ""); return {value}; }}'
+    )
+
+
+@dataclass(frozen=True)
+class _Wrapping:
+    """Which constants of a kernel may stand for its block."""
+
+    syntax: Syntax
+    function: SourceFunction
+    block: Block
+    #: Names that stand for one value throughout; the value, if it is known.
+    constants: Mapping[str, int | None]
+
+    def edits(self) -> Iterator[tuple[Token, str]]:
+        """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
+
+        Those that an index is multiplied by, and names that are somewhere; where no index is
+        multiplied by anything (`i += THREADS`), all names of constants.
+        """
+        operands = [index for index in range(self._first, self._last) if self._is_operand(index)]
+        factors = {index: axis for index in operands if (axis := self._multiplied(index))}
+        names = {self.tokens[index].text for index in factors}
+        for index in operands:
+            token = self.tokens[index]
+            is_name = token.kind == "IDENTIFIER" and (not factors or token.text in names)
+            axes = factors.get(index) or (self._possible(index) if is_name else "")
+            if axes:
+                yield token, axes
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        return self.syntax.tokens
+
+    @property
+    def _first(self) -> int:
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        return self.function.body[0] + 1
+
+    @property
+    def _last(self) -> int:
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        return self.function.body[1]
+
+    def _is_operand(self, index: int) -> bool:
+        """Is it a literal, or a name from outside of the kernel, beside an operator?"""
+        token = self.tokens[index]
+        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
+        if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
+            return False
+        if not {before, after} & _OPERATORS and not self._stepping(index):
+            return False
+        if token.kind == "IDENTIFIER":
+            return token.text in self._names
+        return token.kind == "NUMBER" and _INTEGER.fullmatch(token.text) is not None
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Constants, and template parameters; whatever the kernel declares itself is none."""
+        first, (opener, closer) = self.function.first, self.function.parameters
+        head = template_parameters(self.tokens[first:opener])
+        values = {name for name, is_type in head if not is_type}
+        own = {t.text for t in self.tokens[opener:closer]}
+        for before, token in pairwise(self.tokens[self._first - 1 : self._last]):
+            # Behind a type stands what it is the type of; what is assigned to is no constant.
+            if before.kind == "IDENTIFIER" and before.text != "return":
+                own.add(token.text)
+            if token.text == "=":
+                own.add(before.text)
+        return frozenset({*self.constants, *values} - own)
+
+    def loops_over_rows(self) -> list[int]:
+        """Where loops begin in which a variable that begins as an index steps by an `int`."""
+        begins = set()
+        for index in range(self._first, self._last):
+            is_constant = self._is_operand(index) and self._sized(index)
+            is_step = self.tokens[index].text in self._steps or is_constant
+            if is_step and self._stepping(index) and (begin := self._loop_with(index)) is not None:
+                begins.add(begin)
+        return sorted(begins)
+
+    def _loop_with(self, index: int) -> int | None:
+        """Where the `for` begins in whose head something stands."""
+        for opener in range(index, self._first, -1):
+            if self.tokens[opener].text in ("{", "}"):
+                return None
+            is_around = self.syntax.brackets.partner[opener] > index
+            if is_around and self.tokens[opener - 1].text == "for":
+                return self.tokens[opener - 1].start
+        return None
+
+    @cached_property
+    def _steps(self) -> frozenset[str]:
+        """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
+        found = set()
+        for index in range(self._first, self._last - 5):
+            texts = [token.text for token in self.tokens[index : index + 6]]
+            if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):
+                found.add(texts[0])
+        return frozenset(found)
+
+    def _stepping(self, index: int) -> frozenset[str]:
+        if self.tokens[index - 1].text != _STEP:
+            return frozenset()
+        return self._aliases.get(self.tokens[index - 2].text, frozenset())
+
+    def _multiplied(self, index: int) -> str:
+        """The dimension whose index is a factor beside this operand, or begins what it steps."""
+        meant = self._product(index) | self._stepping(index)
+        return next(iter(meant)) if len(meant) == 1 and meant <= self._sized(index) else ""
+
+    def _possible(self, index: int) -> str:
+        """The dimensions that a name may stand for; none where its value leaves that open."""
+        axes = sorted(self._sized(index))
+        sizes = {self.block[DIMENSIONS.index(axis)] for axis in axes}
+        return "".join(axes) if len(sizes) == len(axes) else ""
+
+    def _sized(self, index: int) -> frozenset[str]:
+        """Dimensions in which the block is known, and as large as a literal."""
+        token = self.tokens[index]
+        known = {d: size for d, size in zip(DIMENSIONS, self.block, strict=True) if size > 0}
+        value = self.constants.get(token.text)
+        if token.kind == "NUMBER":
+            value = int(token.text.replace("'", "").rstrip("uUlL"), 0)
+        return frozenset(d for d, size in known.items() if value in (None, size))
+
+    def _product(self, index: int) -> frozenset[str]:
+        """The dimensions whose index is a factor beside this operand."""
+        found = set(self._dimensions_at(index))
+        for step in (-1, 1):
+            at = index + step
+            while self._first <= at < self._last and self.tokens[at].text not in _ENDS:
+                partner = self.syntax.brackets.partner[at]
+                is_opened = partner >= 0 and (partner - at) * step > 0
+                if partner >= 0 and not is_opened:
+                    break
+                for inner in range(min(at, partner), max(at, partner)) if is_opened else (at,):
+                    found |= self._dimensions_at(inner)
+                at = (partner if is_opened else at) + step
+        return frozenset(found)
+
+    def _dimensions_at(self, index: int) -> frozenset[str]:
+        index_of = self._index_at(index)
+        return index_of or self._aliases.get(self.tokens[index].text, frozenset())
+
+    def _index_at(self, index: int) -> frozenset[str]:
+        """The dimension of `threadIdx.x`, if that is what begins there."""
+        texts = [token.text for token in self.tokens[index : index + 3]]
+        is_index = len(texts) == 3 and texts[0] in _INDICES and texts[1] == "."
+        return frozenset(texts[2:]) & frozenset(DIMENSIONS) if is_index else frozenset()
+
+    @cached_property
+    def _aliases(self) -> dict[str, frozenset[str]]:
+        """Names of variables that begin as an index: `int bx = blockIdx.x;`, `i = bx`."""
+        found: dict[str, frozenset[str]] = {}
+        tokens = self.tokens
+        for index in range(self._first, self._last - 5):
+            if tokens[index].kind != "IDENTIFIER" or tokens[index + 1].text != "=":
+                continue
+            meant, end = self._index_at(index + 2), index + 5
+            if not meant:
+                meant, end = found.get(tokens[index + 2].text, meant), index + 3
+            if meant and tokens[end].text in (";", ","):
+                found[tokens[index].text] = meant
+        return found

@@ -1,0 +1,383 @@
+"""Host expressions that are harmless to repeat. Takes the tokens of a launch, says which are not.
+
+Known to be harmless are names of variables, literals, members, casts and arithmetic of built-in
+types, and functions that are one such formula. Everything else is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
+from cutune.source.launches.callees import Callees
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit.integers import QUALIFIERS, integer_type
+from cutune.source.unit.macros import Unexpandable
+from cutune.source.unit.structures import Structures
+from cutune.source.unit.unit import Unit, outside_bodies, split_commas
+
+#: Words of types that are neither integers nor structures of CUDA.
+_PLAIN = word_set("float double bool void cudaStream_t dim3 auto")
+_INTEGERS = word_set("int char short long unsigned signed size_t const")
+_NO_TYPE = word_set("return static extern inline constexpr const using typedef thread_local std ::")
+_DEEPEST = 5
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A variable outside of functions, or a member of a class.
+
+    Attributes:
+        words: what stands before its name.
+        is_plain: see `HostTypes.is_plain`.
+        is_class_constant: is it a `static` or `constexpr` member?
+    """
+
+    words: tuple[str, ...]
+    is_plain: bool
+    is_class_constant: bool
+
+
+@dataclass(frozen=True)
+class HostTypes:
+    """Answers for one unit."""
+
+    unit: Unit
+    _declared: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _callees(self) -> Callees:
+        return Callees(self.unit)
+
+    def is_word(self, name: str) -> bool:
+        """Is it the name of a built-in type?"""
+        return name in _INTEGERS or self.is_plain([name])
+
+    def is_plain(self, words: Sequence[str], depth: int = 0) -> bool:
+        """Is a type built in: a number, a pointer, a vector of numbers?"""
+        if "volatile" in words or "(" in words:
+            return False
+        if "*" in words or "[" in words:
+            return True
+        names = [w for w in words if w not in QUALIFIERS and w not in (*_NO_TYPE, "&", "&&")]
+        if not names or "<" in names:
+            return False
+        if integer_type(names, self.unit.typedefs) is not None:
+            return True
+        if set(names) <= (_PLAIN - {"auto"}) | {"long"}:
+            return True
+        alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
+        if alias is not None and depth < _DEEPEST:
+            return self.is_plain(alias, depth + 1)
+        return len(names) == 1 and names[0] in _VECTORS
+
+    def has_plain(self, words: Sequence[str], member: str) -> bool:
+        """Is it a structure that is known, with such a member?"""
+        names = [w for w in words if w not in (*_NO_TYPE, "&", "&&")]
+        structure = Structures(self.unit).of(names)
+        inner = structure.members.get(member) if structure is not None else None
+        return inner is not None and self.is_plain(inner)
+
+    def declared(self, name: str) -> tuple[Declared, ...]:
+        """All variables and members of a name that stand outside of functions."""
+        if name not in self._declared:
+            parts = self.unit.parts
+            found = (d for part in parts for d in self._find(part.syntax, name))
+            self._declared[name] = tuple(dict.fromkeys(found))
+        return self._declared[name]
+
+    def _find(self, syntax: Syntax, name: str) -> Iterator[Declared]:
+        tokens = list(outside_bodies(syntax))
+        for index, token in enumerate(tokens[:-1]):
+            if token.text != name or tokens[index + 1].text not in ("=", ";", ",", "[", "{"):
+                continue
+            first = index
+            while first > 0 and tokens[first - 1].text not in (";", "{", "}", ":"):
+                first -= 1
+            head = [t.text for t in tokens[first:index]]
+            if not head or "(" in head or head[0] in ("using", "typedef", "enum", "struct"):
+                continue
+            if "," in head:
+                # A further declarator: the type stands before the name of the first one.
+                first_end = next(i for i, word in enumerate(head) if word in ("=", "[", "{", ","))
+                head = head[: first_end - 1]
+            is_constant = bool({"static", "constexpr"} & {*head})
+            in_class = is_constant and self._is_in_class(syntax, token.start)
+            yield Declared(tuple(head), self.is_plain(head), in_class)
+
+    def _is_in_class(self, syntax: Syntax, start: int) -> bool:
+        place = next(i for i, token in enumerate(syntax.tokens) if token.start == start)
+        return self._callees.scope_of(syntax, place) is None
+
+    def is_declared(self, name: str) -> bool:
+        """Does the program declare anything of that name outside of functions?"""
+        return bool(self._callees.signatures(name)) or bool(self.declared(name))
+
+    def is_only_declared(self, name: str) -> bool:
+        """May there be a function of that name whose body is not seen?"""
+        bodies = len({f.parameters for _, f in self.unit.functions.get(name, ())})
+        return len(self._callees.signatures(name)) > bodies
+
+    def plain_parameters(self, syntax: Syntax, function: SourceFunction) -> frozenset[str] | None:
+        """The names of a function's parameters, if it takes numbers by value."""
+        first, last = function.parameters
+        head = [t.text for t in syntax.tokens[function.first : first]]
+        types = {head[i + 1] for i, word in enumerate(head[:-1]) if word in ("typename", "class")}
+        found = set()
+        for tokens in split_commas(syntax.tokens[first + 1 : last]):
+            texts = [token.text for token in tokens]
+            words = [t for t in texts[:-1] if t not in ("const", "&")]
+            is_plain = self.is_plain(words) or (len(words) == 1 and words[0] in types)
+            if not is_plain or "=" in texts:
+                return None
+            found.add(texts[-1])
+        return frozenset(found)
+
+
+_VECTORS = frozenset(
+    f"{base}{width}"
+    for base in (
+        *("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"),
+        *("longlong", "ulonglong"),
+    )
+    for width in range(1, 5)
+)
+
+
+_OPERATORS = word_set(
+    """
+    + - * / % << < > <= >= == != && || ! ~ & | ^ ? : ( ) [ ] . -> , ::
+    """
+)
+_CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
+_WORDS = word_set("true false nullptr this NULL typename template")
+#: Functions of the standard library that compute a number from numbers, and do nothing else.
+_LIBRARY = word_set("""
+    abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
+    sqrtf
+""")
+#: A number of the language, with a suffix of it.
+_NUMBER = re.compile(
+    r"(?:0[xX][\da-fA-F'.]+(?:[pP][+-]?[\d']+)?|0[bB][01']+|[\d'.]+(?:[eE][+-]?[\d']+)?)"
+    r"(?:[uUlLzZ]{1,3}|[fF])?"
+)
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """Answers for the launches of one unit."""
+
+    unit: Unit
+
+    @cached_property
+    def _types(self) -> HostTypes:
+        return HostTypes(self.unit)
+
+    def unsteady(self, syntax: Syntax, launch: Launch) -> str | None:
+        """A macro in the launch as it is written that means something else where it is repeated."""
+        whole = launch.callee[0], launch.end
+        unsteady = self.unit.unsteady
+        name = unsteady.counted(syntax, whole) or unsteady.moved(syntax, whole)
+        return f"'{name}'" if name is not None else None
+
+    def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
+        """The first part of a launch that is not known to be harmless; None: there is none."""
+        if launch.function is None:
+            return "code outside of functions"
+        names = Declarations(Nesting(syntax, launch.function))
+        for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
+            for first, last in ranges:
+                place = _Place(self.unit, self._types, names, first)
+                doubt = place.doubt(syntax.tokens[first : last + 1], is_argument)
+                if doubt is not None:
+                    return doubt
+        return None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an expression stands: there its names are looked up."""
+
+    unit: Unit
+    types: HostTypes
+    names: Declarations
+    at: int
+    #: Names that are known besides: parameters of a function that is read.
+    given: frozenset[str] = frozenset()
+    depth: int = 0
+
+    def doubt(self, tokens: Sequence[Token], may_be_any: bool = False) -> str | None:
+        """What is not known to be harmless. `may_be_any`: may a bare name be of any type?"""
+        try:
+            expanded = self.unit.macros.expand(tokens) if not self.unit.is_expanded else [*tokens]
+        except Unexpandable as error:
+            return f"macro '{error.token.text}'"
+        if may_be_any and self._is_path(expanded):
+            return None
+        return next(self._doubts(expanded), None)
+
+    def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
+        for index, token in enumerate(tokens):
+            before = tokens[index - 1].text if index else ""
+            following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+            if token.text == "[" and not _is_operand(tokens, index):
+                yield "a lambda"
+            elif token.text == ">" and following == ">" and tokens[index + 2 : index + 3]:
+                # `>>=` and `>=` come as single characters.
+                if tokens[index + 2].text == "=":
+                    yield "'>>='"
+            elif token.kind == "IDENTIFIER":
+                if not self._is_known(tokens, index, before, following):
+                    yield f"'{token.text}'"
+            elif token.kind in ("NUMBER", "STRING", "CHARACTER"):
+                # Any other is a literal of the user's: 3_rows.
+                if token.kind == "NUMBER" and not _NUMBER.fullmatch(token.text):
+                    yield f"'{token.text}'"
+            elif token.text not in _OPERATORS and token.text != "=":
+                yield f"'{token.text}'"
+            elif token.text == "=" and before not in (">", "<", "=", "!"):
+                yield "'='"
+
+    def _is_known(self, tokens: Sequence[Token], index: int, before: str, following: str) -> bool:
+        name = tokens[index].text
+        if before == "." and index > 1:
+            return self._is_member(tokens, index)
+        if before in ("->", "::") or (following == "::" and name != "std"):
+            return False
+        if following in ("(", "<") and name in _CASTS:
+            return True
+        if name in _WORDS or name == "std" or self.types.is_word(name):
+            return True
+        if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
+            return self._is_formula_call(name)
+        # Its object is judged together with the member.
+        return (following == "." and self._is_variable(name)) or self._is_plain(name)
+
+    def _is_path(self, tokens: Sequence[Token]) -> bool:
+        """path = NAME (("." | "->") NAME)*, of which nothing but the first name is looked up."""
+        texts = [token.text for token in tokens]
+        if not texts or tokens[0].kind != "IDENTIFIER" or len(texts) % 2 == 0:
+            return False
+        names = tokens[::2]
+        if any(token.kind != "IDENTIFIER" for token in names):
+            return False
+        steps = set(texts[1::2])
+        if steps and not steps <= {".", "->"}:
+            return False
+        if texts[0] in _WORDS:
+            return True
+        # A class used as a pointer has an operator of its own.
+        if "->" in steps and (texts[1:].count("->") > 1 or not self._is_pointer(texts[0])):
+            return texts[0] == "this" and texts.count("->") == 1
+        return self._is_variable(texts[0])
+
+    def _is_variable(self, name: str) -> bool:
+        if name in self.given or self._variable(name) is not None:
+            return True
+        declared = self.types.declared(name)
+        # A constant of a class need not be defined anywhere.
+        return bool(declared) and not any(d.is_class_constant for d in declared)
+
+    def _is_plain(self, name: str) -> bool:
+        """Is it a variable of a built-in type?"""
+        if name in self.given:
+            return True
+        variable = self._variable(name)
+        if variable is None:
+            declared = self.types.declared(name)
+            return bool(declared) and all(d.is_plain for d in declared)
+        if variable.type[-1:] == ("auto",):
+            return self._is_plain_auto(variable)
+        return self.types.is_plain(self._words(variable))
+
+    def _is_plain_auto(self, variable: HostVariable) -> bool:
+        if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
+            return False
+        first, last = variable.initialiser
+        tokens = self.names.nesting.syntax.tokens[first : last + 1]
+        return replace(self, at=first, depth=self.depth + 1).doubt(tokens) is None
+
+    def _is_pointer(self, name: str) -> bool:
+        variable = self._variable(name)
+        if variable is not None:
+            return "*" in self._words(variable)
+        declared = self.types.declared(name)
+        return bool(declared) and all("*" in d.words for d in declared)
+
+    def _variable(self, name: str) -> HostVariable | None:
+        return self.names.variable(name, self.at)
+
+    def _words(self, variable: HostVariable) -> tuple[str, ...]:
+        """The words of its type, `*` included."""
+        if variable.opening != PARAMETER:
+            tokens = self.names.nesting.syntax.tokens
+            star = ("*",) if tokens[variable.declared - 1].text == "*" else ()
+            return (*variable.type, *star)
+        first, last = self.names.nesting.function.parameters
+        for tokens in split_commas(self.names.nesting.syntax.tokens[first + 1 : last]):
+            texts = [token.text for token in tokens]
+            texts = texts[: texts.index("=")] if "=" in texts else texts
+            if variable.name in texts:
+                return tuple(text for text in texts if text != variable.name)
+        return variable.type
+
+    def _is_member(self, tokens: Sequence[Token], index: int) -> bool:
+        """NAME "." NAME, of a structure that is known, and of a built-in type."""
+        base = tokens[index - 2]
+        if base.kind != "IDENTIFIER" or (index > 2 and tokens[index - 3].text in (".", "->")):
+            return False
+        variable = self._variable(base.text)
+        words = (
+            [self._words(variable)]
+            if variable is not None
+            else [d.words for d in self.types.declared(base.text)]
+        )
+        return bool(words) and all(self.types.has_plain(w, tokens[index].text) for w in words)
+
+    def _is_formula_call(self, name: str) -> bool:
+        """Is it a function of numbers that is one harmless expression, or one of a library?"""
+        definitions = self.unit.functions.get(name, ())
+        if not definitions:
+            return name in _LIBRARY and not self.types.is_declared(name)
+        if self.depth >= _DEEPEST or self.types.is_only_declared(name):
+            return False
+        return all(self._is_formula(part.syntax, f) for part, f in definitions)
+
+    def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
+        """Is the function's body a single `return` of a harmless expression of its parameters?"""
+        assert function.body is not None
+        first, last = function.body
+        body = syntax.tokens[first + 1 : last]
+        texts = [token.text for token in body]
+        if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
+            return False
+        given = self.types.plain_parameters(syntax, function)
+        if given is None:
+            return False
+        names = Declarations(Nesting(syntax, function))
+        inner = _Place(self.unit, self.types, names, first, given, self.depth + 1)
+        return inner.doubt(body[1:-1]) is None
+
+
+def _is_operand(tokens: Sequence[Token], index: int) -> bool:
+    """Does a `[` follow an operand, which it subscripts?"""
+    before = tokens[index - 1] if index else None
+    return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
+
+
+def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:
+    """NAME "<" … ">" "("."""
+    depth = 0
+    for index in range(opener, len(tokens)):
+        depth += {"<": 1, ">": -1}.get(tokens[index].text, 0)
+        if depth == 0:
+            return index + 1 < len(tokens) and tokens[index + 1].text == "("
+        if tokens[index].text in ("&&", "||", ";", ")"):
+            return False
+    return False

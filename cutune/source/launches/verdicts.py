@@ -1,0 +1,453 @@
+"""Verdicts about launches. Takes a syntax and the proofs about kernels, gives launch sites.
+
+A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
+the statement repeats its execution configuration and arguments, which must then be harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Span
+from cutune.source.configuration.block_dependence import inferred_formula
+from cutune.source.configuration.resolve import Configurations
+from cutune.source.host_formula import constant
+from cutune.source.launches.callees import Callees, KernelReference
+from cutune.source.launches.copies import callee_of_copy, may_stand_in
+from cutune.source.launches.effects import Harmless
+from cutune.source.launches.shown import ShownLaunches
+from cutune.source.program import (
+    DIMENSIONS,
+    Configuration,
+    DimensionProof,
+    Impurity,
+    Kernel,
+    LaunchSite,
+    Verdict,
+)
+from cutune.source.syntax.directives import Macro
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.macros import Unexpandable
+from cutune.source.unit.unit import Unit
+
+
+def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
+    """Warnings: blocks or grids wider than 1 in a dimension that the kernel does not index."""
+    if site.resolved is None:
+        return
+    resolved = site.resolved
+    for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
+        if dimension.indexed:
+            continue
+        # The grid stands before the block.
+        blocks, threads = constant(resolved.grid[axis]), constant(resolved.block[axis])
+        for number, code, count in (
+            (1, Code.REDUNDANT_THREADS, threads),
+            (0, Code.REDUNDANT_BLOCKS, blocks),
+        ):
+            if count is not None and count > 1:
+                yield Diagnostic.at(
+                    code,
+                    site.source,
+                    site.configuration_spans[number],
+                    kernel=kernel.name,
+                    d=name,
+                    size=count,
+                )
+
+
+#: A launch says with a bit each which arguments are integers; `cutune_tuned.h` uses the last one.
+MOST_ARGUMENTS = 63
+_ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """The kernels of a unit by name; several where overloads or `#if` branches share one."""
+
+    kernels: Mapping[str, Sequence[Kernel]]
+
+    def resolve(self, name: str) -> tuple[Kernel | None, Code | None]:
+        """The kernel that a launch by this name runs, or why it is not certain."""
+        found = self.kernels.get(name, ())
+        if not found:
+            return None, Code.MISSING_KERNEL
+        first = found[0]
+        if all(_same_proof(first, other) for other in found[1:]):
+            return first, None
+        return first, Code.DIFFERING_KERNELS
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a launch stays as it is; `note` points into its kernel."""
+
+    code: Code
+    reason: str
+    note: Diagnostic | None = None
+
+
+def launch_sites(
+    syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
+) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
+    """All launches of a file in order of appearance, and the messages about them.
+
+    Args:
+        syntax: the file.
+        unit: the translation unit that it belongs to.
+        table: the kernels.
+        first: the id of the first launch.
+        is_early: is the file read before the first line of the source (`-include`)?
+    """
+    shown = ShownLaunches(syntax, unit)
+    judge = _LaunchJudge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
+    configurations = Configurations(unit)
+    found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
+    found.sort(key=lambda item: _start(syntax, item))
+    sites, diagnostics = [], []
+    for number, item in enumerate(found, first):
+        resolved = None
+        if isinstance(item, Launch):
+            resolved = configurations.resolve(syntax, item, shown.of(item))
+        site, refusal = judge.site(number, item, resolved)
+        sites.append(site)
+        if refusal is not None:
+            notes = (refusal.note,) if refusal.note else ()
+            diagnostics.append(
+                Diagnostic(refusal.code, refusal.reason, syntax.source, site.span, notes)
+            )
+        else:
+            kernel, _ = table.resolve(site.kernel)
+            diagnostics += mismatches(kernel, site) if kernel is not None else ()
+    return tuple(sites), tuple(diagnostics)
+
+
+def _start(syntax: Syntax, item: Launch | Macro) -> int:
+    if isinstance(item, Macro):
+        return item.body_start
+    return syntax.tokens[item.callee[0]].start
+
+
+def _ignored(syntax: Syntax) -> Iterator[int]:
+    """The first tokens of launches that follow `#pragma cutune ignore`."""
+    starts = sorted(launch.callee[0] for launch in syntax.launches)
+    for pragma in syntax.pragmas:
+        if pragma.words[:2] == ("cutune", "ignore"):
+            yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
+
+
+@dataclass(frozen=True)
+class _LaunchJudge:
+    syntax: Syntax
+    unit: Unit
+    table: KernelTable
+    shown: ShownLaunches
+    ignored: frozenset[int]
+    is_early: bool
+    #: Results of `_declared_in`, by the first token of the function.
+    declared: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def site(
+        self, number: int, item: Launch | Macro, resolved: Configuration | None
+    ) -> tuple[LaunchSite, Refusal | None]:
+        if isinstance(item, Macro):
+            return self._in_macro(number, item)
+        name = self._name(item)
+        kernel, code = self.table.resolve(name)
+        shared = self._shared_formula(item, kernel, resolved)
+        callee = self._callee(item, kernel)
+        refusal = self._refusal(item, name, kernel, code, resolved, shared)
+        if refusal is None:
+            refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
+        if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
+            # Proven not to use any.
+            shared = None
+        syntax = self.syntax
+        brackets = syntax.span((item.callee[1] + 1, _closer(syntax, item)))
+        site = LaunchSite(
+            number,
+            name,
+            syntax.source,
+            syntax.span((item.callee[0], item.end)),
+            syntax.text(item.callee),
+            tuple(syntax.text(part) for part in item.configuration),
+            tuple(syntax.span(part) for part in item.configuration),
+            tuple(syntax.text(part) for part in item.arguments),
+            item.function.name if item.function is not None else None,
+            Verdict.REFUSED if refusal else Verdict.TUNABLE,
+            refusal.reason if refusal else _proven(kernel),
+            refusal.code if refusal else None,
+            resolved,
+            shared,
+            called=brackets if callee else None,
+            is_global=callee.is_global if callee else False,
+            deduced=callee.deduced if callee else (),
+            brackets=brackets,
+        )
+        return site, refusal
+
+    def _uncertain_kernel(
+        self,
+        launch: Launch,
+        name: str,
+        kernel: Kernel | None,
+        callee: KernelReference | None,
+        resolved: Configuration | None,
+    ) -> Refusal | None:
+        """The reason against a launch at which another kernel than the proven one may run."""
+        if kernel is not None and (found := self._without_copy(launch, kernel, callee, resolved)):
+            return found
+        if callee is not None:
+            moved = self.unit.unsteady.moved(
+                self.syntax, (launch.callee[0], _closer(self.syntax, launch))
+            )
+            return _refusal(Code.SIDE_EFFECT, what=f"'{moved}'") if moved is not None else None
+        if kernel is not None and kernel.elsewhere:
+            return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
+        return self._doubt(launch)
+
+    def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
+        """How the launch names its kernel, if that alone says which one it is."""
+        return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
+
+    @cached_property
+    def callees(self) -> Callees:
+        """What names mean."""
+        return Callees(self.unit)
+
+    def _doubt(self, launch: Launch) -> Refusal | None:
+        """The part of the launch that may not be harmless to repeat."""
+        harmless = Harmless(self.unit)
+        found = (
+            harmless.doubt(syntax, seen)
+            for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
+        )
+        what = harmless.unsteady(self.syntax, launch) or next(filter(None, found), None)
+        return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
+
+    def _without_copy(
+        self,
+        launch: Launch,
+        kernel: Kernel,
+        callee: KernelReference | None,
+        resolved: Configuration | None,
+    ) -> Refusal | None:
+        """The reason against a kernel where its copy cannot stand in for it."""
+        copy = kernel.copy
+        if copy is None:
+            return None
+        is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
+        if callee is not None and is_named and may_stand_in(copy, resolved):
+            return None
+        return because(kernel, copy.instead_of)
+
+    def _shared_formula(
+        self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
+    ) -> str | None:
+        """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
+        if not _asks_for_shared_memory(launch, resolved):
+            return None
+        if kernel is not None and (kernel.shared is not None or kernel.keeps_shared):
+            return kernel.shared
+        if resolved is None:
+            return None
+        tokens = self.syntax.tokens
+        names = {t.text for a, b in launch.arguments for t in tokens[a : b + 1]}
+        return inferred_formula(resolved, names)
+
+    def _in_macro(self, number: int, macro: Macro) -> tuple[LaunchSite, Refusal]:
+        code = Code.LAUNCH_IN_MACRO
+        callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", macro.body_text)
+        offset = macro.body_start + (callee.start() if callee else 0)
+        text = callee[1] if callee else ""
+        reason = code.template.format(name=macro.name)
+        site = LaunchSite(
+            number,
+            text.split("::")[-1],
+            self.syntax.source,
+            Span(offset, offset + max(1, len(text))),
+            text,
+            (),
+            (),
+            (),
+            None,
+            Verdict.REFUSED,
+            reason,
+            code,
+        )
+        return site, Refusal(code, reason)
+
+    def _name(self, launch: Launch) -> str:
+        """The kernel's own name: the last of the callee, but for template arguments and indices."""
+        tokens = list(self.syntax.tokens[launch.callee[0] : launch.callee[1] + 1])
+        if len(tokens) == 1 and not self.unit.is_expanded:
+            tokens = self._expanded(tokens) or tokens
+        name, depth = "", 0
+        for token in tokens:
+            depth += {"<": 1, "[": 1, ">": -1, "]": -1}.get(token.text, 0)
+            if depth == 0 and token.kind == "IDENTIFIER":
+                name = token.text
+        return name or self.syntax.text(launch.callee)
+
+    def _expanded(self, tokens: list[Token]) -> list[Token] | None:
+        try:
+            return self.unit.macros.expand(tokens)
+        except Unexpandable:
+            return None
+
+    def _refusal(
+        self,
+        launch: Launch,
+        name: str,
+        kernel: Kernel | None,
+        code: Code | None,
+        resolved: Configuration | None,
+        shared: str | None,
+    ) -> Refusal | None:
+        """The first rule that the launch or its kernel breaks."""
+        if self.is_early:
+            return _refusal(Code.EARLY_HEADER)
+        if launch.callee[0] in self.ignored:
+            return _refusal(Code.IGNORED)
+        if launch.function is not None and launch.function.is_device_code:
+            return _refusal(Code.DEVICE_LAUNCH, name=name)
+        if launch.directive_inside:
+            return _refusal(Code.DIRECTIVE_IN_LAUNCH)
+        if kernel is None and launch.function is not None and self._is_argument(launch):
+            function = launch.function.name
+            return _refusal(Code.KERNEL_ARGUMENT, name=name, function=function)
+        if self._is_indirect(launch):
+            return _refusal(Code.INDIRECT_LAUNCH, callee=self.syntax.text(launch.callee))
+        written = [first <= last for first, last in launch.configuration]
+        if not launch.is_statement or launch.function is None:
+            return _refusal(Code.NOT_A_STATEMENT)
+        if not (2 <= len(written) <= 4 and all(written)):
+            texts = ", ".join(map(self.syntax.text, launch.configuration)).split()
+            return _refusal(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
+        if self.shown.is_hidden(launch):
+            return _refusal(Code.HIDDEN_LAUNCH)
+        if self.unit.is_expanded and not self.shown.of(launch):
+            return _refusal(Code.UNCOMPILED_LAUNCH)
+        if code is not None or kernel is None:
+            return _refusal(code or Code.MISSING_KERNEL, name=name)
+        is_known = shared is not None or kernel.keeps_shared
+        if kernel.asserted and not is_known and _asks_for_shared_memory(launch, resolved):
+            return _refusal(Code.DYNAMIC_SHARED_MEMORY)
+        return self._impure(kernel)
+
+    def _is_indirect(self, launch: Launch) -> bool:
+        """Anything but a (qualified) name with template arguments."""
+        first, last = launch.callee
+        depth = 0
+        for token in self.syntax.tokens[first : last + 1]:
+            depth += {"<": 1, ">": -1}.get(token.text, 0)
+            if depth == 0 and token.text in (".", "->", "(", "["):
+                return True
+        return self._is_variable(launch)
+
+    def _is_argument(self, launch: Launch) -> bool:
+        """Is the callee an argument of the function around it, or of its template?"""
+        first, last = launch.callee
+        function = launch.function
+        if function is None or first != last:
+            return False
+        head = self.syntax.tokens[function.first : function.parameters[1] + 1]
+        name = self.syntax.tokens[first].text
+        return name != function.name and name in {token.text for token in head}
+
+    def _is_variable(self, launch: Launch) -> bool:
+        """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
+        if launch.function is None or launch.callee[0] != launch.callee[1]:
+            return False
+        name = self.syntax.tokens[launch.callee[0]].text
+        return self._declared_in(launch.function).get(name, launch.end) < launch.callee[0] - 1
+
+    def _declared_in(self, function: SourceFunction) -> dict[str, int]:
+        """Names that may be variables of a function, each with the first token that says so."""
+        if function.first not in self.declared:
+            last = function.body[1] if function.body is not None else function.parameters[1]
+            tokens = self.syntax.tokens[function.first : last]
+            found = self.declared.setdefault(function.first, {})
+            triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
+            for index, (before, token, following) in enumerate(triples, function.first + 1):
+                if following.text == "=" or before.text in ("*", "&", "auto"):
+                    found.setdefault(token.text, index)
+        return self.declared[function.first]
+
+    def _impure(self, kernel: Kernel) -> Refusal | None:
+        if len(kernel.argument_names) > MOST_ARGUMENTS:
+            what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
+            message = Code.NOT_PROVEN.template.format(what=what)
+            return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
+        if kernel.pure_dimensions:
+            return None
+        message = Code.NO_INDEX.template
+        return because(kernel, kernel.reason or Impurity(Code.NO_INDEX, message, kernel.span))
+
+
+def because(kernel: Kernel, impurity: Impurity) -> Refusal:
+    """The refusal of a launch because of its kernel."""
+    reason = f"kernel '{kernel.name}' {impurity.message}"
+    note = Diagnostic.at(
+        Code.KERNEL_REASON,
+        kernel.source,
+        impurity.span,
+        kernel=kernel.name,
+        message=impurity.message,
+    )
+    return Refusal(impurity.code, reason, note)
+
+
+def _closer(syntax: Syntax, launch: Launch) -> int:
+    """The last token of `>>>`, behind which the arguments begin."""
+    return syntax.brackets.partner[launch.end] - 1
+
+
+def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:
+    """Is there a third expression in the configuration that may be other than 0?"""
+    shared = resolved.shared if resolved is not None else None
+    return len(launch.configuration) > 2 and (shared is None or constant(shared) != 0)
+
+
+def _proven(kernel: Kernel | None) -> str:
+    """Why a launch may be tuned."""
+    assert kernel is not None, "a tunable launch has a kernel"
+    proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
+    said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
+    return "; ".join([*([f"global ids only in {', '.join(proven)}"] if proven else []), *said])
+
+
+def _refusal(code: Code, **values: object) -> Refusal:
+    return Refusal(code, code.template.format(**values))
+
+
+def _same_proof(first: Kernel, second: Kernel) -> bool:
+    names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
+    return (
+        next(names) == next(names)
+        and [_comparable(d) for d in first.dimensions]
+        == [_comparable(d) for d in second.dimensions]
+        and (first.impurity is None) == (second.impurity is None)
+        and first.data_parameters == second.data_parameters
+        and first.members == second.members
+        and first.inner_pointers == second.inner_pointers
+        and (first.shared, first.keeps_shared) == (second.shared, second.keeps_shared)
+        and first.must_hold == second.must_hold
+        and (first.needs_warps, first.single_thread) == (second.needs_warps, second.single_thread)
+        and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
+        and first.proven_for == second.proven_for
+        and first.unproven == second.unproven
+    )
+
+
+def _comparable(dimension: DimensionProof) -> DimensionProof:
+    """The parts that a launch depends on: not the words and the place of a reason."""
+    return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

@@ -1,0 +1,464 @@
+"""The program model: what `analyze` gives and every later stage reads.
+
+Kernels with what is proven about them, launch sites with their verdicts. All frozen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Edit, Source, Span
+from cutune.source.candidates import BlockRange
+from cutune.source.host_formula import Formula
+from cutune.source.tunable import HostTunable, Placed, Region, TunableConstant
+from cutune.toolchain.device.thread_block import EXTENTS, Block
+
+
+class DeducedFrom(Enum):
+    """How an argument gives a template parameter T; the words of `cutune_deduced.h`."""
+
+    #: The parameter is a T.
+    VALUE = "cutune_by_value"
+    #: It is a T *.
+    POINTEE = "cutune_pointee"
+    #: It is a const T *.
+    CONSTANT = "cutune_constant_pointee"
+
+
+@dataclass(frozen=True)
+class Deduced:
+    """A template argument that is not written, and the argument of the launch that gives it."""
+
+    kind: DeducedFrom
+    argument: int
+
+
+DIMENSIONS = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """A kernel parameter: name and type as written, with macros expanded."""
+
+    name: str
+    type: str
+
+    @property
+    def is_pointer(self) -> bool:
+        """Does it point to memory?"""
+        return "*" in self.type or "[" in self.type
+
+
+@dataclass(frozen=True)
+class MemberParameter(KernelParameter):
+    """An integer member of a structure that a kernel gets by value: `grid.nx`.
+
+    `argument`: the position of the structure among the kernel's parameters; `structure`: its type
+    as one may name it anywhere; `steps`: the pointers to members that lead to this one.
+    """
+
+    argument: int
+    structure: str
+    steps: tuple[str, ...]
+
+
+class Role(Enum):
+    """How an integer parameter reaches the work of a kernel, the strongest use first."""
+
+    #: The upper bound of a global id: the size of the thread space.
+    GUARD = "guard"
+    #: The upper bound of a loop, or of another compared value.
+    BOUND = "bound"
+    #: A factor of an id or a loop variable in an address: the distance of neighbours.
+    STRIDE = "stride"
+    #: The lower bound of an id or a loop, or a value compared with a bound: a launch counter.
+    COUNTER = "counter"
+    #: Any other condition: a flag.
+    BRANCH = "branch"
+    #: Only an offset of an address.
+    OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class DataParameter:
+    """An integer kernel parameter, or a member of one, that reaches a condition or an address."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_size(self) -> bool:
+        """Does the amount of work depend on it? Other parameters keep their recorded value."""
+        # Models use these names for the threads of a launch.
+        return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE) and self.name not in EXTENTS
+
+
+@dataclass(frozen=True)
+class Impurity:
+    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+
+    code: Code
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class DimensionProof:
+    """What is proven about one index dimension of a kernel.
+
+    `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
+    pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: C text of
+    an expression g over the kernel's parameters such that every effect, and every access of memory
+    that differs between threads, lies under `id < g`, or None. It holds for exact integers: compute
+    it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
+    in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
+    number of threads must be kept; `guard` is None then. `grid_kept`: the number of blocks stays,
+    and their size varies, by annotation or because each block is proven to share a row among its
+    threads; `guard` is None then, too.
+    """
+
+    indexed: bool
+    impurity: Impurity | None = None
+    guard: str | None = None
+    grid_stride: bool = False
+    grid_kept: bool = False
+
+
+@dataclass(frozen=True)
+class DistinctPlaces:
+    """Threads access distinct places if larger >= smaller * extent.
+
+    `larger`, `smaller`: absolute values are the bytes between neighbours in two dimensions, as C
+    text over the kernel's integer parameters, read as `DimensionProof.guard`. `dimension`: that of
+    the smaller step; its extent is the guard bound, else T.
+    """
+
+    larger: str
+    smaller: str
+    dimension: int
+
+
+@dataclass(frozen=True)
+class KernelCopy:
+    """A copy of a kernel that reads its block where the kernel has a constant.
+
+    With blocks of this size both do the same; what is proven about the kernel holds for its copy.
+    """
+
+    #: Threads per dimension that the constants stand for; 0 where there are none.
+    block: Block
+    #: Its namespace, in which it has the name of the kernel.
+    namespace: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: Why the kernel itself is launched with no other thread block.
+    instead_of: Impurity
+    #: Mangled names of its instances.
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelVariant:
+    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
+
+    #: What is done to the kernel: `restrict_x2`.
+    name: str
+    #: Name of the copy: `gemm_kernel__restrict_x2`.
+    kernel: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: What was done last: by that, a proof is found.
+    transform: str
+    #: Positions of the pointers that the launch asks about. Empty: there is no condition.
+    pointers: tuple[int, ...] = ()
+    #: Those of them that it writes through (stores, atomics).
+    written: tuple[int, ...] = ()
+    #: Ids that each thread does, per dimension.
+    coarsen: Block = (1, 1, 1)
+    #: The edit that inserts a copy whose blocks get their place from elsewhere, for the proof.
+    moved: Edit | None = None
+    #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
+    bounds: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """The device code of one translation unit, under a unique name.
+
+    `versions`: PTX versions for which its kernels were proven.
+    """
+
+    name: str
+    versions: tuple[int, ...]
+
+
+Layout = tuple[str, int, tuple[tuple[str, int, int], ...]]
+"""A structure: its name and size, then path, offset and size of each member."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A `__global__` function definition (declarations are joined to it)."""
+
+    name: str
+    source: Source
+    span: Span
+    parameters: tuple[KernelParameter, ...]
+    template_parameters: tuple[str, ...]
+    dimensions: tuple[DimensionProof, DimensionProof, DimensionProof]
+    #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
+    impurity: Impurity | None = None
+    #: Integer parameters, then members, that reach a condition or an address, in their order.
+    data_parameters: tuple[DataParameter, ...] = ()
+    max_threads: int = 1024
+    #: The candidates that an annotation allows; None without an annotation.
+    allowed: BlockRange | None = None
+    #: Dimensions in which an annotation asserts more than is proven.
+    asserted: tuple[str, ...] = ()
+    #: Bytes of dynamic shared memory as an annotation says: C text over x, y and z, or `keep`, as
+    #: it is where blocks of any size are proven to use the same.
+    shared: str | None = None
+    keeps_shared: bool = False
+    #: May threads of a warp exchange values, so that each warp must keep its threads?
+    needs_warps: bool = False
+    #: Do they use warp-level functions? Then only an annotation can make it tunable.
+    warp_level: bool = False
+    #: Members that are data parameters.
+    members: tuple[MemberParameter, ...] = ()
+    #: Pairs of positions of pointers, of which one is written through: each warp must keep its
+    #: threads, unless the two lie in different allocations.
+    may_meet: tuple[tuple[int, int], ...] = ()
+    #: Those of them in structures, numbered behind the members: position of each one's, first byte.
+    inner_pointers: tuple[tuple[int, int], ...] = ()
+    #: Conditions without which threads may share a place, and each warp must keep its threads.
+    distinct_places: tuple[DistinctPlaces, ...] = ()
+    #: Do these conditions hold for any other block, whatever warps keep?
+    must_hold: bool = False
+    #: Dimensions that stay: where a block has several threads in one, each warp must keep its own;
+    #: where warps must anyway, such a launch stays.
+    single_thread: tuple[str, ...] = ()
+    #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
+    proven_for: tuple[int, ...] = ()
+    #: The copy that is launched with any other than the program's own thread block.
+    copy: KernelCopy | None = None
+    #: Mangled names of those instances of a template for which this is not proven, and why.
+    unproven: tuple[tuple[str, Impurity], ...] = ()
+    #: Mangled names of its instances, as the compiler made them.
+    entries: tuple[str, ...] = ()
+    #: The structures whose members are data parameters; None where one is not known.
+    layouts: tuple[Layout, ...] | None = ()
+    #: The code of the translation unit that defines it, if it is another one.
+    elsewhere: CompiledCode | None = None
+    #: Copies among which a launch may choose, too; names of those that it may not have, and why.
+    variants: tuple[KernelVariant, ...] = ()
+    variant_reasons: tuple[tuple[str, Impurity], ...] = ()
+    #: Where a function is inserted by which arguments choose among kernels of its name; or None.
+    selector: tuple[Source, Edit] | None = None
+
+    @property
+    def free(self) -> tuple[bool, bool, bool]:
+        """Per dimension: is it indexed, and may the block be changed in it?"""
+        is_pure = self.impurity is None
+        x, y, z = (is_pure and d.indexed and d.impurity is None for d in self.dimensions)
+        return (x, y, z)
+
+    @property
+    def pure_dimensions(self) -> tuple[str, ...]:
+        """The names of the free dimensions."""
+        return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
+
+    def keeps_warps_of(self, block: Block) -> bool:
+        """Must each warp keep the threads that it has in this block of the program?"""
+        has_several = (
+            size > 1 and d in self.single_thread for d, size in zip(DIMENSIONS, block, strict=True)
+        )
+        return self.needs_warps or any(has_several)
+
+    @property
+    def reason(self) -> Impurity | None:
+        """Why some of its dimensions keep their block, or None."""
+        reasons = (self.impurity, *(d.impurity for d in self.dimensions))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Names of what a launch shows, by position: its arguments, then their members."""
+        return tuple(argument.name for argument in (*self.parameters, *self.members))
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The data parameters that the amount of work depends on."""
+        return tuple(parameter.name for parameter in self.data_parameters if parameter.is_size)
+
+
+class Verdict(Enum):
+    """May the launch be tuned?"""
+
+    TUNABLE = "tunable"
+    REFUSED = "refused"
+
+
+class GridForm(Enum):
+    """How one component of a grid depends on the thread block, as the source spells it."""
+
+    #: ceil((float)n / block)
+    FLOAT_CEILING = "float ceil"
+    #: (n + block - 1) / block and what always equals it
+    CEILING = "ceil"
+    #: n / block: the remainder is not covered
+    TRUNCATING = "truncates"
+    #: n / block + 1: possibly one block too many
+    ONE_MORE = "one more"
+    #: f(n, block)
+    HELPER = "helper"
+    #: Any other formula of the block.
+    OTHER = "of block"
+    SINGLE = "1"
+    CONSTANT = "constant"
+    #: A formula in which the block does not occur.
+    INDEPENDENT = "no block"
+    UNKNOWN = "unknown"
+
+
+Shape = tuple[Formula, Formula, Formula]
+"""x, y and z of a grid or block."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of a launch, with the definitions that reach it."""
+
+    grid: Shape
+    block: Shape
+    #: Bytes of dynamic shared memory; None where none are asked for.
+    shared: Formula | None
+    forms: tuple[GridForm, GridForm, GridForm]
+
+
+@dataclass(frozen=True)
+class LaunchSite:
+    """One `kernel<<<grid, block, shared, stream>>>(arguments)` in the text."""
+
+    id: int
+    kernel: str
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
+    #: From the first byte of the callee to the `)` of the argument list, without the `;`.
+    span: Span
+    #: The callee as written, with namespace and explicit template arguments.
+    callee: str
+    configuration: tuple[str, ...]
+    configuration_spans: tuple[Span, ...]
+    arguments: tuple[str, ...]
+    function: str | None
+    verdict: Verdict
+    reason: str
+    #: Code of the rule that refuses it, or None.
+    code: Code | None = None
+    #: Its execution configuration with definitions, or None where it was not resolved.
+    resolved: Configuration | None = None
+    #: Dynamic shared memory as C text over the block's x, y and z; None: independent of them.
+    shared: str | None = None
+    #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
+    entries: tuple[str, ...] = ()
+    #: From `<<<` to `>>>`, where the callee tells the kernel, as its address does; or None.
+    called: Span | None = None
+    #: Must the callee be looked up at file scope, because a using-directive may hide it?
+    is_global: bool = False
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
+    #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
+    brackets: Span | None = None
+    by_arguments: bool = False
+
+    def has_all_arguments(self, kernel: Kernel) -> bool:
+        """Is each argument known for certain, and none left out?"""
+        # `f<a, b>(c)` may have been split as if it were two comparisons.
+        texts = (re.sub(r"->|<<|<=|>=", " ", argument) for argument in self.arguments)
+        are_whole = all(text.count("<") <= text.count(">") for text in texts)
+        return are_whole and len(self.arguments) == len(kernel.parameters)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything known about one source file and the user's headers that it includes.
+
+    Ids of launch sites are unique over all of them; those of the source itself come first.
+    """
+
+    source: Source
+    kernels: tuple[Kernel, ...]
+    launches: tuple[LaunchSite, ...]
+    diagnostics: tuple[Diagnostic, ...] = field(default=())
+    #: The user's headers.
+    headers: tuple[Source, ...] = ()
+    #: Integers of the host that may be chosen, then macros and constants.
+    tunables: tuple[HostTunable, ...] = ()
+    constants: tuple[TunableConstant, ...] = ()
+    regions: tuple[Region, ...] = ()
+    #: Kernels of the user's headers that nothing launches here.
+    unlaunched: tuple[Kernel, ...] = ()
+    #: The code on which its own kernels were proven; None: the compiler was not asked.
+    code: CompiledCode | None = None
+    #: Do other sources of the program launch its kernels, relying on that code?
+    is_lent: bool = False
+    #: Is what is said of variants proven on their own compiled code, too?
+    has_checked_variants: bool = False
+    defined: frozenset[str] = frozenset()  # macros, before its first line
+    unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
+
+    def kernel(self, name: str) -> Kernel | None:
+        """The kernel of that name, if its definition was read."""
+        return next((kernel for kernel in self.kernels if kernel.name == name), None)
+
+    @property
+    def definitions(self) -> tuple[Kernel, ...]:
+        """The kernels that this translation unit defines, those of headers too."""
+        own = (kernel for kernel in self.kernels if kernel.elsewhere is None)
+        return (*own, *self.unlaunched)
+
+    @property
+    def borrowed(self) -> tuple[Kernel, ...]:
+        """Kernels of other translation units that tunable launches call."""
+        names = {site.kernel for site in self.tunable_launches}
+        return tuple(k for k in self.kernels if k.elsewhere is not None and k.name in names)
+
+    @property
+    def tunable_launches(self) -> tuple[LaunchSite, ...]:
+        """The launch sites that may be tuned."""
+        return tuple(site for site in self.launches if site.verdict is Verdict.TUNABLE)
+
+    @property
+    def launching_headers(self) -> tuple[Source, ...]:
+        """Headers with a launch that may be tuned, in the order of the ids."""
+        return self._headers_of(self.tunable_launches)
+
+    @property
+    def deciding_files(self) -> tuple[Source, ...]:
+        """Other files that its launches depend on: those with a launch or its kernel."""
+        return (*self.launching_headers, *(kernel.source for kernel in self.borrowed))
+
+    @property
+    def tunable_headers(self) -> tuple[Source, ...]:
+        """Headers with a parameter or a region."""
+        return self._headers_of((*self.tunables, *self.constants, *self.regions))
+
+    @property
+    def rewritten_headers(self) -> tuple[Source, ...]:
+        """Headers that a pass may rewrite."""
+        copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
+        variants = [variant for kernel in self.kernels for variant in kernel.variants]
+        parameters: list[Placed] = [*self.tunables, *self.constants, *self.regions]
+        return self._headers_of([*self.tunable_launches, *parameters, *copies, *variants])
+
+    def _headers_of(self, places: Iterable[Placed]) -> tuple[Source, ...]:
+        found = {place.source.path: place.source for place in places}
+        found.pop(self.source.path, None)
+        return tuple(found.values())

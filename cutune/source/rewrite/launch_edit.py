@@ -1,0 +1,248 @@
+"""The launch edit, shared by the instrumented and the tuned program. Takes launches, gives edits.
+
+`gemm<<<grid, block>>>(n, A)` becomes `cutune_launch(7, grid, block) ? (void)0 :
+cutune_call(gemm)(n, A)`. nvcc itself makes this of a launch, so all is evaluated once, in the same
+order. Where the name of the kernel does not tell its address, the call is repeated: `for
+(cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
+gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
+launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
+variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`. Where the arguments choose
+among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Edit, Source, Span
+from cutune.source.launches.copies import (
+    callee_named,
+    callee_of_copy,
+    callee_of_variant,
+    selector_name,
+)
+from cutune.source.program import (
+    Kernel,
+    KernelCopy,
+    KernelVariant,
+    LaunchSite,
+    MemberParameter,
+    Program,
+)
+from cutune.source.rewrite.c_text import line_structure, one_line, prelude_edit
+from cutune.source.rewrite.pipeline import TranslationUnit
+from cutune.source.syntax.directives import COMMENT, directives_of, macros
+
+#: Members that follow a dot in a repeated launch: a macro of that name would break it.
+LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
+#: As many variants as `cutune_launch.h` has room for.
+MOST_VARIANTS = 12
+#: Words that only a rewritten source holds.
+_MARKS = re.compile(
+    r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
+)
+_PERHAPS_HIDING = re.compile(
+    rf"define(?:\s|\\|{COMMENT})+(?:cutune_|(?:{'|'.join(LAUNCH_MEMBERS)})\b)"
+)
+
+
+def is_rewritten(source: Source) -> bool:
+    """Does a source hold a rewritten launch, or code that those of other sources need?"""
+    return _MARKS.search(source.text) is not None
+
+
+def launch_edits(
+    site: LaunchSite, kernel: Kernel | None = None, variants: Sequence[KernelVariant] = ()
+) -> tuple[Edit, ...]:
+    """The edits that put one launch, among its kernel's variants, under the control of cutune."""
+    expressions = [one_line(site.source[span]) for span in site.configuration_spans]
+    if site.called is None:
+        return tuple(_repeating_edits(site, kernel, expressions))
+    return tuple(_calling_edits(site, site.called, kernel, variants, expressions))
+
+
+def _calling_edits(
+    site: LaunchSite,
+    called: Span,
+    kernel: Kernel | None,
+    variants: Sequence[KernelVariant],
+    expressions: Sequence[str],
+) -> Iterator[Edit]:
+    head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
+    scope = f"static_cast<{_chosen(site)}>(" if site.by_arguments else "::" * site.is_global
+    yield Edit.insert(site.span.start, head + scope)
+    deduced = ", ".join(_deduced(site))
+    end = site.span.start + len(site.callee)
+    if deduced and site.callee.endswith(">"):
+        yield Edit.insert(end - 1, f", {deduced}")
+        deduced = ""
+    types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
+    members = _structure_parts(kernel) if kernel is not None else []
+    told = f", {_members(members)}" if members else ""
+    copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
+    text = f"{types}{copy}{_variants(site, variants)}{told})"
+    yield Edit(called, text + line_structure(site.source[called]))
+
+
+def _copy(site: LaunchSite, copy: KernelCopy) -> str:
+    """The copy of the kernel, and for which blocks it stands in."""
+    callee = callee_of_copy(site.callee, site.kernel, copy)
+    assert callee is not None, "the name of the kernel is written"
+    block = ", ".join(map(str, copy.block))
+    return f"cutune_copied<{block}>({function_at(site, callee)})"
+
+
+def function_at(site: LaunchSite, callee: str) -> str:
+    """A function with the template arguments of a launch, as an expression."""
+    if site.by_arguments:
+        return f"static_cast<{_chosen(site)}>({one_line(callee)})"
+    name, deduced = one_line(callee), ", ".join(_deduced(site))
+    if deduced:
+        name = f"{name[:-1]}, {deduced}>" if name.endswith(">") else f"{name}<{deduced}>"
+    return f"{'::' if site.is_global else ''}{name}"
+
+
+def _chosen(site: LaunchSite) -> str:
+    """The type of the kernel that the arguments of a launch choose."""
+    selector = callee_named(site.callee, site.kernel, selector_name(site.kernel))
+    assert selector is not None, "the name of the kernel is written"
+    return f"decltype({one_line(selector)}({', '.join(map(one_line, site.arguments))}))"
+
+
+def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]:
+    """The variants among which a launch may choose: where the kernel's name says which one."""
+    kernel = program.kernel(site.kernel)
+    if kernel is None or site.called is None or not program.has_checked_variants:
+        return ()
+    named = (v for v in kernel.variants if callee_of_variant(site.callee, kernel.name, v))
+    return tuple(named)[:MOST_VARIANTS]
+
+
+def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
+    callees = (callee_of_variant(site.callee, site.kernel, variant) for variant in variants)
+    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
+    return f", cutune_variants({names})" if names else ""
+
+
+def _deduced(site: LaunchSite) -> Iterator[str]:
+    for deduced in site.deduced:
+        argument = one_line(site.arguments[deduced.argument])
+        yield f"{deduced.kind.value}<decltype(({argument}))>"
+
+
+def _repeating_edits(
+    site: LaunchSite, kernel: Kernel | None, expressions: Sequence[str]
+) -> Iterator[Edit]:
+    name = f"cutune_{site.id}"
+    # Members lie behind all arguments.
+    is_told = kernel is not None and site.has_all_arguments(kernel)
+    members = _members(map(_member, kernel.members) if kernel is not None and is_told else ())
+    configuration = [*expressions, *["0"] * (4 - len(expressions))]
+    arguments = [one_line(argument) for argument in site.arguments]
+    values = ", ".join([str(site.id), members, *configuration, *arguments])
+    yield Edit.insert(site.span.start, f"for (cutune_repeated {name}({values}); {name}.next();) ")
+    chosen = [f"{name}.{member}" for member in LAUNCH_MEMBERS[:4]]
+    spans = site.configuration_spans
+    # The last expression that was written also takes the place of those that were not.
+    texts = [*chosen[: len(spans) - 1], ", ".join(chosen[len(spans) - 1 :])]
+    for span, text in zip(spans, texts, strict=True):
+        yield Edit(span, text + line_structure(site.source[span]))
+
+
+def _structure_parts(kernel: Kernel) -> list[str]:
+    """The members and the inner pointers of structures that a launch tells cutune of."""
+    pointers = (f"cutune_inner<{argument}, {byte}>" for argument, byte in kernel.inner_pointers)
+    return [*map(_member, kernel.members), *pointers]
+
+
+def _members(members: Iterable[str]) -> str:
+    return f"cutune_members<{', '.join(members)}>()"
+
+
+def _member(member: MemberParameter) -> str:
+    steps = (f"cutune_place<decltype({step}), {step}>" for step in member.steps)
+    return f"cutune_member< {member.structure}, {member.argument}, {', '.join(steps)}>"
+
+
+def with_launch_edits(
+    unit: TranslationUnit, owner: str, sites: Sequence[LaunchSite], prelude: str
+) -> TranslationUnit:
+    """Put launches under the control of `cutune_launch`, which the prelude defines.
+
+    The prelude stands before line 1 of the source, so that the headers too can see it.
+    """
+    program = unit.program
+    repeats = any(site.called is None for site in sites)
+    names = (hiding_macro(file, repeats) for file in (program.source, *program.headers))
+    early = sorted({*LAUNCH_MEMBERS} & program.defined) if repeats else ()
+    if hidden := next(filter(None, (*early, *names)), None):
+        return unit.with_diagnostics(
+            Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden) for site in sites
+        )
+    unit = unit.with_prelude(prelude)
+    for header in program.launching_headers:
+        if any(site.source is header for site in sites):
+            # nvcc's messages go on naming the user's file.
+            unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
+    for site in sites:
+        kernel, variants = program.kernel(site.kernel), variants_at(program, site)
+        edits = launch_edits(site, kernel, variants)
+        unit = unit.with_edits(owner, edits, site.source)
+    return with_copies(unit, owner, {site.kernel for site in sites})
+
+
+def with_callees(
+    unit: TranslationUnit, owner: str, callee: Callable[[LaunchSite], str | None]
+) -> TranslationUnit:
+    """Launch other kernels, where a callee is given, and change nothing else."""
+    for site in unit.program.launches:
+        other = callee(site)
+        if other is not None:
+            span = Span(site.span.start, site.span.start + len(site.callee))
+            unit = unit.with_edits(owner, [Edit(span, other)], site.source)
+    return unit
+
+
+def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:
+    """Put the copies of kernels of these names behind them, and their variants."""
+    for kernel in unit.program.kernels:
+        if kernel.name not in names:
+            continue
+        if kernel.copy is not None:
+            unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
+        variants = kernel.variants if unit.program.has_checked_variants else ()
+        unit = with_variant_copies(unit, owner, kernel, variants)
+    return unit
+
+
+def with_variant_copies(
+    unit: TranslationUnit, owner: str, kernel: Kernel, variants: Sequence[KernelVariant]
+) -> TranslationUnit:
+    """Put variants of a kernel behind it, and its selector: to the pipeline that is one place."""
+    sites = unit.program.launches
+    is_selected = any(site.by_arguments and site.kernel == kernel.name for site in sites)
+    selector = (kernel.selector,) if is_selected and kernel.selector is not None else ()
+    inserted = [*selector, *((variant.source, variant.edit) for variant in variants)]
+    if not inserted:
+        return unit
+    (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
+    return unit.with_edits(owner, [Edit(first.span, text)], source)
+
+
+def hiding_macro(source: Source, repeats: bool = True) -> str | None:
+    """A macro of this file that would expand inside a rewritten launch, or None.
+
+    `repeats`: is a launch repeated?
+    """
+    if "define" not in source.text or not _PERHAPS_HIDING.search(source.text):
+        return None
+    for macro in macros(tuple(directives_of(source.text))):
+        # A macro with parameters only expands before a parenthesis, which `next` alone has.
+        expands = macro.parameters is None or macro.name == "next"
+        is_member = macro.name in LAUNCH_MEMBERS and expands
+        if macro.name.startswith("cutune_") or (repeats and is_member):
+            return macro.name
+    return None

@@ -1,0 +1,316 @@
+"""The table of launch sites. Takes kernels and sites, gives C++ that stands before line 1.
+
+Each site has the rule by which the block may change in each dimension, and functions of its
+arguments: guard bounds, shared memory, and whether threads may come into other warps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from cutune.source.c_names import names_in, renamed
+from cutune.source.program import (
+    DIMENSIONS,
+    DistinctPlaces,
+    Kernel,
+    KernelParameter,
+    LaunchSite,
+    Program,
+)
+from cutune.source.rewrite.c_text import c_path, c_string, one_line
+from cutune.source.rewrite.launch_edit import variants_at
+from cutune.source.unit.integers import integer_type
+
+#: A kernel that stands in for one whose address is not known: both are compiled together.
+_WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
+
+
+class Rule(Enum):
+    """How the grid follows when the block of one dimension changes."""
+
+    FIXED = "cutune_fixed"
+    #: The new block divides the thread space T, of which every thread stays.
+    DIVIDE = "cutune_divide"
+    #: As before, and threads from the guard bound on may be added or dropped.
+    GUARD = "cutune_guarded"
+    #: The number of blocks stays, and their size varies.
+    KEEP = "cutune_kept"
+    #: As before, but proven: the launch checks that elements of a row use different places.
+    ROWS = "cutune_rows"
+
+
+#: Calls that read or change a kernel of a graph: cudaGraphKernelNodeSetParams for instance.
+_GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NODE_PARAMS")
+
+
+def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
+    """Indices of the parameters a guard bound is made of; None when it holds another name."""
+    order = {name: index for index, name in enumerate(kernel.argument_names) if name}
+    words = names_in(guard)
+    if any(word not in order for word in words):
+        return None
+    return tuple(sorted({order[word] for word in words}))
+
+
+def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
+    """By which rule a dimension may be re-blocked."""
+    proof = kernel.dimensions[dimension]
+    if DIMENSIONS[dimension] not in kernel.pure_dimensions:
+        return Rule.FIXED
+    if proof.grid_kept:
+        return Rule.KEEP if DIMENSIONS[dimension] in kernel.asserted else Rule.ROWS
+    if proof.guard is None or proof.grid_stride or guard_parameters(kernel, proof.guard) is None:
+        return Rule.DIVIDE
+    return Rule.GUARD
+
+
+def lent_code(program: Program) -> str:
+    """C++ text by which others know that they were linked with the code that was proven.
+
+    Their own definition of the same name is weak, and says that nothing is proven.
+    """
+    if program.code is None or not program.is_lent:
+        return ""
+    return _lent(program.code.name, program.code.versions)
+
+
+def _lent(name: str, versions: Iterable[int], attribute: str = "") -> str:
+    values = ", ".join(map(str, (*sorted(versions), 0)))
+    array = f"const int cutune_proven_{name}[]"
+    return f'extern "C" {{ extern {array}{attribute}; {array} = {{{values}}}; }}\n'
+
+
+def site_table(
+    program: Program,
+    sites: Iterable[LaunchSite],
+    routines: Mapping[int, str] | None = None,
+) -> str:
+    """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
+    sites = tuple(sites)
+    kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
+    # The code of other translation units whose kernels these launches call.
+    borrowed = {kernel.elsewhere.name for kernel in kernels if kernel.elsewhere is not None}
+    functions = [_lent(name, (), " __attribute__((weak))").rstrip() for name in sorted(borrowed)]
+    rows: list[str] = []
+    for site in sorted(sites, key=lambda site: site.id):
+        kernel = program.kernel(site.kernel)
+        if kernel is not None:
+            functions += [
+                _guard_function(site, kernel, *guard) for guard in _guards(kernel).items()
+            ]
+            functions += _shared_function(site)
+            functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
+            functions += _variant_table(program, site)
+            routine = (routines or {}).get(site.id, "nullptr")
+            rows.append(_site_row(site, kernel, routine, program))
+    if any(_WITNESS in row for row in rows):
+        functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
+    table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
+    return "".join(f"{line}\n" for line in (*functions, *table))
+
+
+def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
+    """Headers that the table needs, besides that of its own types."""
+    kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
+    needed = {
+        "cutune_member.h": any(kernel.members for kernel in kernels),
+        "cutune_inner.h": any(kernel.inner_pointers for kernel in kernels),
+        "cutune_exact.h": any(kernel.distinct_places or _guards(kernel) for kernel in kernels),
+    }
+    used = (header for header, is_needed in needed.items() if is_needed)
+    return ("cutune_range.h", "cutune_allocation.h", *used)
+
+
+def _guards(kernel: Kernel) -> dict[str, str]:
+    """The guard bounds of the dimensions that may be re-blocked by them."""
+    return {
+        name: dimension.guard
+        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+    }
+
+
+def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
+    """Does the name alone say which kernel is launched?"""
+    namesakes = [other for other in program.kernels if other.name == kernel.name]
+    return len(namesakes) == 1 and not kernel.template_parameters
+
+
+def _shared_function(site: LaunchSite) -> list[str]:
+    """Bytes of dynamic shared memory of a block; the formula cannot overflow."""
+    if site.shared is None:
+        return []
+    names = set(re.findall(r"\b[xyz]\b", site.shared))
+    parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
+    # All in 64 bits, products of literals, too.
+    value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
+    name = f"cutune_shared_{site.id}"
+    return [f"static inline long long {name}({parameters}) {{ return {value}; }}"]
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Arguments that a formula reads, by position, and their names in C++."""
+
+    kernel: Kernel
+    positions: tuple[int, ...]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The name of each in C++; a member has none of its own."""
+        names = {i: self._of(i).name for i in self.positions}
+        return {n: f"cutune_member_{i}" if "." in n else n for i, n in names.items()}
+
+    @property
+    def declared(self) -> str:
+        """Declarations of them all."""
+        pairs = zip(self.positions, self.names.values(), strict=True)
+        return "".join(f"const cutune_exact {name} = argument_[{i}]; " for i, name in pairs)
+
+    @property
+    def fit(self) -> str:
+        """A condition: the kernel sees these very values."""
+        named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
+        return " && ".join(named) or "true"
+
+    def _of(self, position: int) -> KernelParameter:
+        return (*self.kernel.parameters, *self.kernel.members)[position]
+
+
+def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
+    """May each thread come into any warp at a launch?"""
+    if not kernel.may_meet and not kernel.distinct_places:
+        return []
+    positions = _free_positions(site, kernel)
+    if positions is None:
+        body = "return false;"
+    else:
+        integers, _ = positions
+        arguments = _Arguments(kernel, integers)
+        meeting = (
+            f"allocation_->are_apart(argument_[{a}], argument_[{b}])" for a, b in kernel.may_meet
+        )
+        reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
+        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        known = f"if ((~integers_ & {_bits(integers)}) != 0) return false; " if integers else ""
+        body = f"{known}{arguments.declared}return {conditions};"
+    named = ("argument_", "integers_", "extent_", "allocation_")
+    unused = "".join(f"(void){name}; " for name in named if not re.search(rf"\b{name}\b", body))
+    return [
+        f"static inline bool cutune_free_{site.id}(const long long *argument_, "
+        f"unsigned long long integers_, const long long *extent_, "
+        f"cutune_memory *allocation_) "
+        f"{{ {unused}{body} }}"
+    ]
+
+
+def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
+    larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
+    extent = f"extent_[{condition.dimension}]" if condition.dimension >= 0 else "1"
+    return f"cutune_reaches({larger}, {smaller}, {extent})"
+
+
+def _free_positions(
+    site: LaunchSite, kernel: Kernel
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Positions of the integers and the pointers that it depends on; None: it cannot be told."""
+    # A launch that is repeated has the values, but not as the kernel's parameters.
+    is_told = site.has_all_arguments(kernel) and not kernel.inner_pointers
+    if site.called is None and not is_told:
+        return None
+    integers: set[int] = set()
+    for condition in kernel.distinct_places:
+        for text in (condition.larger, condition.smaller):
+            positions = guard_parameters(kernel, text)
+            if positions is None or re.search(r"[^\w\s.+\-*/%()]", text):
+                return None
+            integers |= {*positions}
+    pointers = {position for pair in kernel.may_meet for position in pair}
+    return tuple(sorted(integers)), tuple(sorted(pointers))
+
+
+def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
+    if not kernel.proven_for or kernel.elsewhere is not None:
+        return []
+    versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
+    return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
+
+
+def _variant_table(program: Program, site: LaunchSite) -> list[str]:
+    variants = variants_at(program, site)
+    if not variants:
+        return []
+    rows = (
+        f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
+        f"{_bits(one.pointers)}, {_bits(one.written)}, cutune_supposes_rightly}}"
+        for one in variants
+    )
+    return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]
+
+
+def _bits(positions: Iterable[int]) -> str:
+    return f"{sum(1 << position for position in positions)}ull"
+
+
+def _guard_function(site: LaunchSite, kernel: Kernel, dimension: str, guard: str) -> str:
+    # Exact integers: see `DimensionProof.guard`. Where one is too large, 0 stands for "not known".
+    arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
+    unused = "" if arguments.positions else "(void)argument_; "
+    value = renamed(one_line(guard), arguments.names)
+    return (
+        f"static inline long long cutune_guard_{site.id}_{dimension}(const long long *argument_) "
+        f"{{ {arguments.declared}{unused}"
+        f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
+    )
+
+
+def _fits(type_text: str, name: str) -> str:
+    """A condition: the kernel sees the argument's value, which is below zero only if signed."""
+    type_ = integer_type(type_text.split())
+    is_signed = type_ is not None and type_.signed
+    fits = f"cutune_fits_int({name})"
+    return fits if is_signed else f"{name} >= 0 && {fits}"
+
+
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
+    rules = [dimension_rule(kernel, index).value for index in range(3)]
+    bounds = _guards(kernel)
+    guards = [f"cutune_guard_{site.id}_{d}" if d in bounds else "nullptr" for d in DIMENSIONS]
+    guarding = {i for guard in bounds.values() for i in guard_parameters(kernel, guard) or ()}
+    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
+    needs_warps = _boolean(kernel.needs_warps)
+    single = _axes(d in kernel.single_thread for d in DIMENSIONS)
+    is_one = _boolean(_is_one_kernel(program, kernel))
+    # May the program look at kernels in a graph, or give them another configuration?
+    files = (program.source, *program.headers)
+    edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))
+    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
+    indexed = _axes(dimension.indexed for dimension in kernel.dimensions)
+    is_bound = bool(kernel.may_meet or kernel.distinct_places)
+    free = f"cutune_free_{site.id}" if is_bound else "nullptr"
+    integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
+    code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
+    proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
+    variants = variants_at(program, site)
+    table = f"cutune_variants_{site.id}" if variants else "nullptr"
+    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
+    return (
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
+        f"{{{', '.join(rules)}}}, {{{', '.join(guards)}}}, "
+        f"{_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
+        f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
+        f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}}},"
+    )
+
+
+def _axes(said: Iterable[bool]) -> str:
+    """A bit for each dimension."""
+    return f"{sum(1 << axis for axis, is_said in enumerate(said) if is_said)}u"
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,147 @@
+"""Preprocessor lines as text. Takes directive tokens, gives macros and pragmas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.source.syntax.tokens import Token, lex, lex_significant
+
+#: One comment, and no more than one.
+COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
+_NAME = re.compile(rf"(?:\s|{COMMENT})*(?:#|%:)(?:[ \t]|\\\r?\n|{COMMENT})*(\w+)")
+_DEFINE = re.compile(
+    rf"(?:\s|\\\r?\n|{COMMENT})+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?"
+)
+_CONTINUATION = re.compile(r"\\\r?\n")
+#: Perhaps a line gets another number; the trigraph of `#` is not read as such anywhere else.
+_RENUMBERED = re.compile(rf"(?:#|%:|(\?\?=))(?:\s|\\|{COMMENT})*(?:line\b|\d)")
+_INCLUDE = re.compile(r'\s*"([^"\n]+)"')
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One preprocessor line.
+
+    Attributes:
+        index: the number of significant tokens before it.
+        token: all of it, from the `#` on, with continued lines.
+    """
+
+    index: int
+    token: Token
+
+    @cached_property
+    def name(self) -> str:
+        """`if`, `define`, `pragma` … or nothing."""
+        match = _NAME.match(self.token.text)
+        return match[1] if match else ""
+
+    @cached_property
+    def rest(self) -> str:
+        """The text behind the name, continuations still in it."""
+        match = _NAME.match(self.token.text)
+        return self.token.text[match.end() :] if match else ""
+
+    @property
+    def rest_start(self) -> int:
+        """The offset of `rest`."""
+        return self.token.end - len(self.rest)
+
+    @property
+    def included(self) -> str | None:
+        """The path of `#include "path"`."""
+        match = _INCLUDE.match(self.rest) if self.name == "include" else None
+        return match[1] if match else None
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A `#define` as it stands in the text.
+
+    `conditional`: it lies under an `#if` (other than an include guard), so that it may not be in
+    force, or not be the only definition.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body_text: str
+    body_start: int
+    conditional: bool
+
+    @cached_property
+    def body(self) -> tuple[Token, ...]:
+        """The tokens of the replacement. Offsets are exact up to the first continuation."""
+        tokens = lex_significant(_CONTINUATION.sub(" ", self.body_text))
+        return tuple(token._replace(start=token.start + self.body_start) for token in tokens)
+
+
+@dataclass(frozen=True)
+class Pragma:
+    """A `#pragma cutune …` line (or one of KLARAPTOR's); `text` begins behind `pragma`."""
+
+    index: int
+    token: Token
+    text: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its words, as far as white space separates them."""
+        return tuple(self.text.split())
+
+
+def directives_of(text: str) -> Iterator[Directive]:
+    """The preprocessor lines of a text, without the places among its tokens."""
+    return (Directive(0, token) for token in lex(text) if token.kind == "DIRECTIVE")
+
+
+def renumbers(text: str) -> bool:
+    """Does a directive (`#line`) change the numbers of lines?"""
+    found = [match[1] for match in _RENUMBERED.finditer(text)]
+    names = (directive.name for directive in directives_of(text) if found)
+    return any(found) or any(name == "line" or name.isdecimal() for name in names)
+
+
+def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:
+    """All `#define`s in order."""
+    found: list[Macro] = []
+    guard, depth = _include_guard(directives), 0
+    for number, directive in enumerate(directives):
+        if directive.name in ("if", "ifdef", "ifndef"):
+            depth += number != guard
+        elif directive.name == "endif":
+            depth = max(0, depth - 1)
+        elif directive.name == "define":
+            found += _macro(directive, conditional=depth > 0)
+    return tuple(found)
+
+
+def pragmas(directives: Sequence[Directive]) -> tuple[Pragma, ...]:
+    """The pragmas for cutune."""
+    found = (
+        Pragma(d.index, d.token, _CONTINUATION.sub(" ", d.rest).strip())
+        for d in directives
+        if d.name == "pragma"
+    )
+    return tuple(p for p in found if re.match(r"cutune\b|kernel_info_", p.text))
+
+
+def _macro(directive: Directive, *, conditional: bool) -> Iterator[Macro]:
+    match = _DEFINE.match(directive.rest)
+    if match is None:
+        return
+    parameters = None
+    if match["parameters"] is not None:
+        inner = _CONTINUATION.sub(" ", match["parameters"][1:-1])
+        parameters = tuple(name.strip() for name in inner.split(",")) if inner.strip() else ()
+    body, start = directive.rest[match.end() :], directive.rest_start + match.end()
+    yield Macro(match["name"], parameters, body, start, conditional)
+
+
+def _include_guard(directives: Sequence[Directive]) -> int:
+    """The number of the `#ifndef` of an include guard, or -1."""
+    if len(directives) < 2 or directives[0].name != "ifndef" or directives[1].name != "define":
+        return -1
+    return 0 if directives[0].rest.split()[:1] == directives[1].rest.split() else -1

@@ -1,0 +1,131 @@
+"""Lossless tokens. Takes text, gives tokens whose joined text is the text again.
+
+`grammars/cuda.lark` is the only description of a token. Lark reads and checks it; its terminals
+are then compiled into one regular expression, because Lark's own loop, which also counts lines
+and columns, is three times slower.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import accumulate, compress
+from typing import NamedTuple
+
+from lark import Lark
+
+from cutune.core.source import Span
+
+#: Kinds of token that the compiler does not see.
+TRIVIA = frozenset({"SPACE", "NEWLINE", "LINE_COMMENT", "BLOCK_COMMENT", "BYTE_ORDER_MARK"})
+
+_BYTE_ORDER_MARK = "\xef\xbb\xbf"
+#: Names that are no prefix of a literal and no byte order mark; brackets and such; blanks that no
+#: directive begins with.
+_QUICK = (
+    r"(?!\A\xef)[A-Za-z_$\x80-\xff][A-Za-z0-9_$\x80-\xff]*+(?![\"'])",
+    r"[(){}\[\];,~?]",
+    r"[ \t]++(?![ \t\r\f\v\\#%/])",
+)
+#: One line break at most: many before a directive would be looked at again from each of them.
+_QUICK_WITHOUT_BLANKS = (*_QUICK, r"\n[ \t]*+(?![\r\f\v\\#%/])")
+
+
+class Token(NamedTuple):
+    """A piece of text. `start` is its offset in the text that the user wrote."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last byte."""
+        return self.start + len(self.text)
+
+    @property
+    def span(self) -> Span:
+        """The bytes of the token."""
+        return Span(self.start, self.end)
+
+
+def lex(text: str, dropped: frozenset[str] = frozenset()) -> Iterator[Token]:
+    """All tokens of the text, but for some kinds; white space, comments and directives included.
+
+    The text is cut into pieces without asking of which kind they are, and the kind of each
+    different piece is looked up once: most occur again and again.
+    """
+    pieces = _pieces_of(text, dropped >= {"SPACE", "NEWLINE"})
+    kinds, unclear = _kinds_of({*pieces})
+    starts: Iterable[int] = accumulate(map(len, pieces), initial=0)
+    found: Iterable[str] = map(kinds.__getitem__, pieces)
+    if unclear:
+        starts = list(starts)
+        found = [
+            _kind_at(text, start) if piece in unclear else kinds[piece]
+            for piece, start in zip(pieces, starts, strict=False)
+        ]
+        wanted = [kind not in dropped for kind in found]
+    else:
+        is_wanted = {piece: kind not in dropped for piece, kind in kinds.items()}
+        wanted = list(map(is_wanted.__getitem__, pieces))
+    parts = zip(found, pieces, starts, strict=False)
+    return map(partial(tuple.__new__, Token), compress(parts, wanted))
+
+
+def lex_significant(text: str) -> list[Token]:
+    """The tokens that the compiler sees, without directives."""
+    return list(lex(text, TRIVIA | {"DIRECTIVE"}))
+
+
+def _pieces_of(text: str, is_blank_dropped: bool) -> list[str]:
+    """The texts of all tokens; where blanks are dropped, one may be a line break and an indent."""
+    has_raw = 'R"' in text
+    pattern = _pieces(is_blank_dropped, has_raw)
+    # Without a group, which raw strings need, no match becomes an object of its own.
+    return list(map(re.Match.group, pattern.finditer(text))) if has_raw else pattern.findall(text)
+
+
+def _kinds_of(pieces: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+    """The kind of each piece, and the pieces whose kind is another one in another place."""
+    kinds, unclear = {}, set()
+    for piece in pieces:
+        kinds[piece] = _kind_at(piece, 0)
+        if piece in ("#", "##") or piece.startswith(_BYTE_ORDER_MARK):
+            unclear.add(piece)
+    return kinds, unclear
+
+
+def _kind_at(text: str, start: int) -> str:
+    match = _scanner().match(text, start)
+    assert match is not None
+    return match.lastgroup or ""
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    """Gives the kind of a token by the name of a group."""
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _terminals()))
+
+
+@cache
+def _pieces(is_blank_dropped: bool, has_raw: bool) -> re.Pattern[str]:
+    """Matches the same texts; what is most frequent is tried first, where it cannot be a part."""
+    terminals = [pattern for name, pattern in _terminals() if has_raw or name != "RAW_STRING"]
+    quick = _QUICK_WITHOUT_BLANKS if is_blank_dropped else _QUICK
+    return re.compile("|".join([*quick, *terminals]))
+
+
+@cache
+def _terminals() -> Sequence[tuple[str, str]]:
+    grammar = Lark.open_from_package(
+        "cutune", "cuda.lark", ("grammars",), parser="lalr", lexer="basic", keep_all_tokens=True
+    )
+    terminals = sorted(grammar.terminals, key=lambda terminal: -terminal.priority)
+    return [(terminal.name, terminal.pattern.to_regexp()) for terminal in terminals]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())

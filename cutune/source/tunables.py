@@ -1,0 +1,382 @@
+"""Parameters that the pragmas of a source declare. Takes `Syntax`es, gives parameters and regions.
+
+`#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
+in the same block; or to the `#define WPT 1` that follows it, which may be guarded by `#ifndef WPT`;
+or to `constexpr int WPT = 1;`. `#pragma cutune region begin` and `end` stand between statements of
+one block. A pragma that cannot be applied is left as it is, with a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Span
+from cutune.source.repeating import CHANGES, STATEMENT_ENDS, assigned_names
+from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.directives import Directive, Macro, Pragma
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Syntax, template_closers
+from cutune.source.tunable import HostTunable, Region, TunableConstant
+from cutune.source.unit.integers import integer_type
+from cutune.space.annotation import (
+    AnnotationError,
+    RegionAnnotation,
+    TuneAnnotation,
+    Values,
+    names_in,
+    read_annotation,
+    read_condition,
+)
+from cutune.space.parameter import MOST_VALUES, Parameter, parameter_of
+
+_QUALIFIERS = frozenset({"static", "inline", "constexpr", "const", "__device__"})
+_BESIDE_DEFINES = ("define", "ifndef", "endif")
+
+
+def is_before_constants(syntax: Syntax, pragma: Pragma, said: TuneAnnotation) -> bool:
+    """Does a pragma stand before a macro, or a constant known to the compiler?"""
+    macros = {macro.name for macro in _macros_behind(syntax, pragma)}
+    is_constant = declared_constant(syntax, pragma.index) is not None
+    return is_constant or not macros.isdisjoint(said.choices)
+
+
+def constants(
+    syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation
+) -> list[TunableConstant]:
+    """The parameters of one pragma; `files` are all of the user.
+
+    Raises:
+        CutuneError: CT256, CT264 or CT265 where the pragma cannot be applied.
+    """
+    return [_constant(syntax, files, pragma, said, name) for name in said.choices]
+
+
+def _constant(
+    syntax: Syntax, files: Sequence[Syntax], pragma: Pragma, said: TuneAnnotation, name: str
+) -> TunableConstant:
+    place = syntax.source, pragma.token.span
+    defined = [macro for file in files for macro in file.macros if macro.name == name]
+    if len(defined) > 1:
+        raise CutuneError(Diagnostic.at(Code.CONSTANT_TWICE, *place, name=name))
+    macro = next((one for one in _macros_behind(syntax, pragma) if one.name == name), None)
+    value = _constant_value(syntax, pragma, name) if macro is None else _macro_value(syntax, macro)
+    if value is None:
+        raise CutuneError(Diagnostic.at(Code.NO_CONSTANT_VALUE, *place, name=name))
+    try:
+        parameter = parameter_of(name, said.choices[name])
+    except CutuneError:
+        code, kind = Code.BAD_CHOICES, "values"
+        bad = Diagnostic.at(code, *place, name=name, most=MOST_VALUES, kind=kind)
+        raise CutuneError(bad) from None
+    return TunableConstant(
+        parameter,
+        said.data,
+        syntax.source,
+        value,
+        pragma.token.span,
+        said.where,
+        is_macro=macro is not None,
+        is_guarded=macro is not None and _is_guarded(syntax, pragma, name),
+    )
+
+
+def _directives_behind(syntax: Syntax, pragma: Pragma) -> Iterator[Directive]:
+    """The `#define`s that follow a pragma, and the `#if` lines around them."""
+    later = dropwhile(lambda one: one.token.start <= pragma.token.start, syntax.directives)
+    return takewhile(lambda one: one.index == pragma.index and one.name in _BESIDE_DEFINES, later)
+
+
+def _macros_behind(syntax: Syntax, pragma: Pragma) -> list[Macro]:
+    spans = [directive.token.span for directive in _directives_behind(syntax, pragma)]
+    return [
+        macro
+        for macro in syntax.macros
+        if any(span.start <= macro.body_start <= span.end for span in spans)
+    ]
+
+
+def _is_guarded(syntax: Syntax, pragma: Pragma, name: str) -> bool:
+    """Does `#ifndef NAME` stand before its `#define`?"""
+    guards = (d for d in _directives_behind(syntax, pragma) if d.name == "ifndef")
+    return any(guard.rest.split()[:1] == [name] for guard in guards)
+
+
+def _macro_value(syntax: Syntax, macro: Macro) -> Span | None:
+    """The bytes of an object-like macro's replacement, which must be one line."""
+    if macro.parameters is not None or not macro.body or "\n" in macro.body_text.strip():
+        return None
+    return Span(macro.body[0].start, macro.body[-1].end)
+
+
+def declared_constant(syntax: Syntax, index: int) -> tuple[str, int] | None:
+    """The constant that is declared from a token on: its name, and the token of its value."""
+    tokens = syntax.tokens
+    words = []
+    while index < len(tokens) and tokens[index].text not in ("=", ";", "{", "}", "("):
+        words.append(tokens[index].text)
+        index += 1
+    if len(words) < 2 or index >= len(tokens) or tokens[index].text != "=":
+        return None
+    kind = [word for word in words[:-1] if word not in _QUALIFIERS]
+    # Within a function `const int` is a host integer of one run.
+    is_constant = "constexpr" in words or ("const" in words and not syntax.functions_around(index))
+    is_integer = kind == ["bool"] or integer_type(kind) is not None
+    return (words[-1], index + 1) if is_constant and is_integer else None
+
+
+def _constant_value(syntax: Syntax, pragma: Pragma, name: str) -> Span | None:
+    """The bytes of the value of a constant among the declarations behind a pragma."""
+    index = pragma.index
+    while (declared := declared_constant(syntax, index)) is not None:
+        declared_name, first = declared
+        ends = (i for i in range(first, len(syntax.tokens)) if syntax.tokens[i].text == ";")
+        end = next(ends, None)
+        if end is None:
+            return None
+        texts = [token.text for token in syntax.tokens[first:end]]
+        if declared_name == name:
+            is_one = texts and not {",", "{"} & {*texts}
+            is_whole = not syntax.directives_within(first - 1, end)
+            return syntax.span((first, end - 1)) if is_one and is_whole else None
+        index = end + 1
+    return None
+
+
+_FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
+#: Most values of one tunable: more would not be swept in full.
+MOST_CHOICES = 4096
+
+
+@dataclass(frozen=True)
+class Tunables:
+    """The parameters and regions that the pragmas of a source and its headers declare."""
+
+    tunables: tuple[HostTunable, ...] = ()
+    constants: tuple[TunableConstant, ...] = ()
+    regions: tuple[Region, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def tunables_of(files: Sequence[Syntax]) -> Tunables:
+    """All parameters and regions, numbered from 1; later tunables may depend on earlier ones."""
+    found = Tunables()
+    for syntax in files:
+        found = _with_file(syntax, files, found)
+    return found
+
+
+def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tunables:
+    found, regions = [*earlier.tunables], [*earlier.regions]
+    compiled, complaints = [*earlier.constants], [*earlier.diagnostics]
+    begins: list[tuple[Pragma, bool]] = []
+    reader = _PragmaReader(syntax)
+    for pragma in syntax.pragmas:
+        try:
+            said = read_annotation(pragma)
+            if isinstance(said, TuneAnnotation):
+                reader.check_names(pragma, said, [*found, *compiled])
+                if is_before_constants(syntax, pragma, said):
+                    compiled += constants(syntax, files, pragma, said)
+                    continue
+                group = len({tunable.group for tunable in found}) + 1
+                found += reader.tunables(pragma, said, group, found, compiled)
+            elif isinstance(said, RegionAnnotation):
+                reader.check_statement_place(pragma)
+                if said.is_begin:
+                    begins.append((pragma, said.is_repeated))
+                    continue
+                begin, is_repeated = reader.begin_of(begins, pragma)
+                # It is timed in any case, also where it cannot repeat.
+                spans = begin.token.span, pragma.token.span
+                region = Region(len(regions) + 1, syntax.source, *spans)
+                regions.append(region)
+                if is_repeated:
+                    regions[-1] = reader.repeated(region, begin, pragma, found)
+        except AnnotationError:
+            continue  # reported where annotations of kernels are read
+        except CutuneError as error:
+            complaints.append(error.diagnostic)
+    complaints += (
+        Diagnostic.at(Code.UNPAIRED_REGION, syntax.source, begin.token.span, other="end")
+        for begin, _ in begins
+    )
+    return Tunables(tuple(found), tuple(compiled), tuple(regions), tuple(complaints))
+
+
+@dataclass(frozen=True)
+class _PragmaReader:
+    """One source; every method raises `CutuneError` where a pragma cannot be applied."""
+
+    syntax: Syntax
+
+    def tunables(
+        self,
+        pragma: Pragma,
+        said: TuneAnnotation,
+        group: int,
+        earlier: list[HostTunable],
+        compiled: list[TunableConstant],
+    ) -> list[HostTunable]:
+        """The tunables of one pragma, which are chosen together."""
+        names = {tunable.name for tunable in earlier}
+        if self._function(pragma) is None:
+            raise self._error(Code.TUNABLE_OUTSIDE, pragma)
+        before = {token.text for token in self.syntax.tokens[: pragma.index]}
+        for name in said.data:
+            if name.replace("->", ".").split(".")[0] not in before:
+                raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
+        if not said.data:
+            raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
+        numbers = {one.name for one in compiled if one.is_integer}
+        self._check_condition(pragma, said, numbers)
+        data = [_as_written(pragma, name) for name in said.data]
+        return [
+            HostTunable(
+                self._parameter(pragma, name, values),
+                group,
+                tuple(d for d in data if d not in names),
+                tuple(d for d in data if d in names),
+                self.syntax.source,
+                self._value(pragma, name),
+                pragma.token.span,
+                said.where,
+            )
+            for name, values in said.choices.items()
+        ]
+
+    def check_names(
+        self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[HostTunable | TunableConstant]
+    ) -> None:
+        """Every parameter has one pragma."""
+        known = {one.name for one in earlier}
+        for name in said.choices:
+            if name in known:
+                raise self._error(Code.TUNED_TWICE, pragma, name=name)
+
+    def begin_of(self, begins: list[tuple[Pragma, bool]], end: Pragma) -> tuple[Pragma, bool]:
+        """Take the begin of the region that a pragma ends off the list; may the region repeat?"""
+        if not begins:
+            raise self._error(Code.UNPAIRED_REGION, end, other="begin")
+        begin, is_repeated = begins.pop()
+        if begins or len({self.syntax.innermost(p.index) for p in (begin, end)}) > 1:
+            raise self._error(Code.REGION_ACROSS_BLOCKS, end)
+        return begin, is_repeated
+
+    def repeated(
+        self, region: Region, begin: Pragma, end: Pragma, earlier: Sequence[HostTunable]
+    ) -> Region:
+        """Let a region run again."""
+        function = self._function(begin)
+        assert function is not None  # a statement may stand there
+        names = assigned_names(self.syntax, function, begin, end, earlier)
+        return replace(region, may_repeat=True, assigned=names)
+
+    def check_statement_place(self, pragma: Pragma) -> None:
+        """A statement must be allowed where the pragma stands."""
+        before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
+        if self._function(pragma) is None or before not in STATEMENT_ENDS:
+            raise self._error(Code.REGION_IN_STATEMENT, pragma)
+
+    def _function(self, pragma: Pragma) -> SourceFunction | None:
+        """The innermost host function whose body holds the pragma."""
+        around = self.syntax.functions_around(pragma.index)
+        return around[-1] if around and not around[-1].is_kernel else None
+
+    def _parameter(self, pragma: Pragma, name: str, values: Values) -> Parameter:
+        try:
+            found = parameter_of(name, values)
+        except CutuneError:
+            found = None
+        is_whole = found is not None and all(isinstance(value, int) for value in found.values)
+        if found is None or not is_whole or len(found.values) > MOST_CHOICES:
+            limits: dict[str, str | int] = {"most": MOST_CHOICES, "kind": "integers"}
+            raise self._error(Code.BAD_CHOICES, pragma, name=name, **limits)
+        return Parameter(name, tuple(sorted(v for v in found.values if isinstance(v, int))))
+
+    def _check_condition(self, pragma: Pragma, said: TuneAnnotation, constants: set[str]) -> None:
+        """It may speak of what the program knows where it chooses."""
+        if said.where is None:
+            return
+        known = {*said.choices, *said.data, *constants}
+        for name in sorted(names_in(read_condition(said.where))):
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
+
+    def _value(self, pragma: Pragma, name: str) -> Span:
+        """The bytes of the value that the program gives to `name` behind the pragma."""
+        tokens = self.syntax.tokens
+        path = re.split(r"(\.|->)", _as_written(pragma, name))
+        for index in self._same_block(pragma):
+            if [t.text for t in tokens[index : index + len(path)]] != path:
+                continue
+            behind = index + len(path)
+            if tokens[behind].text != "=" or tokens[behind + 1].text == "{":
+                break
+            if tokens[index - 1].text in (".", "->"):
+                continue  # a member of that name
+            self._check_type(pragma, name, index)
+            last = self._value_end(behind + 1)
+            if last <= behind or self.syntax.directives_within(behind, last + 1):
+                break
+            # It is evaluated in one expression with the sizes, in no order.
+            if any(token.text in CHANGES for token in tokens[behind + 1 : last + 1]):
+                raise self._error(Code.TUNABLE_SIDE_EFFECT, pragma, name=name)
+            return self.syntax.span((behind + 1, last))
+        raise self._error(Code.NO_TUNABLE_VALUE, pragma, name=name)
+
+    def _same_block(self, pragma: Pragma) -> Iterator[int]:
+        """Indices behind the pragma, up to the end of its block, inner blocks skipped."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        index = pragma.index
+        while index < len(tokens) and tokens[index].text != "}":
+            yield index
+            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+
+    def _value_end(self, first: int) -> int:
+        """The last token of the expression that begins at `first`."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        statement = first
+        while tokens[statement].text not in (";", "}"):
+            is_open = tokens[statement].text in CLOSER
+            statement = partner[statement] + 1 if is_open else statement + 1
+        closers = template_closers(tokens, partner, first, statement)
+        index = first
+        while index < statement and tokens[index].text != ",":
+            # The commas of template arguments end nothing.
+            closer = closers.get(index, index)
+            if closer < statement and tokens[closer + 1].text in ("(", "::", "{"):
+                index = closer
+            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+        return index - 1
+
+    def _check_type(self, pragma: Pragma, name: str, index: int) -> None:
+        """A declared integer, not a static one: that has one value for all sizes."""
+        tokens = self.syntax.tokens
+        first = index
+        while tokens[first - 1].text not in STATEMENT_ENDS:
+            first -= 1
+        words = [token.text for token in tokens[first:index]]
+        if words == []:
+            return  # an assignment
+        head = words[: words.index("=") - 1] if "=" in words else words
+        named = [word for word in head if word not in ("std", "::", "auto")]
+        is_integer = "auto" in head or integer_type(named) is not None
+        if set(head) & _FIXED or not is_integer:
+            raise self._error(Code.NOT_A_HOST_INTEGER, pragma, name=name, type=" ".join(head))
+
+    def _error(self, code: Code, pragma: Pragma, **values: str | int) -> CutuneError:
+        source, span = self.syntax.source, pragma.token.span
+        return CutuneError(Diagnostic.at(code, source, span, notes=(), **values))
+
+
+def _as_written(pragma: Pragma, name: str) -> str:
+    """`p.n`, as annotations have it, may have been written `p->n`."""
+    pattern = r"\s*(\.|->)\s*".join(map(re.escape, name.split(".")))
+    found = re.search(rf"\b{pattern}\b", pragma.text)
+    return re.sub(r"\s+", "", found[0]) if found else name

@@ -1,0 +1,393 @@
+"""Numbers made of pointers, in the text of device code. Takes files, says where there is one.
+
+The compiler supposes that a pointer made of a number leads to nothing that a `__restrict__` pointer
+leads to, and that `a + (b - a)` is something behind `a`. Compiled code no longer shows either. So
+nothing may be done with a pointer but to add numbers to it, to access what is there, and to hand it
+on. The text is read without types: what may be a pointer counts as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.source.syntax.directives import Macro
+from cutune.source.syntax.functions import SourceFunction
+from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.reach import Reach
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.unit import split_commas, template_parameters
+
+#: Ways from pointers to numbers that need no more than these words.
+_WORDS = frozenset({"union", "memcpy", "__builtin_memcpy", "memmove", "bit_cast", "uintptr_t"})
+_TELLING = _WORDS | {
+    "__builtin_bit_cast",
+    "intptr_t",
+    "bitwise_cast",
+    "addressof",
+    "__builtin_addressof",
+}
+#: Types that are no pointers, and that none fits into.
+_SMALL = frozenset({"float", "double", "int", "unsigned", "char", "short", "bool", "const"})
+_OTHERS = frozenset({"half", "__half", "int32_t", "uint32_t", "uint", "void"})
+_WIDE = frozenset({"long", "size_t", "int64_t", "uint64_t", "ptrdiff_t", "ulong", "ssize_t"})
+_VECTORS = frozenset(
+    f"{kind}{n}"
+    for kind in ("float", "double", "int", "uint", "char", "uchar")
+    for n in range(2, 5)
+)
+_ARITHMETIC = _SMALL | _OTHERS | _WIDE | _VECTORS
+_IN_TYPE = frozenset({"::", "<", ">", ",", "*", "&"})
+_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
+_TYPE_OF = ("decltype", "typeof", "__typeof__")
+_MEMBERS = (".", "->", "::")
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+#: Behind these words an operand begins.
+_BEFORE_OPERANDS = frozenset({"return", "case", "else", "do", "throw", "co_return"})
+_STATEMENT = frozenset({";", "{", "}"})
+_QUALIFIERS = frozenset({"const", "volatile", "__restrict__", "__restrict", "restrict"})
+
+
+@dataclass(frozen=True)
+class PointerNumbers:
+    """Device code of these files; `expanded`: as the compiler sees them, where it was asked."""
+
+    files: Sequence[Syntax]
+    expanded: Sequence[Syntax] = ()
+
+    def reason(
+        self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
+    ) -> str | None:
+        """What a kernel, or a function, does that may make a number of a pointer; None: nothing.
+
+        `entries`: mangled names of the kernel's instances.
+        """
+        called = self._reach.called(syntax, kernel, entries)
+        found = (self._made_in(syntax, one) for syntax, one in [(syntax, kernel), *called])
+        return next(filter(None, found), None)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.files, self.expanded)
+
+    @cached_property
+    def _macros(self) -> dict[str, list[Macro]]:
+        """All definitions by name."""
+        found: dict[str, list[Macro]] = {}
+        for macro in (macro for syntax in self.files for macro in syntax.macros):
+            found.setdefault(macro.name, []).append(macro)
+        return found
+
+    @cached_property
+    def _outside(self) -> _Names:
+        """What is declared outside of function bodies: members, functions, other names of types."""
+        names = _Names()
+        for syntax in self.files:
+            bodies = [one.body for one in syntax.functions if one.body is not None]
+            bodies += [one.parameters for one in syntax.functions]
+            kept: list[Token] = []
+            index = 0
+            for first, last in sorted(bodies):
+                kept += syntax.tokens[index : first + 1]
+                index = max(index, last)
+            kept += syntax.tokens[index:]
+            names.declare(kept)
+            _declare_types(names, kept)
+            for one in syntax.functions:
+                before = syntax.tokens[one.first : one.parameters[0] - 1]
+                if before and before[-1].text in ("*", "&"):
+                    names.pointers.add(one.name)
+            names.members |= names.pointers
+        return names
+
+    def _made_in(self, syntax: Syntax, function: SourceFunction) -> str | None:
+        assert function.body is not None
+        first, last = function.body
+        body = syntax.tokens[first : last + 1]
+        names = self._outside.copied()
+        opener, closer = function.parameters
+        generic = {
+            name
+            for name, is_type in template_parameters(syntax.tokens[function.first : opener])
+            if is_type and not function.is_kernel
+        }
+        for parameter in split_commas(syntax.tokens[opener + 1 : closer]):
+            names.declare_parameter([token.text for token in parameter], generic)
+        if function.is_kernel:
+            names.own |= names.pointers - self._outside.pointers
+        # Between the parameters and the body a constructor has its initialisers.
+        found = self._made([*syntax.tokens[closer:first], *body], names, ())
+        return f"in '{function.name}' {found}" if found is not None else None
+
+    def _made(self, tokens: list[Token], names: _Names, within: tuple[str, ...]) -> str | None:
+        names = names.copied()
+        names.declare(tokens)
+        if any(token.text in ("struct", "class") for token in tokens):
+            names.members |= names.pointers
+        reader = _Reader(tokens, names)
+        for index, token in enumerate(tokens):
+            found = reader.made_at(index)
+            if found is not None:
+                return found
+            if token.kind != "IDENTIFIER" or token.text in within:
+                continue
+            for macro in self._macros.get(token.text, ()):
+                inner = names.copied()
+                arguments = list(split_commas(reader.arguments(index)))
+                for name, argument in zip(macro.parameters or (), arguments, strict=False):
+                    if _Reader(argument, names).has_pointer(0, len(argument)):
+                        inner.pointers.add(name)
+                        if names.own & {token.text for token in argument}:
+                            inner.own.add(name)
+                found = self._made([*macro.body], inner, (*within, token.text))
+                if found is not None:
+                    return found
+        return None
+
+
+@dataclass
+class _Names:
+    """Names that may be pointers; arrays of pointers, or pointers to them; types that may be.
+
+    `members`: those of the pointers that a member may be; `own`: parameters of the kernel;
+    `aliases`: other names of types.
+    """
+
+    pointers: set[str] = field(default_factory=set)
+    arrays: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    aliases: set[str] = field(default_factory=set)
+
+    def copied(self) -> _Names:
+        sets = (
+            self.pointers,
+            self.arrays,
+            self.numbers,
+            self.types,
+            self.members,
+            self.own,
+            self.aliases,
+        )
+        return _Names(*({*one} for one in sets))
+
+    def declare(self, tokens: Sequence[Token]) -> None:
+        """Take the variables into account that a text declares."""
+        texts = [token.text for token in tokens]
+        for index, token in enumerate(tokens):
+            if token.text == "(" and index > 0 and texts[index - 1] == "]":
+                # The parameters of a lambda, perhaps.
+                for parameter in split_commas(_Reader(tokens, self).arguments(index - 1)):
+                    self.declare_parameter([one.text for one in parameter], ())
+            if token.kind == "IDENTIFIER" and index > 0:
+                self._declare_name(tokens, texts, index)
+
+    def _declare_name(self, tokens: Sequence[Token], texts: Sequence[str], index: int) -> None:
+        """Take a name into account that may be declared where it stands."""
+        name, before = texts[index], texts[index - 1]
+        following = texts[index + 1] if index + 1 < len(texts) else ""
+        if before in _ARITHMETIC:
+            self.numbers.add(name)
+        star = index - 1
+        while star > 0 and texts[star] in _QUALIFIERS:
+            star -= 1
+        if texts[star] in ("*", "&", "&&") and _is_declaration(texts, star):
+            self.pointers.add(name)
+            if following == "[" or texts[star - 1] == "*":
+                self.arrays.add(name)
+        elif before in self.types:
+            self.pointers.add(name)
+        elif before == "auto" and following in ("=", "(", "{"):
+            end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
+            if _Reader(tokens, self).has_pointer(index + 1, end):
+                self.pointers.add(name)
+
+    def declare_parameter(self, texts: list[str], generic: Collection[str]) -> None:
+        """Take a parameter into account; `generic`: types that may be any."""
+        if "=" in texts:
+            texts = texts[: texts.index("=")]
+        words = [text for text in texts if text.isidentifier() and text not in _QUALIFIERS]
+        if not words:
+            return
+        if {"*", "["} & {*texts} or {*texts} & ({*generic, "auto"} | self.types):
+            self.pointers.add(words[-1])
+        elif words[0] in _ARITHMETIC:
+            self.numbers.add(words[-1])
+        if texts.count("*") > 1 or ("*" in texts and "[" in texts):
+            self.arrays.add(words[-1])
+
+
+def _is_declaration(texts: Sequence[str], star: int) -> bool:
+    """Does `T *` stand where a declaration may, or behind a comma?"""
+    index = star - 1
+    while index >= 0 and texts[index] in ("*", "&", *_QUALIFIERS):
+        index -= 1
+    if index < 0 or texts[index] == ",":
+        return texts[star] == "*"
+    while index >= 0 and (texts[index].isidentifier() or texts[index] in ("::", "<", ">")):
+        if texts[index] in _BEFORE_OPERANDS:
+            return False
+        index -= 1
+    is_loop = index > 0 and texts[index] == "(" and texts[index - 1] == "for"
+    return index < 0 or texts[index] in _STATEMENT or texts[index] == ":" or is_loop
+
+
+def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
+    """`typedef T *NAME;`, `using NAME = T *;`: other names of pointers."""
+    texts = [token.text for token in tokens]
+    for index, text in enumerate(texts):
+        if text not in ("typedef", "using"):
+            continue
+        end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
+        name = texts[end - 1] if text == "typedef" else texts[index + 1]
+        (names.types if "*" in texts[index:end] else names.aliases).add(name)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    tokens: Sequence[Token]
+    names: _Names
+
+    @cached_property
+    def texts(self) -> list[str]:
+        return [token.text for token in self.tokens]
+
+    def made_at(self, index: int) -> str | None:
+        """What begins here that may make a number of a pointer."""
+        text = self.texts[index]
+        if text in _TELLING:
+            return f"is '{text}'"
+        is_binary = index > 0 and self._ends_operand(index - 1)
+        if text == "-" and is_binary and self._is_pointer(index + 1):
+            return "a pointer is subtracted"
+        if self._is_moved_back(index):
+            return f"'{text}' is moved back"
+        if text == "&" and not is_binary and self._is_bare(index + 1):
+            return "the address of a pointer is taken"
+        if text == "(" and not is_binary:
+            return self._cast(index + 1, self._end(index))
+        if text == "reinterpret_cast" and self._text(index + 1) == "<":
+            end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
+            return self._cast(index + 2, end - 1)
+        if text in _ASSEMBLY:
+            opener = self.texts.index("(", index) if "(" in self.texts[index:] else index
+            is_told = self.has_pointer(opener, self._end(opener))
+            return "a pointer is handed to inline assembly" if is_told else None
+        return self._call(index) if self._text(index + 1) == "(" else None
+
+    def _call(self, index: int) -> str | None:
+        """A call that makes a number of a pointer, or a cast that is written as one."""
+        text = self.texts[index]
+        is_type = text in _WIDE | self.names.types | self.names.aliases
+        if not (is_type or text == "distance") or not self._is_pointer(index + 1):
+            return None
+        if text == "distance":
+            return "a pointer is subtracted"
+        return "a pointer is cast to a number"
+
+    def _is_moved_back(self, index: int) -> bool:
+        """Does `p - n`, `p[-n]`, `--p` begin here, of a parameter of the kernel?"""
+        before, following = self._text(index - 1), self._text(index + 1)
+        if self.texts[index] not in self.names.own or before in _MEMBERS:
+            return False
+        is_element = before == "*" and not self._ends_operand(index - 2)
+        if following == "[":
+            return self._text(index + 2) == "-"
+        if following == "-" and self._is_pointer(index + 2):
+            return False  # which is said of the operator
+        return before == "--" or (following in ("-", "-=", "--") and not is_element)
+
+    def _cast(self, first: int, last: int) -> str | None:
+        """A cast to the type that these tokens are, if they are one; `last`: the bracket."""
+        kind, operand = self.texts[first:last], last + 1
+        is_type = kind and (
+            all(text.isidentifier() or text in _IN_TYPE for text in kind) or kind[0] in _TYPE_OF
+        )
+        if not is_type or {*kind} <= _SMALL | _OTHERS or not self._begins_operand(operand):
+            return None
+        if "*" not in kind or "&" in kind:
+            is_made = self._is_pointer(operand) or self._is_call_with_pointer(operand)
+            return "a pointer is cast to a number" if is_made else None
+        while self._text(operand) == "(":
+            operand += 1
+        if self._text(operand) == "&":
+            name, behind = self._text(operand + 1), self._text(operand + 2)
+            is_element = behind == "[" and name not in self.names.arrays
+            if not is_element and name not in self.names.numbers - self.names.pointers:
+                return "an address is cast"
+        return "an array of pointers is cast" if self._text(operand) in self.names.arrays else None
+
+    def _is_pointer(self, index: int) -> bool:
+        """May the operand that begins here be a pointer?"""
+        while self._text(index) in ("+", "~", "const"):
+            index += 1
+        if self._text(index) == "(":
+            return self.has_pointer(index, self._end(index))
+        if self._text(index) == "&":
+            return True
+        if self._text(index).endswith("_cast"):
+            end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
+            return "*" in self.texts[index:end]
+        while self._text(index + 1) in _MEMBERS:
+            index += 2
+        return self._is_bare(index)
+
+    def _is_call_with_pointer(self, index: int) -> bool:
+        """Is the operand a call, which may give back what it gets?"""
+        while self._text(index + 1) in _MEMBERS:
+            index += 2
+        is_call = self._text(index + 1) == "(" and self.tokens[index].kind == "IDENTIFIER"
+        return is_call and self.has_pointer(index + 2, self._end(index + 1))
+
+    def has_pointer(self, first: int, last: int) -> bool:
+        """May any of these tokens be a pointer, that is not looked behind?"""
+        return any(self._is_bare(index) for index in range(first, last))
+
+    def _is_bare(self, index: int) -> bool:
+        name, following = self._text(index), self._text(index + 1)
+        if name == "this":
+            return following != "->"
+        if index > 0 and self.texts[index - 1] in _MEMBERS:
+            is_index = index > 1 and self.texts[index - 2] in _BUILTINS
+            return name in self.names.members and following != "[" and not is_index
+        if name in self.names.arrays:
+            return True
+        # No pointer is multiplied: `(float)*p` reads what is there.
+        is_read = following in ("[", "->", ".") or (index > 0 and self.texts[index - 1] == "*")
+        return name in self.names.pointers and not is_read
+
+    def arguments(self, index: int) -> Sequence[Token]:
+        """Those of the call of the name at a place."""
+        if self._text(index + 1) != "(":
+            return ()
+        return self.tokens[index + 2 : self._end(index + 1)]
+
+    def _end(self, opener: int) -> int:
+        """The partner of a bracket."""
+        depth = 0
+        for index in range(opener, len(self.texts)):
+            depth += self.texts[index] in _CLOSER
+            depth -= self.texts[index] in _CLOSER.values()
+            if depth == 0:
+                return index
+        return len(self.texts)
+
+    def _text(self, index: int) -> str:
+        return self.texts[index] if 0 <= index < len(self.texts) else ""
+
+    def _ends_operand(self, index: int) -> bool:
+        if index < 0:
+            return False
+        token = self.tokens[index]
+        is_name = token.kind in ("IDENTIFIER", "NUMBER") and token.text not in _BEFORE_OPERANDS
+        return is_name or token.text in (")", "]")
+
+    def _begins_operand(self, index: int) -> bool:
+        if not 0 <= index < len(self.tokens):
+            return False
+        token = self.tokens[index]
+        return token.kind in ("IDENTIFIER", "NUMBER") or token.text in ("(", "&", "*", "~", "+")

@@ -1,0 +1,195 @@
+"""The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
+
+Only the user's files remain: those that no marker calls a system header, and that do not lie
+beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
+of the file; a token is then found in the user's text on the same line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import zip_longest
+
+from cutune.core.source import Source
+from cutune.source.syntax.parse import Syntax, parse
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.unit import UnitPart
+from cutune.toolchain.line_markers import BEGIN, unescaped
+
+_MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
+_DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
+_ATTRIBUTE = re.compile(
+    r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
+)
+_BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
+_ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
+#: What the compiler calls the place of `-include`.
+_COMMAND_LINE = "<command-line>"
+
+
+@dataclass
+class _File:
+    """Text of one file, joined from its pieces; `lines` counts its lines so far."""
+
+    path: str
+    pieces: list[str] = field(default_factory=list)
+    lines: int = 0
+
+    def add(self, line: int, text: str, returns: bool) -> bool:
+        """Append text that begins on a line (from 1); False if the file is already past it.
+
+        A marker for the line that has just ended goes on with that line: the compiler puts one
+        around each macro that comes from a system header.
+        """
+        if line == self.lines and self.pieces[-1].endswith("\n"):
+            self.pieces[-1] = self.pieces[-1][:-1]
+            self.lines -= 1
+        if line - 1 < self.lines:
+            return False
+        # Text of another file in between is noted on the line.
+        include = "#include" if returns and line - 1 > self.lines else ""
+        self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
+        self.lines = line - 1 + text.count("\n")
+        return True
+
+
+def expanded_parts(
+    expanded: str, syntax: Syntax, headers: Iterable[Source] = ()
+) -> Iterator[UnitPart]:
+    """The user's files as the compiler sees them, tied to the text that the user wrote if given."""
+    written = {header.path: header for header in headers}
+    written[_main_path(expanded, syntax.source.path)] = syntax.source
+    for file in _user_files(expanded):
+        source = Source(file.path, _plain("".join(file.pieces)))
+        if (text := written.get(file.path)) is not None:
+            yield UnitPart(parse(source), text, _Placement(source, text))
+        else:
+            yield UnitPart(parse(source), source)
+
+
+def user_headers(expanded: str, path: str) -> dict[str, bool]:
+    """The user's headers in the order of their first lines.
+
+    Each with whether it is read before the first line of the source itself, by `-include`.
+    """
+    toolkit = _toolkit_directory(expanded)
+    main = _main_path(expanded, path)
+    found: dict[str, bool] = {}
+    is_early = False
+    for marker in _MARKER.finditer(expanded):
+        name, flags = unescaped(marker[2]), marker[3].split()
+        if name in (main, _COMMAND_LINE):
+            is_early = name == _COMMAND_LINE
+        is_users = _SYSTEM not in flags and not name.startswith("<")
+        if _ENTERS in flags and is_users and name != main and not _is_below(name, toolkit):
+            found.setdefault(name, is_early)
+    return found
+
+
+def early_macros(text: str) -> frozenset[str]:
+    """Macros of options and of the user's headers in a text with all definitions (`-dD`)."""
+    toolkit = _toolkit_directory(text)
+    found: set[str] = set()
+    markers = list(_MARKER.finditer(text))
+    for marker, following in zip_longest(markers, markers[1:]):
+        path = unescaped(marker[2])
+        is_option = path == _COMMAND_LINE
+        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
+        if is_option or not (is_system or _is_below(path, toolkit)):
+            end = following.start() if following is not None else len(text)
+            found.update(_DEFINED.findall(text, marker.end(), end))
+    return frozenset(found)
+
+
+def _plain(text: str) -> str:
+    """Attributes in the spelling of CUDA's programmers."""
+    text = _ATTRIBUTE.sub(r"__\1__", text)
+    return _BOUNDS.sub(r"__\1__ ((", text)
+
+
+def _user_files(expanded: str) -> Iterator[_File]:
+    open_files: dict[str, _File] = {}
+    for path, line, text, returns in _regions(expanded):
+        if not text.strip() and not returns:
+            continue
+        file = open_files.setdefault(path, _File(path))
+        if not file.add(line, text, returns):
+            # Included once more, perhaps with other macros: a part of its own.
+            yield file
+            open_files[path] = _File(path)
+            open_files[path].add(line, text, returns)
+    yield from open_files.values()
+
+
+def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
+    """region = marker line*; those of the user's files.
+
+    Each comes with the number of its first line, and whether an included file ends before it.
+    """
+    toolkit = _toolkit_directory(expanded)
+    users: set[str] = set()
+    path, line, begin, is_kept, returns = "", 1, 0, False, False
+    for marker in _MARKER.finditer(expanded):
+        if is_kept:
+            yield path, line, expanded[begin : marker.start()], returns
+        path = unescaped(marker[2])
+        line, begin = int(marker[1]), marker.end()
+        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
+        if path not in users and not is_system and not _is_below(path, toolkit):
+            users.add(path)
+        is_kept = path in users
+        returns = _RETURNS in marker[3].split()
+    if is_kept:
+        yield path, line, expanded[begin:], returns
+
+
+def _toolkit_directory(expanded: str) -> str:
+    match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
+    return os.path.realpath(unescaped(match[1])) + os.sep if match else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_below(path: str, directory: str) -> bool:
+    """Links are followed: the toolkit reaches its headers by several names."""
+    return bool(directory) and os.path.realpath(path).startswith(directory)
+
+
+def _main_path(expanded: str, path: str) -> str:
+    """The spelling of the source's path in the markers."""
+    names = {unescaped(name): None for _, name, _ in _MARKER.findall(expanded)}
+    if path in names:
+        return path
+    same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))
+    by_name = (n for n in names if os.path.basename(n) == os.path.basename(path))
+    first = (n for n in names if not n.startswith("<"))
+    return next(same, None) or next(by_name, None) or next(first, path)
+
+
+@dataclass(frozen=True)
+class _Placement:
+    """Finds the tokens of preprocessed text in the text that the user wrote."""
+
+    expanded: Source
+    written: Source
+
+    def __call__(self, token: Token) -> Token:
+        line = self.expanded.location(token.start).line
+        if line > self.written.line_count:
+            return token._replace(start=0)
+        text = self.written.line_text(line)
+        start = self.written.line_start(line)
+        column = _find_word(text, token.text)
+        if column < 0:
+            column = len(text) - len(text.lstrip())
+        return token._replace(start=start + column)
+
+
+def _find_word(text: str, name: str) -> int:
+    if not name[:1].isalnum() and name[:1] != "_":
+        return text.find(name)
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    return match.start() if match else -1

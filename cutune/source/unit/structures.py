@@ -1,0 +1,258 @@
+"""Plain structures and their members. Takes a unit, gives `Structures`.
+
+A structure is plain if its text shows all its members: CUDA's vector types, and each `struct` at
+namespace scope without bases, unions, virtual functions and members that are not public. The
+compiler decides where the members lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.source.syntax.brackets import CLOSER
+from cutune.source.syntax.parse import Syntax
+from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit.integers import QUALIFIERS, IntegerType, integer_type
+from cutune.source.unit.names import SCOPE
+from cutune.source.unit.scope import defined_types
+from cutune.source.unit.unit import Unit, split_commas
+
+_REFUSED = word_set("union class enum struct private protected volatile")
+_NO_MEMBERS = word_set("static using typedef friend template static_assert")
+_BASES = {
+    "char": "signed char",
+    "uchar": "unsigned char",
+    "short": "short",
+    "ushort": "unsigned short",
+    "int": "int",
+    "uint": "unsigned int",
+    "float": "float",
+    "double": "double",
+}
+#: Types whose values are no integers.
+_REALS = word_set("float double half __half __half2 __nv_bfloat16 __nv_bfloat162 nv_bfloat16")
+_POINTER = ("*",)
+_DEEPEST = 3
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A plain structure: its name anywhere, and the words of its members' types in their order."""
+
+    path: str
+    members: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class IntegerMember:
+    """An integer within a structure.
+
+    Attributes:
+        name: within the structure: names of members, joined by dots.
+        type, integer: its type in words, and what these stand for.
+        steps: the pointers to members that lead to it.
+    """
+
+    name: str
+    type: str
+    integer: IntegerType
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Structures:
+    """The plain structures that a unit knows."""
+
+    unit: Unit
+    _members: dict[str, tuple[IntegerMember, ...]] = field(default_factory=dict)
+
+    def of(self, words: Sequence[str]) -> Structure | None:
+        """The structure that a type names, or None for any other type."""
+        return self._of(words, 0)
+
+    def _of(self, words: Sequence[str], depth: int) -> Structure | None:
+        names = [word for word in words if word not in QUALIFIERS]
+        if len(names) != 1 or depth > _DEEPEST:
+            return None
+        name = names[0].rsplit(SCOPE, 1)[-1]
+        found = self._by_name.get(name)
+        if found is not None:
+            is_named = f"::{names[0].replace(SCOPE, '::')}".removeprefix("::::")
+            return found if found.path.endswith(is_named) else None
+        if name in self._by_name or SCOPE in names[0]:
+            return None
+        alias = self.unit.typedefs.get(name)
+        return self._of(alias, depth + 1) if alias is not None else None
+
+    def integers(self, structure: Structure) -> tuple[IntegerMember, ...]:
+        """Its integer members, those of structures in it too."""
+        if structure.path not in self._members:
+            self._members[structure.path] = tuple(self._integers(structure, 0))
+        return self._members[structure.path]
+
+    def _integers(self, structure: Structure, depth: int) -> Iterator[IntegerMember]:
+        for name, words in structure.members.items():
+            step = f"&{structure.path}::{name}"
+            integer = integer_type(words, self.unit.typedefs)
+            inner = self.of(words) if integer is None and depth < _DEEPEST else None
+            if integer is not None:
+                yield IntegerMember(name, " ".join(words), integer, (step,))
+            elif inner is not None:
+                for member in self._integers(inner, depth + 1):
+                    yield IntegerMember(
+                        f"{name}.{member.name}",
+                        member.type,
+                        member.integer,
+                        (step, *member.steps),
+                    )
+
+    def holds_no_integer(self, structure: Structure, path: Sequence[str]) -> bool:
+        """Is a member certainly no integer: a real number, a pointer or made of such?"""
+        words = structure.members.get(path[0])
+        if words is None:
+            return False
+        if words == _POINTER:
+            return True
+        inner = self.of(words)
+        if inner is not None:
+            rest = path[1:]
+            if rest:
+                return self.holds_no_integer(inner, rest)
+            return all(self.holds_no_integer(inner, (name,)) for name in inner.members)
+        return self._is_real(words, 0)
+
+    def _is_real(self, words: Sequence[str], depth: int) -> bool:
+        names = [word for word in words if word not in QUALIFIERS]
+        alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
+        if alias is not None and depth <= _DEEPEST:
+            return self._is_real(alias, depth + 1)
+        return bool(names) and set(names) <= _REALS
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Structure | None]:
+        """By the last part of their names; None where that is not plain, or means several."""
+        found: dict[str, Structure | None] = {}
+        vectors = {structure.path.removeprefix("::"): structure for structure in _VECTORS}
+        if self._hides_namespaces:
+            return vectors
+        for part in self.unit.parts:
+            for name, structure in _defined(part.syntax):
+                found[name] = None if name in found else self._checked(structure)
+        return {**found, **vectors}
+
+    @property
+    def _hides_namespaces(self) -> bool:
+        """May a macro open a namespace that is not seen?"""
+        macros = (m for found in self.unit.macros.definitions.values() for m in found)
+        return not self.unit.is_expanded and any("namespace" in m.body_text for m in macros)
+
+    def _checked(self, structure: Structure | None) -> Structure | None:
+        """None where a macro has one of its names: in a launch the name would mean the macro."""
+        macros = self.unit.macros.definitions
+        if structure is None or macros.keys() & {*structure.members, *structure.path.split("::")}:
+            return None
+        return structure
+
+
+def _vectors() -> Iterator[Structure]:
+    for base, words in _BASES.items():
+        for width in range(1, 5):
+            yield Structure(f"::{base}{width}", {n: tuple(words.split()) for n in "xyzw"[:width]})
+    yield Structure("::dim3", dict.fromkeys("xyz", ("unsigned", "int")))
+
+
+_VECTORS = tuple(_vectors())
+
+
+def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
+    """Types with a body, by each of their names; None for what is no plain structure."""
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for definition in defined_types(tokens, partner):
+        opener, scope = definition.body, definition.scope
+        is_plain = definition.is_plain and scope is not None
+        members = _members(tokens[opener + 1 : partner[opener]]) if is_plain else None
+        for name in definition.names:
+            path = "".join(f"::{part}" for part in (*(scope or ()), name))
+            yield name, Structure(path, members) if members is not None else None
+
+
+def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
+    """The data members with the words of their types; those that are left out are not plain."""
+    members: dict[str, tuple[str, ...]] = {}
+    for statement in _statements(body):
+        texts = [token.text for token in statement]
+        if texts[0] in _NO_MEMBERS:
+            continue
+        if "virtual" in texts:
+            return None
+        if "operator" in texts or _top_level(statement, "("):
+            continue
+        # `struct Grid inner;` is a member, a structure without a name of its own is not.
+        is_elaborated = texts[0] == "struct" and "{" not in texts
+        if set(texts[1:] if is_elaborated else texts) & _REFUSED:
+            return None
+        members |= dict(_declared(statement))
+    return members
+
+
+def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
+    """Members of a class: declarations without their `;`, functions without their bodies."""
+    statement: list[Token] = []
+    depth = 0
+    for index, token in enumerate(body):
+        depth += (token.text in CLOSER) - (token.text in CLOSER.values())
+        is_label = statement and statement[-1].text in ("public", "private", "protected")
+        following = body[index + 1].text if index + 1 < len(body) else ""
+        ends_function = token.text == "}" and _top_level(statement, "(") and following != ";"
+        if depth == 0 and token.text == ";":
+            if statement:
+                yield statement
+            statement = []
+            continue
+        if depth == 0 and is_label and token.text == ":":
+            if statement[-1].text != "public":
+                yield statement
+            statement = []
+            continue
+        statement.append(token)
+        if depth == 0 and ends_function and following not in (",", "{"):
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _top_level(statement: Sequence[Token], text: str) -> bool:
+    depth = 0
+    for token in statement:
+        if depth == 0 and token.text == text:
+            return True
+        depth += (token.text in CLOSER) - (token.text in CLOSER.values())
+    return False
+
+
+def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """declaration = type NAME initialiser? ("," NAME initialiser?)*; without bit-fields, arrays."""
+    items = list(split_commas(statement))
+    first = _without_initialiser(items[0])
+    words = _type_words(first[:-1])
+    for item in (first, *(_without_initialiser(item) for item in items[1:])):
+        texts = [token.text for token in item]
+        if not item or item[-1].kind != "IDENTIFIER" or {":", "[", "&", "<"} & {*texts}:
+            continue
+        is_pointer = "*" in texts
+        if words and (item is first or len(item) == 1 or is_pointer):
+            yield item[-1].text, _POINTER if is_pointer else words
+
+
+def _without_initialiser(item: Sequence[Token]) -> list[Token]:
+    end = next((i for i, token in enumerate(item) if token.text in ("=", "{")), len(item))
+    return list(item[:end])
+
+
+def _type_words(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """The words of a type, a qualified name as one."""
+    text = " ".join(token.text for token in tokens if token.text != "*")
+    return tuple(text.replace(" :: ", SCOPE).removeprefix(":: ").split())

@@ -1,1 +1,0 @@
-"""The stages as functions: collect, fit, emit, and all of them inside a build."""

@@ -1,0 +1,280 @@
+"""Device code as programs hold it. Takes what cicc has written, gives `BuiltCode` and programs.
+
+A program holds PTX with the lines of its sources, and a stub: C++ through which the host launches
+kernels. cicc writes both together; without the lines it is the PTX that it writes without them.
+
+A program of which this code is known is built by the steps that nvcc names by `--dryrun`, but for
+the device's preprocessor and cicc. Where nvcc would run anything else, it does so itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import run_folder, temporary_folder
+from cutune.core.typed import parsed, typed
+from cutune.toolchain.dry_run import (
+    VARIABLES,
+    commands,
+    dry_answer,
+    front_end_failed,
+    is_cicc,
+    run,
+    stand_in_for,
+    value,
+    warnings,
+    with_source,
+)
+from cutune.toolchain.line_markers import BEGIN, masked
+from cutune.toolchain.nvcc import Nvcc
+
+#: Makes cicc write where lines come from.
+LINES = "-generate-line-info"
+#: Options of cicc that name files. What these are called is in no code but that of a place.
+NAMING = frozenset(
+    [
+        *("--orig_src_file_name", "--orig_src_path_name", "--include_file_name"),
+        *("--module_id_file_name", "-o"),
+    ]
+)
+#: Names that are made of a source's path: of unnamed namespaces, for example.
+OF_A_MODULE = re.compile(r"_GLOBAL__N_|_NV_ANON_NAMESPACE|(?<!COMPILER_)INTERNAL_|__nv_static_")
+#: What cicc writes for the host, behind these options.
+_OUTPUTS = {
+    "--gen_c_file_name": "built.c",
+    "--stub_file_name": "built.stub.c",
+    "--gen_device_file_name": "built.gpu",
+}
+_STUB = "--stub_file_name"
+#: Code that is linked with that of other sources; names tell sources apart.
+_TO_LINK = "--device-c"
+#: Lines, files, ends of functions, and how functions that were put into others are called.
+_OF_LINES = re.compile(
+    r"^[ \t]*\.(?:loc|file)[ \t].*\n|^\$L__func_end\d+:\n"
+    r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
+    re.MULTILINE,
+)
+_LEFT_OVER = re.compile(r"^[ \t]*\.section\b|\$L__(?:info|func)_", re.MULTILINE)
+#: What functions are called may be made of a source's path, and nobody asks.
+_FUNCTION_NAMES = re.compile(
+    r"(?<=, )function_name \$L__info_string\d+(?:\+\d+)?, "
+    r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
+    re.MULTILINE,
+)
+_FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ )"([^"\\]*)"', re.MULTILINE)
+_NAME = re.compile(BEGIN + r'((?:line)? \d+ )"((?:[^"\\\n]|\\.)*)"')
+_FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class BuiltCode:
+    """The device's share of a program.
+
+    Attributes:
+        ptx: with lines.
+        stub: the C++ that the host's code includes.
+        options: with which cicc has made it, but for names of files, sorted.
+        is_silent: did cicc print nothing?
+    """
+
+    ptx: str
+    stub: str
+    options: tuple[str, ...]
+    is_silent: bool = False
+
+    def stub_including(self, fat_binary: str) -> str:
+        """Return the stub for a program whose PTX is in a file of another name."""
+        return _FAT_BINARY.sub(lambda _: f'#include "{fat_binary}"', self.stub)
+
+
+def options_of(compile_: Sequence[str], text: str) -> tuple[str, ...]:
+    """Return the options of cicc, sorted, without those that name files."""
+    words = {*without_names(compile_, text, NAMING | {*_OUTPUTS})}
+    return tuple(sorted(words - NAMING - {*_OUTPUTS, "--gen_module_id_file"}))
+
+
+def without_names(
+    compile_: Sequence[str], text: str, naming: frozenset[str] = NAMING
+) -> Iterator[str]:
+    """Yield the words of cicc's step behind the program, but for names of files.
+
+    `text`: the file that it compiles.
+    """
+    named = {compile_.index(option) + 1 for option in naming if option in compile_}
+    for at, word in enumerate(compile_[1:], 1):
+        if at not in named and word != text:
+            yield word
+
+
+def has_lines(compile_: Sequence[str]) -> bool:
+    """Does the step write lines anyhow, or more than that?"""
+    return LINES in compile_ or "-g" in compile_
+
+
+def with_outputs(compile_: Sequence[str], text: str, folder: Path) -> list[str]:
+    """Return the step that writes lines, and what the host needs, into a folder."""
+    at = compile_.index(text)
+    outputs = (word for option, name in _OUTPUTS.items() for word in (option, str(folder / name)))
+    return [*compile_[:at], LINES, *outputs, *compile_[at:]]
+
+
+def written(
+    compile_: Sequence[str], text: str, ptx: str, is_silent: bool = False
+) -> BuiltCode | None:
+    """Return the code that such a step has written; None where it is of one place alone."""
+    file = Path(value(compile_, _STUB))
+    stub = file.read_text(encoding="latin-1").replace(str(file), file.name)
+    options = options_of(compile_, text)
+    is_of_a_place = any(map(OF_A_MODULE.search, (ptx, stub))) or _TO_LINK in options
+    if is_of_a_place or not _FAT_BINARY.search(stub):
+        return None
+    return BuiltCode(_FUNCTION_NAMES.sub("", ptx), stub, options, is_silent)
+
+
+def without_lines(ptx: str) -> str | None:
+    """Return the PTX that cicc writes without lines; None where that is not known."""
+    plain = _OF_LINES.sub("", ptx)
+    if plain == ptx:
+        return ptx
+    return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
+
+
+# ---- as text that is the same wherever the source lies
+
+
+def without_places(text: str) -> tuple[str, dict[str, int]]:
+    """Return a preprocessed text that names numbers instead of files, and these numbers."""
+    numbers: dict[str, int] = {}
+
+    def numbered(marker: re.Match[str]) -> str:
+        return f'#{marker[1]}"{numbers.setdefault(marker[2], len(numbers))}"'
+
+    return _NAME.sub(numbered, masked(text)), numbers
+
+
+def to_text(code: BuiltCode, numbers: Mapping[str, int]) -> str | None:
+    """Write code with numbers of files; None where one of its files is not among these."""
+    by_path = {_absolute(name): number for name, number in numbers.items()}
+    if any(m[2] not in by_path for m in _FILE.finditer(code.ptx)):
+        return None
+    ptx = _FILE.sub(lambda m: f'{m[1]}"{by_path[m[2]]}"', code.ptx)
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{numbers.get(m[2], "")}"', code.stub)
+    return json.dumps(asdict(replace(code, ptx=ptx, stub=stub)))
+
+
+def from_text(text: str, numbers: Mapping[str, int]) -> BuiltCode | None:
+    """Return the code of such a text, with the files of another place; None if it is none."""
+    names = {str(number): name for name, number in numbers.items()}
+    try:
+        code = typed(BuiltCode, parsed(text))
+        ptx = _FILE.sub(lambda m: f'{m[1]}"{_absolute(names[m[2]])}"', code.ptx)
+    except (KeyError, ValueError):
+        return None
+    # The stub's own lines have no file.
+    stub = _NAME.sub(lambda m: f'#{m[1]}"{names.get(m[2], _OUTPUTS[_STUB])}"', code.stub)
+    return replace(code, ptx=ptx, stub=stub)
+
+
+def _absolute(name: str) -> str:
+    """The path as cicc writes it."""
+    return name if name.startswith("/") else f"{os.getcwd()}/{name}"
+
+
+#: Options by which nvcc writes further files, or reads options or what was compiled before.
+_OF_FILES = re.compile(
+    r"--?(?:keep|save-temps|dry-?run|time|clean|run|optf|options-file|fdevice-time-trace)\b"
+    r"|--?[a-z-]*pch|--?M|--generate-(?:\w+-)?dep|@"
+)
+#: What nvcc runs besides cicc and the host's compiler.
+_PROGRAMS = frozenset(["cudafe++", "fatbinary", "nvlink"])
+
+
+def built(
+    nvcc: Nvcc,
+    options: Sequence[str],
+    source: Path,
+    flags: Sequence[str],
+    output: Path,
+    code: BuiltCode,
+    note: Callable[[Path, str], None] = lambda source, text: None,
+    is_silent: bool = False,
+) -> bool:
+    """Build a program, or what `options` say, of a source; False where nvcc has to do it.
+
+    Args:
+        flags: those among the options that are the program's own.
+        note: gets the source, and what the preprocessor has written of it for the host.
+        is_silent: where anything is said, nvcc has to do it, and to say it.
+    """
+    further = (word for name in VARIABLES for word in os.environ.get(name, "").split())
+    if any(map(_OF_FILES.match, (*options, *further))):
+        return False
+    try:
+        with temporary_folder() as folder:
+            stand_in = stand_in_for(nvcc, str(source), flags)
+            keep = ["--dryrun", "--keep", "--keep-dir", folder]
+            words = [*options, *keep, stand_in, "-o", str(output)]
+            said = dry_answer(nvcc, words, folder, str(output))
+            if is_silent and (warnings(said) or not code.is_silent):
+                return False
+            steps, variables = _steps(said, str(output), code)
+            environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
+            for step in steps:
+                named = [_identified(word, stand_in, source) for word in step]
+                told = run(with_source(named, stand_in, str(source)), environment)
+                if is_silent and told:
+                    return False
+                if "-E" in step:
+                    note(source, Path(value(step, "-o")).read_text(encoding="latin-1"))
+    except CutuneError as error:
+        if error.diagnostic.code is not Code.FRONT_END_FAILED:
+            raise
+        return False
+    return True
+
+
+def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """Return the steps that are left, after writing the known code to where they read it.
+
+    Raises:
+        CutuneError: CT703 where the steps are not those of one source for the emulated device.
+    """
+    steps, variables = commands(said)
+    compiling = [step for step in steps if is_cicc(step)]
+    if len(compiling) != 1:
+        raise front_end_failed("nvcc does not compile for one device")
+    (cicc,) = compiling
+    preprocess = [step for step in steps if "-E" in step and value(step, "-o") in cicc]
+    others = [step for step in steps if step not in (cicc, *preprocess)]
+    is_known = (
+        len(preprocess) == 1
+        and options_of(cicc, value(preprocess[0], "-o")) == code.options
+        # Whoever names the module has to run.
+        and "--gen_module_id_file" not in cicc
+        and all(_is_of_the_host(step, preprocess[0][0], output) for step in others)
+        and others[-1:] == [step for step in others if value(step, "-o") == output]
+    )
+    if not is_known:
+        raise front_end_failed("nvcc compiles for the device in another way")
+    stub = code.stub_including(value(cicc, "--include_file_name"))
+    for path, text in ((value(cicc, "-o"), code.ptx), (value(cicc, "--stub_file_name"), stub)):
+        Path(path).write_text(text, encoding="latin-1")
+    return others, variables
+
+
+def _is_of_the_host(step: Sequence[str], compiler: str, output: str) -> bool:
+    """Does a step leave devices alone, or only pack what there is for them?"""
+    program = os.path.basename(step[0])
+    return program in _PROGRAMS or step[0] == compiler or value(step, "-o") == output
+
+
+def _identified(word: str, stand_in: str, source: Path) -> str:
+    """Put the source's name into the option by which a program keeps it with its PTX."""
+    return word.replace(stand_in, str(source)) if word.startswith("--ident=") else word

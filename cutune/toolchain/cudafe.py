@@ -1,0 +1,195 @@
+"""nvcc's front end for the host, run by itself. Takes a source and flags, gives C++ and assembly.
+
+nvcc says by `--dryrun` which commands it would run: the preprocessor, cudafe++ (which takes the
+kernels out and writes launches as calls), the host compiler. They are run here one by one, in
+a folder of their own; the device is left out, and nothing is assembled. Answers that follow from
+the result are kept in the user's cache, for the same preprocessed text at the same place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cutune import toolchain
+from cutune.core.temporary import run_folder, temporary_folder
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.dry_run import (
+    dry_answer,
+    first_line,
+    front_end_failed,
+    read_dry_run,
+    run,
+    stand_in_for,
+    value,
+    with_source,
+    words,
+)
+from cutune.toolchain.line_markers import files_of
+from cutune.toolchain.nvcc import Nvcc, without_output_flags
+
+#: Options that keep each call as written, and ask for the assembly alone.
+_AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
+#: The option of cudafe++ for what it writes.
+_WRITTEN = "--gen_c_file_name"
+#: Variables by which the host compiler finds its parts.
+_OF_COMPILERS = ("PATH", "LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LANG", "LC_ALL")
+_STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class HostSteps:
+    """The commands that nvcc runs for the host, as words, and the variables that it sets."""
+
+    preprocess: tuple[str, ...]
+    cudafe: tuple[str, ...]
+    compile: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def host_file(self) -> Path:
+        """The file that cudafe++ writes: the program as the host compiler gets it."""
+        return Path(value(self.cudafe, _WRITTEN))
+
+
+@dataclass(frozen=True)
+class HostText:
+    """A source, preprocessed for the host, in a folder where the other steps may follow.
+
+    Attributes:
+        steps: with the source in place of its stand-in.
+        text: the preprocessor's output.
+    """
+
+    steps: HostSteps
+    environment: Mapping[str, str]
+    folder: str
+    text: str
+
+    def assembly(self, change: Callable[[str], str]) -> str:
+        """Return the assembly of the host code, as `host_assembly` does."""
+        run(self.steps.cudafe, self.environment)
+        written, assembly = self.steps.host_file, Path(self.folder) / "host.s"
+        changed = change(_STUB.sub("", written.read_text(encoding="latin-1")))
+        if not changed:
+            return ""
+        written.write_text(changed, encoding="latin-1")
+        step = [*_without_object(self.steps.compile), *_AS_WRITTEN, "-o", str(assembly)]
+        run(step, self.environment)
+        return assembly.read_text(encoding="latin-1")
+
+    def key(self, *about: str) -> str:
+        """Cache key of this text, these steps, this toolchain and `about`."""
+        steps, search = (self.steps.cudafe, self.steps.compile), self.environment.get("PATH")
+        words = (word.replace(self.folder, "") for step in steps for word in step)
+        programs = (shutil.which(step[0], path=search) for step in steps)
+        files = [Path(os.path.realpath(program)) for program in programs if program]
+        files += sorted(path for place in toolchain.__path__ for path in Path(place).rglob("*.py"))
+        variables = (self.environment.get(name, "") for name in _OF_COMPILERS)
+        read = map(os.path.realpath, files_of(self.text))
+        return key_of(self.text, *read, *words, *variables, *map(state_of, files), *about)
+
+
+@contextmanager
+def host_text(nvcc: Nvcc, path: str, flags: Sequence[str]) -> Iterator[HostText]:
+    """Preprocess a source for the host.
+
+    Raises:
+        CutuneError: CT703 when that fails or nvcc's answer is not understood.
+    """
+    with temporary_folder() as folder:
+        stand_in = stand_in_for(nvcc, path, flags)
+        arguments = [
+            "-c",
+            "--dryrun",
+            "--keep",
+            "--keep-dir",
+            folder,
+            *_host_flags(flags),
+            stand_in,
+        ]
+        steps = read_host_steps(dry_answer(nvcc, arguments, folder))
+        environment = {**os.environ, **steps.variables}
+        run(with_source(steps.preprocess, stand_in, path), environment)
+        text = Path(value(steps.preprocess, "-o")).read_text(encoding="latin-1")
+        steps = replace(steps, cudafe=tuple(with_source(steps.cudafe, stand_in, path)))
+        yield HostText(steps, environment, folder, text)
+
+
+def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
+    """Return the unoptimized assembly of the host code, after `change` has edited the C++ text.
+
+    Kernels that are not templates are called there, but not defined.
+
+    Args:
+        nvcc: the compiler. path, flags: what it would compile, and how.
+        change: gets the C++ text that cudafe++ wrote; a text without launches may be "".
+
+    Raises:
+        CutuneError: CT703 when a step fails or nvcc's answer is not understood.
+    """
+    with host_text(nvcc, path, flags) as text:
+        return text.assembly(change)
+
+
+def kept_answer(
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str],
+    about: Sequence[str],
+    conclude: Callable[[HostText], str],
+) -> str:
+    """Return `conclude` of a source's host code: kept from before, or computed now.
+
+    `about`: what else decides on it.
+
+    Raises:
+        CutuneError: CT703 when a step fails or nvcc's answer is not understood.
+    """
+    with host_text(nvcc, path, flags) as text:
+        if Path(path).resolve().is_relative_to(run_folder().resolve()):
+            return conclude(text)  # It will not be there again.
+        place = cache_folder() / "host" / text.key(*about)
+        check, _, answer = (kept_text(place) or "").partition("\n")
+        if check != key_of(answer):
+            answer = conclude(text)
+            keep_text(place, f"{key_of(answer)}\n{answer}")
+        return answer
+
+
+def read_host_steps(said: str) -> HostSteps:
+    """Return the steps of the host from the output of `nvcc -c --dryrun`.
+
+    Raises:
+        CutuneError: CT703 when they are not found.
+    """
+    lines, variables = read_dry_run(said)
+    cudafe = next((words(line) for line in lines if line.startswith("cudafe++ ")), None)
+    if cudafe is None:
+        raise front_end_failed(first_line(said) or "nvcc does not name the steps of its front end")
+    host_file = value(cudafe, _WRITTEN)
+    preprocess = compile_ = None
+    for line in lines:
+        if cudafe[-1] in line and " -E " in line:
+            preprocess = words(line)
+        elif host_file in line and not line.startswith("cudafe++ "):
+            compile_ = words(line)
+    if not host_file or preprocess is None or compile_ is None:
+        raise front_end_failed("nvcc does not name the steps of its front end")
+    return HostSteps(preprocess, cudafe, compile_, variables)
+
+
+def _host_flags(flags: Sequence[str]) -> list[str]:
+    """Return flags without output and phase; what a phase says of the names of kernels stays."""
+    relocatable = {"-dc", "-dw", "--device-c", "--device-w"} & set(flags)
+    return [*without_output_flags(flags), *(["-rdc=true"] if relocatable else [])]
+
+
+def _without_object(words: Sequence[str]) -> list[str]:
+    at = words.index("-o") if "-o" in words else len(words)
+    return [word for word in (*words[:at], *words[at + 2 :]) if word != "-c"]

@@ -1,0 +1,307 @@
+"""Device code of a source. Takes nvcc, a source, its flags and architectures, gives their code.
+
+nvcc says by `--dryrun` what it would run: the preprocessor, then cicc. The former runs each time.
+What cicc has made of a text is kept in the user's cache, and given again for the same text and
+options, wherever the source lies: what one verb has compiled the next one need not. Code with lines
+is kept besides, for builds: a comment more makes another one of it.
+
+Loads little, so that nvcc may be at work while what reads its output is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
+from cutune.toolchain import built_code
+from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.dry_run import (
+    commands,
+    dry_answer,
+    front_end_failed,
+    is_cicc,
+    run_any,
+    stand_in_for,
+    value,
+    with_source,
+)
+from cutune.toolchain.line_markers import BEGIN, masked
+from cutune.toolchain.nvcc import Nvcc, ptx_flags
+from cutune.toolchain.preprocessed import host_pass
+
+#: Where lines come from changes no code, unless it asks; of which kind their header is may.
+_ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
+_MARKER = re.compile(BEGIN + r' \d+ "(?:[^"\\]|\\.)*"')
+#: What a compiler says of a text that is none; of anything else that is wrong nvcc tells itself.
+_ERROR = re.compile(r": (?:fatal |catastrophic )?error:")
+#: Lines of sources, and names that are made of a source's path.
+_OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """The PTX of a source. `built`: the code for programs, where it was wanted and is known."""
+
+    ptx: str
+    built: BuiltCode | None = None
+
+
+@dataclass(frozen=True)
+class DeviceSteps:
+    """The commands that nvcc runs for the PTX of a source, and the variables that it sets."""
+
+    preprocess: tuple[str, ...]
+    compile: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def expanded(self) -> Path:
+        """The file that the preprocessor writes."""
+        return Path(value(self.preprocess, "-o"))
+
+
+def compiled(
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str] = (),
+    architecture: str = "80",
+    for_programs: bool = False,
+    tell: Callable[[str], None] = lambda text: None,
+) -> DeviceCode:
+    """Compile a source for an architecture, as `Nvcc.ptx` does, or take what is kept.
+
+    Args:
+        for_programs: the code that programs hold is wanted, too.
+        tell: gets the preprocessor's output, if it is known.
+
+    Raises:
+        CutuneError: CT701 with nvcc's own messages.
+    """
+    with temporary_folder() as name:
+        try:
+            options = ptx_flags(flags, architecture)
+            return _Source(nvcc, path, flags, options, Path(name)).compiled(for_programs, tell)
+        except CutuneError as error:
+            if error.diagnostic.code is not Code.FRONT_END_FAILED:
+                raise
+    return DeviceCode(nvcc.ptx(path, flags, architecture))
+
+
+class _StepOutput(NamedTuple):
+    """The PTX that a step has written, and whether it printed nothing."""
+
+    text: str
+    is_silent: bool
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source, the options with which nvcc would make PTX of it, and a folder to do it in."""
+
+    nvcc: Nvcc
+    path: str
+    flags: Sequence[str]
+    options: Sequence[str]
+    folder: Path
+
+    def compiled(self, for_programs: bool, tell: Callable[[str], None]) -> DeviceCode:
+        output = self.folder / "module.ptx"
+        stand_in = stand_in_for(self.nvcc, self.path, self.flags)
+        files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
+        words = [*self.options, "--dryrun", *files, stand_in]
+        steps = read_device_steps(dry_answer(self.nvcc, words, str(self.folder)))
+        environment = {**os.environ, **steps.variables}
+
+        def run(step: Sequence[str]) -> _StepOutput:
+            done = run_any(with_source(step, stand_in, self.path), environment)
+            if done.returncode > 0 and _ERROR.search(done.stderr):
+                # nvcc would run the same, end with its status, and say no more.
+                words = self.nvcc.source_words(self.path, self.flags)
+                self.nvcc.checked([*self.options, *words, "-o", str(output)], done)
+            if done.returncode != 0:
+                raise front_end_failed(f"'{step[0]}' failed")
+            text = output.read_text(encoding="latin-1") if output.exists() else ""
+            return _StepOutput(text, not (done.stdout or done.stderr))
+
+        run(steps.preprocess)
+        text = steps.expanded.read_text(encoding="latin-1")
+        tell(text)
+        kept = _Kept(steps, text, environment)
+        if for_programs and not built_code.has_lines(steps.compile):
+            return self._for_programs(steps, text, kept, run)
+        ptx = kept.ptx()
+        if ptx is None:
+            ptx = run(steps.compile).text
+            kept.keep(ptx)
+        return DeviceCode(ptx)
+
+    def _for_programs(
+        self,
+        steps: DeviceSteps,
+        text: str,
+        kept: _Kept,
+        run: Callable[[Sequence[str]], _StepOutput],
+    ) -> DeviceCode:
+        """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
+        built = kept.built()
+        plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
+        if plain is not None:
+            return DeviceCode(plain, built)
+        words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
+        lined = run(words)
+        plain = built_code.without_lines(lined.text)
+        if plain is None:
+            return DeviceCode(run(steps.compile).text)
+        kept.keep(plain)
+        built = built_code.written(words, str(steps.expanded), *lined)
+        kept.keep_built(built)
+        return DeviceCode(plain, built)
+
+
+def read_device_steps(said: str) -> DeviceSteps:
+    """Return the steps from the output of `nvcc -ptx --dryrun`.
+
+    Raises:
+        CutuneError: CT703 when they are not found, as for a source of the host alone.
+    """
+    steps, variables = commands(said)
+    preprocess = [step for step in steps if "-E" in step]
+    compile_ = [step for step in steps if is_cicc(step)]
+    if len(preprocess) == len(compile_) == 1:
+        device_steps = DeviceSteps(preprocess[0], compile_[0], variables)
+        if str(device_steps.expanded) in device_steps.compile:
+            return device_steps
+    raise front_end_failed("nvcc does not name the steps to PTX")
+
+
+class _Kept:
+    """The entries of the cache for a text, options and a compiler."""
+
+    def __init__(self, steps: DeviceSteps, text: str, environment: Mapping[str, str]) -> None:
+        self._text, self._folder = text, cache_folder() / "ptx"
+        self._compiler = _compiler_digest(steps, environment)
+        self._asks = _ASKED.search(text) is not None
+        plain = text if self._asks else _MARKER.sub("#", masked(text))
+        self._plain = self._folder / f"{key_of(self._compiler, plain)}.ptx"
+
+    @cached_property
+    def _numbered(self) -> tuple[str, dict[str, int]]:
+        return built_code.without_places(self._text)
+
+    @property
+    def _built(self) -> Path:
+        return self._folder / f"{key_of(self._compiler, self._numbered[0])}.json"
+
+    def ptx(self) -> str | None:
+        return kept_text(self._plain)
+
+    def keep(self, ptx: str) -> None:
+        if not _OF_A_PLACE.search(ptx):
+            keep_text(self._plain, ptx)
+
+    def built(self) -> BuiltCode | None:
+        text = None if self._asks else kept_text(self._built)
+        return built_code.from_text(text, self._numbered[1]) if text is not None else None
+
+    def keep_built(self, built: BuiltCode | None) -> None:
+        text = built_code.to_text(built, self._numbered[1]) if built and not self._asks else None
+        if text is not None:
+            keep_text(self._built, text)
+
+
+def _compiler_digest(steps: DeviceSteps, environment: Mapping[str, str]) -> str:
+    """Cache key of the options and the compiler."""
+    options = built_code.without_names(steps.compile, str(steps.expanded))
+    cicc = shutil.which(steps.compile[0], path=environment.get("PATH"))
+    library = environment.get("NVVMIR_LIBRARY_DIR")
+    files = [Path(cicc)] if cicc else []
+    files += sorted(Path(library).glob("*")) if library else []
+    return key_of(*options, *map(state_of, files))
+
+
+#: What the emulated device runs, whatever GPU is modelled.
+EMULATED = "sm_80"
+_TARGET = re.compile(r"\b(?:compute|sm|lto)_(\d+[af]?)\b")
+
+
+def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
+    """Return the architectures to prove for: those of the flags, and of devices (`sm_90`).
+
+    Without any in the flags, nvcc's own default; it is named by an empty text.
+    """
+    words = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)]
+    named = words or [""]
+    if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
+        named = [str(code) for code in nvcc.architectures]
+    of_devices = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
+    return tuple(dict.fromkeys((*named, *of_devices)))
+
+
+def code_for(
+    architecture: str,
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str],
+    tell: Callable[[str], None] = lambda text: None,
+) -> DeviceCode:
+    """Compile as `compiled` does; code that the emulated device runs is for programs, too."""
+    return compiled(nvcc, path, flags, architecture, f"sm_{architecture}" == EMULATED, tell)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """nvcc at work on a source: it is `expanded` for the host, and compiled for architectures.
+
+    `passes`: the preprocessor's output for each of these, once it is there.
+    """
+
+    path: str
+    flags: tuple[str, ...]
+    expanded: Future[str]
+    codes: Mapping[str, Future[DeviceCode]]
+    passes: Mapping[str, Future[str]]
+
+    @staticmethod
+    def at(nvcc: Nvcc, path: str, flags: Sequence[str], devices: Iterable[str]) -> Begun:
+        architectures = targets(flags, devices, nvcc)
+        pool = ThreadPoolExecutor(1 + len(architectures))
+        expanded = pool.submit(host_pass, nvcc, path, flags)
+        passes: dict[str, Future[str]] = {one: Future() for one in architectures}
+        codes = {}
+        for one, told in passes.items():
+            codes[one] = pool.submit(code_for, one, nvcc, path, flags, told.set_result)
+            codes[one].add_done_callback(partial(_end, told))
+        pool.shutdown(wait=False)
+        return Begun(path, tuple(flags), expanded, codes, passes)
+
+    def is_of(self, path: str, flags: Sequence[str]) -> bool:
+        """Was it begun for this source and these flags?"""
+        return (path, tuple(flags)) == (self.path, self.flags)
+
+    def wait(self) -> None:
+        """Wait until all of it has ended, well or not."""
+        self.expanded.exception()
+        for code in self.codes.values():
+            code.exception()
+
+    def device_pass(self, architecture: str) -> str | None:
+        """The preprocessor's output for an architecture; None where it is not known."""
+        told = self.passes.get(architecture)
+        return None if told is None or told.exception() is not None else told.result()
+
+
+def _end(told: Future[str], code: Future[DeviceCode]) -> None:
+    """End the waiting for output that was not told."""
+    if not told.done():
+        told.set_exception(LookupError())

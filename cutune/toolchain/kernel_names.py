@@ -1,0 +1,201 @@
+"""Names of kernels. Takes mangled names (Itanium C++ ABI), gives comparable and readable forms.
+
+One kernel has several names: its host function `_ZN2nsL4fillEPi`, its entry `_ZN2ns4fillEPi`, and
+with relocatable device code `__nv_static_25_ID_ZN2ns4fillEPi`. An unnamed namespace carries the
+number of its module, which changes with the path of the source. c++filt makes `fill<float>` of
+them where it is installed; without it a mangled name stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+#: What an unnamed namespace is called in PTX; the number of the module follows.
+_UNNAMED = "_GLOBAL__N_"
+_UNNAMED_LENGTH = re.compile(rf"\d+(?={_UNNAMED})")
+_STATIC = re.compile(r"__nv_static_(\d+)_")
+#: Internal linkage ("L"), then the length of a name.
+_LENGTH = re.compile(r"L?(\d+)")
+
+
+class _Name(NamedTuple):
+    """The namespaces and the name, then the text of template arguments and parameters."""
+
+    parts: tuple[str, ...]
+    rest: str
+    is_nested: bool
+
+
+def renamed_entry(entry: str, other: str) -> str:
+    """Return an entry's mangled name if its function were called `other`; all else stays."""
+    name = _parsed(entry)
+    if name is None:
+        return other
+    written = f"{len(name.parts[-1])}{name.parts[-1]}"
+    before, _, _ = entry.removesuffix(name.rest).rpartition(written)
+    return f"{before}{len(other)}{other}{name.rest}"
+
+
+def base_name(symbol: str) -> str:
+    """Return `fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
+    name = _parsed(symbol)
+    return name.parts[-1] if name is not None else symbol
+
+
+def namespaces(symbol: str) -> tuple[str, ...]:
+    """Return `("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
+    name = _parsed(symbol)
+    return name.parts[:-1] if name is not None else ()
+
+
+def is_instance(symbol: str) -> bool:
+    """Is it the name of an instance of a template?"""
+    name = _parsed(symbol)
+    return name is not None and name.rest.startswith("I")
+
+
+def entry_name(symbol: str) -> str:
+    """Return the name in PTX of a host function's kernel: it does not show internal linkage."""
+    name = _parsed(symbol)
+    if name is None:
+        return symbol
+    written = "".join("St" if part == "std" else f"{len(part)}{part}" for part in name.parts)
+    return f"_Z{'N' if name.is_nested else ''}{written}{name.rest}"
+
+
+def canonical(symbol: str) -> str:
+    """Return the part that all names of one kernel share, whatever the path and kind of build."""
+    name = _parsed(symbol)
+    if name is None:
+        return symbol
+    parts = (_UNNAMED if part.startswith(_UNNAMED) else part for part in name.parts)
+    rest = re.sub(r"L(?=\d)", "", _without_modules(name.rest))
+    return "::".join(parts) + f" {rest}"
+
+
+def is_among(symbol: str, entries: Collection[str]) -> bool:
+    """Is the kernel one of these, though they may come from another build?"""
+    return canonical(symbol) in {canonical(entry) for entry in entries}
+
+
+def may_call(symbol: str, told: Collection[str], known: Collection[str]) -> bool:
+    """May a launch call this kernel, if the host calls those that it launches by the names `told`?
+
+    `known`: the names in compiled code. The host has other ones for instances of a template whose
+    arguments are lambdas; such a name may stand for any instance.
+    """
+    if not told or is_among(symbol, told):
+        return True
+    return is_among(symbol, known) and not all(is_among(name, known) for name in told)
+
+
+def _parsed(symbol: str) -> _Name | None:
+    """name = "_Z" "N" part+ rest | "_Z" "St"? part rest; the last is what a kernel is called."""
+    static = _STATIC.match(symbol)
+    if static is not None:
+        symbol = symbol[static.end() + int(static[1]) + 1 :]
+    if not symbol.startswith("_Z"):
+        return None
+    is_nested = symbol.startswith("_ZN")
+    at, parts = 3 if is_nested else 2, []
+    for part, end in _parts(symbol, at):
+        parts.append(part)
+        at = end
+        if not is_nested and part != "std":
+            break
+    is_complete = at < len(symbol) and (not is_nested or symbol[at] in "EI")
+    if not is_complete or not parts or parts[-1] == "std":
+        return None
+    return _Name(tuple(parts), symbol[at:], is_nested)
+
+
+def _parts(symbol: str, at: int) -> Iterator[tuple[str, int]]:
+    while True:
+        if symbol.startswith("St", at):
+            at += 2
+            yield "std", at
+        elif (length := _LENGTH.match(symbol, at)) is not None:
+            at = length.end() + int(length[1])
+            yield symbol[length.end() : at], at
+        else:
+            return
+
+
+def _without_modules(text: str) -> str:
+    """Return template arguments and parameters without modules' numbers in unnamed namespaces."""
+    pieces, at = [], 0
+    for match in _UNNAMED_LENGTH.finditer(text):
+        digits = match[0]
+        # The digits may begin with those that end the name before.
+        room = len(text) - match.end()
+        fitting = (d for i in range(len(digits)) if len(_UNNAMED) < int(d := digits[i:]) <= room)
+        length = min(fitting, key=int, default="")
+        if length:
+            pieces += [text[at : match.end() - len(length)], _UNNAMED]
+            at = match.end() + int(length)
+    return "".join([*pieces, text[at:]])
+
+
+#: Longer template arguments are cut.
+LONGEST = 48
+
+
+def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
+    """Return names as in the source where c++filt is installed, else the mangled names."""
+    tool = shutil.which("c++filt")
+    if tool is None or not names:
+        return list(names)
+    done = subprocess.run(
+        [tool, *([] if parameters else ["-p"])],
+        input="\n".join(names),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    return lines if done.returncode == 0 and len(lines) == len(names) else list(names)
+
+
+def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
+    """Return unique names: with template arguments, where needed with parameter types.
+
+    Args:
+        kernels: names in the source. entries: the names in the PTX of the same kernels.
+    """
+    whole = demangled(entries, parameters=True)
+    short = [_with_arguments(k, text) for k, text in zip(kernels, whole, strict=True)]
+    count = Counter(name for name, _ in {*zip(short, entries, strict=True)})
+    return [
+        brief(name if count[name] == 1 else name + _parameters(kernel, text))
+        for name, kernel, text in zip(short, kernels, whole, strict=True)
+    ]
+
+
+def brief(name: str) -> str:
+    """Cut a name so that it fits into a table."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _with_arguments(kernel: str, text: str) -> str:
+    """`scale<float>` from `void scale<float>(int, float*)`."""
+    start = text.find(f"{kernel}<")
+    return kernel + _bracketed(text, start + len(kernel), "<>") if start >= 0 else kernel
+
+
+def _parameters(kernel: str, text: str) -> str:
+    start = text.find(f"{kernel}(")
+    return _bracketed(text, start + len(kernel), "()") if start >= 0 else f" ({text})"
+
+
+def _bracketed(text: str, start: int, pair: str) -> str:
+    depth = 0
+    for index in range(start, len(text)):
+        depth += {pair[0]: 1, pair[1]: -1}.get(text[index], 0)
+        if depth == 0:
+            return text[start : index + 1]
+    return text[start:]

@@ -1,0 +1,75 @@
+"""Preprocessed text of a source. Takes nvcc, a source and its flags, gives text with line markers.
+
+The one step is run that nvcc names by `--dryrun`. Where it names others, or that fails, nvcc does
+it, and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
+from cutune.toolchain.compiler_commands import run_limited
+from cutune.toolchain.dry_run import commands, dry_answer, stand_in_for, with_source
+from cutune.toolchain.line_markers import masked
+from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
+
+#: Options that may define a macro, also by a file.
+_DEFINES = re.compile(r"D|def|inc|macros|@|file")
+_FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+#: A macro that is its own name stays. To define these makes compilers warn.
+MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
+
+
+def host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str:
+    """Return the output of `Nvcc.preprocess`, `masked`."""
+    text = _expanded(nvcc, path, flags, host_pass_flags(flags))
+    return masked(nvcc.preprocess(path, flags)) if text is None else text
+
+
+def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | None:
+    """Return the host pass with `__COUNTER__` and `__LINE__` left as they are; None: not known."""
+    return _expanded(nvcc, path, flags, host_pass_flags(flags), MARKING)
+
+
+def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
+    """Return all that is defined before a source's first line, as text; empty: not known."""
+    variables = (os.environ.get(name, "") for name in _FLAG_VARIABLES)
+    if not any(map(_DEFINES.search, (*flags, *variables))):
+        return ""
+    with temporary_folder() as folder:
+        path = os.path.join(folder, "empty.cu")
+        Path(path).touch()
+        return _expanded(nvcc, path, flags, host_pass_flags(flags), ("-dD",)) or ""
+
+
+def device_pass(nvcc: Nvcc, path: str, flags: Sequence[str], architecture: str) -> str:
+    """Return the output of `Nvcc.preprocess_device`, `masked`."""
+    text = _expanded(nvcc, path, flags, device_pass_flags(flags, architecture))
+    return masked(nvcc.preprocess_device(path, flags, architecture)) if text is None else text
+
+
+def _expanded(
+    nvcc: Nvcc, path: str, flags: Sequence[str], options: Sequence[str], added: Sequence[str] = ()
+) -> str | None:
+    """Preprocess a source by nvcc's one step; None where nvcc has to do it."""
+    stand_in = stand_in_for(nvcc, path, flags)
+    try:
+        steps, variables = commands(dry_answer(nvcc, [*options, "--dryrun", stand_in]))
+        if len(steps) != 1 or "-E" not in steps[0] or "-o" in steps[0]:
+            return None
+        program, *rest = with_source(steps[0], stand_in, path)
+        step = [program, *added, *rest]
+        done = run_limited(step, {**os.environ, **variables}, path)
+    except CutuneError as error:
+        if error.diagnostic.code is not Code.FRONT_END_FAILED:
+            raise
+        return None
+    except OSError:
+        return None
+    return masked(done.stdout) if done.returncode == 0 else None

@@ -1,0 +1,71 @@
+"""nvcc with the options of one program. Takes sources, gives device code and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from cutune.toolchain.compiler_commands import quote_folder
+from cutune.toolchain.device_code import EMULATED, Begun, DeviceCode, code_for, targets
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from cutune.toolchain.preprocessed import host_pass
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """nvcc, and how it compiles the sources of a program.
+
+    Attributes:
+        nvcc_option: the nvcc that is asked for; None: the one that is found.
+        flags: options of nvcc for all sources.
+        architectures: compiled for besides those of the flags.
+        begun: a source that nvcc has begun to compile.
+    """
+
+    nvcc_option: str | None = None
+    flags: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = (EMULATED,)
+    begun: Begun | None = None
+
+    @cached_property
+    def nvcc(self) -> Nvcc:
+        """The compiler.
+
+        Raises:
+            CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
+        """
+        return find_nvcc(self.nvcc_option)
+
+    def with_flags(self, flags: Sequence[str]) -> Toolchain:
+        """This toolchain with further flags."""
+        return replace(self, flags=(*self.flags, *flags))
+
+    def with_begun(self, path: str) -> Toolchain:
+        """This toolchain, with nvcc at work on a source."""
+        flags = self.compile_flags(path)
+        return replace(self, begun=Begun.at(self.nvcc, path, flags, self.architectures))
+
+    def compile_flags(self, path: str) -> list[str]:
+        """The flags for a source; quoted includes are found beside the original file."""
+        return [*self.flags, "-Xcompiler", quote_folder(str(Path(path).resolve().parent))]
+
+    def preprocessed(self, path: str) -> str:
+        """The text that the host compiler gets of a source."""
+        flags = self.compile_flags(path)
+        if self.begun is not None and self.begun.is_of(path, flags):
+            return self.begun.expanded.result()
+        return host_pass(self.nvcc, path, flags)
+
+    def device_codes(
+        self, path: str, pool: ThreadPoolExecutor, flags: Sequence[str] | None = None
+    ) -> Mapping[str, Future[DeviceCode]]:
+        """Begin to compile a source for the device; the code of each architecture."""
+        flags = self.compile_flags(path) if flags is None else flags
+        names = targets(flags, self.architectures, self.nvcc)
+        begun = self.begun
+        if begun is not None and begun.is_of(path, flags) and {*names} == {*begun.codes}:
+            return begun.codes
+        return {one: pool.submit(code_for, one, self.nvcc, path, flags) for one in names}

@@ -1,0 +1,1 @@
+"""The stages joined, answers that still hold, and `cutune nvcc`."""

@@ -1,0 +1,137 @@
+"""Runs nvcc, perhaps on rewritten sources. Takes the arguments after `cutune nvcc`, gives a status.
+
+Always nvcc's own status and output. With nothing to do it is exactly nvcc: this process becomes it,
+with the same argument list. A failure of cutune's own is said once, and what the user asked for is
+compiled as it is. This module and what it imports start quickly; `rewriting` is loaded when there
+is something to rewrite.
+
+    --cutune-mode=M         tuned (models of the workspace; the default), instrument, emulated, off;
+                            several are separated by commas. Also $CUTUNE_MODE
+    --cutune-workspace=DIR  where models are (default: .cutune beside the source or above it,
+                            then in the current folder or above it).
+                            Also $CUTUNE_WORKSPACE
+    --cutune-device=A,B     the GPUs to tune for (this machine's, else h200). Also $CUTUNE_DEVICE
+    --cutune-variants=V     all (the default) or none: may launches choose among variants of their
+                            kernels, too? Also $CUTUNE_VARIANTS
+    --cutune-nvcc=PATH      the nvcc to run; it may also be the first argument, behind ccache
+    --cutune-strict         a failure of cutune's own ends with status 1. Also $CUTUNE_STRICT=1
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
+from cutune.tune.nvcc.command import LENDS, UNITS, Command, Item, run_instead, unit_key
+from cutune.tune.nvcc.settings import (
+    EMULATED,
+    INSTRUMENT,
+    TUNED,
+    Settings,
+    Usage,
+    read_settings,
+    workspaces_of,
+)
+
+#: What stands in a source or an object that launches kernels, and in one that was tuned.
+_LAUNCHES, _TUNED = (b"<<<", b"cudaLaunchKernel"), b"cutune_select_"
+
+
+def main_nvcc(arguments: Sequence[str]) -> int:
+    """Run nvcc; only returns where this process does not become nvcc."""
+    try:
+        settings, words = read_settings(arguments)
+    except Usage as error:
+        from cutune.core.diagnostics import known_names
+
+        listed = f"; known: {known_names(error.name, error.known)}" if error.known else ""
+        _say("WRONG_USAGE", reason=f"nvcc: {error}{listed}", help="cutune help nvcc")
+        return 2
+    launcher, words = split_launcher(words)
+    if not launcher:
+        path = real_nvcc(settings.nvcc)
+        if path is None:
+            _say("MISSING_NVCC")
+            return 1
+        launcher = [path]
+    # An nvcc that has run us has had its sources rewritten.
+    passes_on = bool(tried())
+    os.environ[TRIED] = os.pathsep.join([*tried(), launcher[-1]])
+    environment = os.environ
+    command = Command.parse(
+        words, environment.get("NVCC_PREPEND_FLAGS", ""), environment.get("NVCC_APPEND_FLAGS", "")
+    )
+    if passes_on or not something_to_do(command, settings):
+        if not passes_on and settings.modes == {TUNED} and sys.stderr.isatty():
+            _say_whether_untuned(command, settings)
+        return run_instead(launcher, words)
+    from cutune.tune.nvcc.rewriting import compile_rewritten
+
+    return compile_rewritten(launcher, command, settings)
+
+
+def _say_whether_untuned(command: Command, settings: Settings) -> None:
+    """To a person alone: what configures or compares builds reads each line of a compiler."""
+    if links_untuned(command, settings.workspace):
+        name = command.outputs()[0]
+        run = name if name.startswith(("/", "./", "../")) else f"./{name}"
+        _say("LINKED_UNTUNED", name=name, run=run)
+
+
+def _say(code: str, **values: Any) -> None:
+    """Print a message by the name of its code."""
+    from cutune.core.codes import Code
+    from cutune.core.diagnostics import Diagnostic
+
+    print(Diagnostic.at(Code[code], None, **values).render(), file=sys.stderr)
+
+
+def links_untuned(command: Command, workspace: str | None) -> bool:
+    """Does it link launches, none of which chooses its block, where nothing was ever tuned?"""
+    paths = [item.value for item in command.inputs]
+    if not command.links or any(workspaces_of(path, workspace) for path in paths):
+        return False
+    parts = [_content(path) for path in paths if path.endswith((".cu", ".o", ".obj"))]
+    launches = any(word in part for part in parts for word in _LAUNCHES)
+    return launches and not any(_TUNED in part for part in parts)
+
+
+def something_to_do(command: Command, settings: Settings) -> bool:
+    """May this call differ from nvcc's? Looks at files, but opens none that is long."""
+    if EMULATED in settings.modes and (command.makes_host_code or command.links):
+        return True
+    if not command.makes_host_code:
+        return False
+    if INSTRUMENT in settings.modes:
+        return any(_may_launch(item.value) for item in command.sources)
+    if TUNED in settings.modes:
+        return any(has_models(command, item, settings.workspace) for item in command.sources)
+    return False
+
+
+def _may_launch(path: str) -> bool:
+    """Holds the file a launch or a kernel, or includes it something that might?"""
+    text = _content(path)
+    return any(word in text for word in (b"<<<", b"include", b"__global__"))
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""  # nvcc says it
+
+
+def has_models(command: Command, source: Item, workspace: str | None) -> bool:
+    """Is there a workspace with models that may be of this source, or of others by its kernels?"""
+    folders = workspaces_of(source.value, workspace)
+    if not folders:
+        return False
+    places = [os.path.join(UNITS, unit_key(command, source)), ""]
+    files = [*(os.path.join(place, "models.json") for place in places)]
+    files.append(os.path.join(places[0], LENDS))
+    return any(os.path.exists(os.path.join(folder, file)) for folder in folders for file in files)

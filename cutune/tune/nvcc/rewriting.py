@@ -1,0 +1,442 @@
+"""The part of `cutune nvcc` that rewrites. Takes a command with something to do, gives a status.
+
+nvcc compiles shadow copies of the sources. If that fails, or cutune itself fails, nvcc compiles the
+originals, whose status and messages count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import CompilerKilled, ended_by
+from cutune.core.temporary import run_folder
+from cutune.core.workspace import Workspace, append_text, replace_file
+from cutune.toolchain.device.present import named_devices
+from cutune.toolchain.locate import found_program
+from cutune.toolchain.nvcc import (
+    COMPATIBILITY_FLAGS,
+    INCLUDE_DIRECTORY,
+    Nvcc,
+    find_nvcc,
+    remedies_of,
+)
+from cutune.tune.nvcc.command import Command, Item, run_instead
+from cutune.tune.nvcc.options import STOPS_AT_OBJECT
+from cutune.tune.nvcc.settings import (
+    EMULATED,
+    INSTRUMENT,
+    TUNED,
+    WORKSPACE,
+    Settings,
+    workspaces_of,
+)
+from cutune.tune.nvcc.shadow_source import ShadowSource, restore_dependencies, with_copies
+from cutune.tune.nvcc.shared_kernels import knows_others, lenders_of, lends, note
+from cutune.tune.nvcc.units import CompiledSource, note_launches, register, working_in
+
+if TYPE_CHECKING:
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.linked import ReadSource
+    from cutune.source.program import Program
+    from cutune.source.rewrite.pipeline import TranslationUnit
+    from cutune.toolchain.toolchain import Toolchain
+    from cutune.tune.cache.inputs import Request
+
+#: Variable that names a file to which outputs are appended, for `cutune tune --make`.
+OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Options of the host compiler by which it names other files after the object.
+_NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
+#: The emulated device gets PTX, without options for real GPUs only.
+_REAL_TARGETS = frozenset(
+    [
+        *("gpu-architecture", "gpu-code", "generate-code", "cudart", "compress-mode"),
+        *("dlink-time-opt", "lto", "gen-opt-lto"),
+    ]
+)
+
+
+def compiled_sources(outputs: Path) -> Path:
+    """The file to which sources of CUDA are appended that were compiled, beside that of outputs."""
+    return outputs.with_name("sources")
+
+
+def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
+    """Compile what can be rewritten in its rewritten form."""
+    asked = command
+    try:
+        nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
+        if EMULATED in settings.modes:
+            command = emulated(command, nvcc)
+        if named := os.environ.get(OUTPUTS):
+            made = (os.path.abspath(path) for path in command.outputs())
+            append_text(Path(named), "".join(f"{path}\n" for path in made))
+            read = (item.value for item in command.sources if command.makes_host_code)
+            append_text(compiled_sources(Path(named)), "".join(f"{path}\n" for path in read))
+        is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
+        shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
+        elsewhere = _dependencies_elsewhere(command) if shadows else ""
+        whole = _object_elsewhere(command) if elsewhere else ""
+        words = with_copies(command, shadows, elsewhere, whole) if shadows else []
+        is_nvcc = shadows and list(launcher) == [str(nvcc.path)]
+        is_built = is_nvcc and _is_built(nvcc, command, words, shadows.values())
+    except CompilerKilled as error:
+        print(error.diagnostic.render(), file=sys.stderr)
+        return 128 + error.signal
+    except Exception as error:
+        return _without_rewriting(launcher, command, error, settings.strict)
+    if not shadows:
+        return run_instead(launcher, command.words)
+    if not is_built:
+        done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+        if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+            # That says nothing of the rewritten form, and is what make wants to know.
+            sys.stderr.buffer.write(done.stderr)
+            return _status(done.returncode)
+        if done.returncode != 0:
+            return _compile_original(launcher, command, done, settings.strict)
+        sys.stdout.buffer.write(done.stdout)
+        sys.stderr.buffer.write(done.stderr)
+    try:
+        _restore(command, shadows.values(), elsewhere)
+        if whole:
+            replace_file(Path(command.outputs()[0]), Path(whole).read_bytes())
+    except CutuneError as error:
+        print(_said(error), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _is_built(
+    nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
+) -> bool:
+    """Build it here of device code that is known; False where nvcc has to do it, or to speak."""
+    named = [item for item in command.items if item.name == "output-file"]
+    (shadow, *others), code = shadows, next(iter(shadows)).code
+    is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
+    if others or code is None or not is_plain or words.count("-o") != 1:
+        return False
+    from cutune.toolchain.built_code import built
+
+    at = words.index("-o")
+    options = [word for word in (*words[:at], *words[at + 2 :]) if word != shadow.path]
+    source, output = Path(shadow.path), Path(named[0].value)
+    is_named_once = len(options) == len(words) - 3 and words[at + 1] == named[0].value
+    return is_named_once and built(nvcc, options, source, options, output, code, is_silent=True)
+
+
+def _dependencies_elsewhere(command: Command) -> str:
+    """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
+
+    Empty where that cannot be said: several files, or a name in a response file.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
+    """
+    files = command.dependency_files()
+    named = [item for item in command.items if item.name == "dependency-output"]
+    can_be_said = len(files) == 1 and all(item.first >= 0 for item in named)
+    return str(run_folder() / "dependencies.d") if can_be_said else ""
+
+
+def _object_elsewhere(command: Command) -> str:
+    """Where nvcc writes the object, which appears behind its dependency file, and whole.
+
+    A call that is killed between them leaves none that make takes for up to date. Empty where other
+    files are named after the object.
+
+    Raises:
+        CutuneError: CT020 where nothing temporary can be written.
+    """
+    named = [item for item in command.items if item.name == "output-file"]
+    can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
+    others = map(_NAMES_OTHERS.search, command.values("compiler-options"))
+    return str(run_folder() / "object.o") if can_be_said and not any(others) else ""
+
+
+def _without_rewriting(
+    launcher: Sequence[str], command: Command, error: Exception, is_strict: bool
+) -> int:
+    """Compile the original; nvcc reports its errors better than cutune."""
+    if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
+        done = subprocess.run([*launcher, *command.words], check=False)
+        if done.returncode != 0:
+            _tell_remedies(error.diagnostic.message)
+            return _status(done.returncode)
+        print(_said(error), file=sys.stderr)
+        return 1 if is_strict else 0
+    print(_said(error), file=sys.stderr)
+    return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _tell_remedies(said: str) -> None:
+    """Behind what nvcc has said itself: options that help, where some are known."""
+    for remedy in remedies_of(said):
+        if remedy.flag:
+            text, flag = remedy.text, remedy.flag
+            told = Diagnostic.at(Code.KNOWN_REMEDY, None, remedy=text, flag=flag)
+            print(told.render(), file=sys.stderr)
+
+
+def _status(returncode: int) -> int:
+    """The exit status of a process, as a shell has it."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, CutuneError):
+        return error.diagnostic.render()
+    reason = f"{type(error).__name__}: {error}"
+    return Diagnostic.at(Code.FAILED_REWRITING, None, reason=reason).render()
+
+
+def emulated(command: Command, nvcc: Nvcc) -> Command:
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    from cutune.emulator.link import append_flags
+
+    words = [
+        word
+        for item in command.items
+        if item.first >= 0 and item.name not in _REAL_TARGETS
+        for word in command.words_of(item)
+    ]
+    return Command.parse([*words, *append_flags(nvcc, command.links).split()])
+
+
+def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
+    """The rewritten sources by the path of the original.
+
+    Raises:
+        CutuneError: whatever stands in the way of the first source that has something to rewrite.
+    """
+    found = {}
+    for source in command.sources:
+        shadow = _shadow(command, source, settings, nvcc)
+        if shadow is not None:
+            found[source.value] = shadow
+    return found
+
+
+def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> ShadowSource | None:
+    """One rewritten source; None where the original is compiled."""
+    unit = CompiledSource.of(command, source)
+    workspace = _workspace(unit, settings)
+    toolchain = _toolchain(unit, workspace, settings, nvcc)
+    request = _request(unit, workspace, settings, toolchain)
+    if request is None:
+        return _made(unit, workspace, settings, toolchain)
+    from cutune.tune.cache.keeper import Keeper
+    from cutune.tune.cache.kept import KeptRewriting, rewriting_for
+
+    if (kept := rewriting_for(request)) is not None:
+        kept.write()
+        return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+    # nvcc is at work while the rest of this program is loaded.
+    request = request.with_begun() if _is_modelled(unit, workspace) else request
+    keeper, begun = Keeper.watching(request), request.toolchain.begun
+    try:
+        shadow = _made(unit, workspace, settings, replace(toolchain, begun=begun))
+    finally:
+        # This process may become nvcc.
+        keeper.wait()
+        if begun is not None:
+            begun.wait()
+    files = shadow.files if shadow is not None else ()
+    KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
+    return shadow
+
+
+def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
+    """Are there models that may be of its kernels?"""
+    return unit.own_workspace(workspace).models.exists() or workspace.models.exists()
+
+
+def _made(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
+) -> ShadowSource | None:
+    from cutune.proof.analysis.analyzer import Analyzer
+
+    plain = Analyzer(toolchain, with_variants=settings.variants, rewrites_headers=True)
+    analyzer = plain.with_flags(unit.flags)
+    rewriter = _Rewriter(analyzer, unit, workspace, settings, plain)
+    rewritten = rewriter.rewritten()
+    if rewritten is None:
+        return None
+    mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
+    folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
+    shadow = ShadowSource.write(rewritten, folder)
+    if mode != INSTRUMENT or shadow.tree is not None:
+        return shadow
+    options = analyzer.toolchain.compile_flags(unit.source)
+    return replace(shadow, code=analyzer.code.built(rewritten.program, options))
+
+
+def _toolchain(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, nvcc: Nvcc
+) -> Toolchain:
+    """The compiler, without flags of the unit's.
+
+    With the options that follow a program is compiled for the emulated device, and was if `tune
+    --make` has: what it was compiled to then is known.
+    """
+    from cutune.toolchain.toolchain import Toolchain
+
+    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
+    flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
+    return Toolchain(str(nvcc.path), flags)
+
+
+def _request(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
+) -> Request | None:
+    """The request that a rewritten source answers; None where that is not kept.
+
+    A build that instruments takes notes of its sources, and sources that share kernels are read
+    together.
+    """
+    if INSTRUMENT in settings.modes or knows_others(unit, workspace):
+        return None
+    from cutune.tune.cache.inputs import Request
+
+    try:
+        devices = named_devices(settings.devices)
+    except CutuneError:
+        return None
+    models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
+    asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
+    own = toolchain.with_flags(unit.flags)
+    return Request(asked, [unit.source], own, devices, workspace, models)
+
+
+def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
+    """The nearest workspace that knows the unit, else the nearest, else one beside the source."""
+    places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
+    beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
+    knowing: list[Workspace] = []
+    if INSTRUMENT not in settings.modes:
+        knowing = [place for place in places if unit.own_workspace(place).models.exists()]
+        knowing += [place for place in places if place.models.exists() or lends(unit, place)]
+    return next(iter([*knowing, *places]), beside)
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    """Makes of one unit what the mode asks for; None where that is the original."""
+
+    analyzer: Analyzer
+    unit: CompiledSource
+    workspace: Workspace
+    settings: Settings
+    #: An analyzer without flags of the unit's.
+    plain: Analyzer
+
+    def rewritten(self) -> TranslationUnit | None:
+        try:
+            if INSTRUMENT in self.settings.modes:
+                return self._instrumented()
+            return self._tuned() if TUNED in self.settings.modes else None
+        except CutuneError as error:
+            if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
+                return None
+            raise
+
+    def _instrumented(self) -> TranslationUnit | None:
+        from cutune.emulator.program_builds import instrument
+        from cutune.source.launch_sites import SiteNumbers
+
+        program = self._program()
+        note(self.unit, self.workspace, program)
+        note_launches(self.unit, self.workspace, program)
+        if not program.tunable_launches:
+            return instrument(program) if program.is_lent else None
+        program = self.analyzer.with_checked_variants(program)
+        unit = register(self.unit, self.workspace, program)
+        return instrument(SiteNumbers(unit.first_site).written(program))
+
+    def _tuned(self) -> TranslationUnit | None:
+        own = self.unit.own_workspace(self.workspace)
+        workspace = own if own.models.exists() else self.workspace
+        is_modelled = workspace.models.exists()
+        if not is_modelled and not lends(self.unit, self.workspace):
+            return None
+        from cutune.model.emit.programs import models_of, replaced
+
+        program = self._program()
+        models = models_of(program, workspace) if is_modelled else []
+        if not models and not program.is_lent:
+            return None
+        unit = replaced(self.analyzer, program, models, named_devices(self.settings.devices))
+        return unit if unit.edits or program.is_lent else None
+
+    def _program(self) -> Program:
+        """The program, with the kernels that other units of the build lend it."""
+        from cutune.proof.analysis.linked import linked
+
+        own = self.analyzer.read(self.unit.source, require_nvcc=True)
+        program, *_ = linked([own, *self._lenders()])
+        program = replace(program, is_lent=lends(self.unit, self.workspace))
+        return self.analyzer.reported([program])[0]
+
+    def _lenders(self) -> Iterator[ReadSource]:
+        for lender in lenders_of(self.unit, self.workspace):
+            try:
+                with working_in(lender):
+                    read = self.plain.with_flags(lender.flags).read(
+                        lender.source, require_nvcc=True
+                    )
+            except (CutuneError, OSError):
+                # What cannot be read lends nothing: launches of its kernels stay as they are.
+                continue
+            yield read
+
+
+def _compile_original(
+    launcher: Sequence[str],
+    command: Command,
+    failed: subprocess.CompletedProcess[bytes],
+    is_strict: bool,
+) -> int:
+    """Compile the original. If nvcc accepts it, the rewriting was wrong, which is said."""
+    done = subprocess.run([*launcher, *command.words], check=False)
+    said = (failed.stderr or failed.stdout).decode(errors="replace")
+    if done.returncode != 0:
+        _tell_remedies(said)
+        return _status(done.returncode)
+    lines = said.splitlines()
+    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    paths = ", ".join(item.value for item in command.sources)
+    print(
+        Diagnostic.at(Code.NOT_REWRITTEN, None, path=paths, reason=reason).render(), file=sys.stderr
+    )
+    return 1 if is_strict else 0
+
+
+def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
+    """Dependency files speak of the user's files."""
+    originals: dict[str, str] = {}
+    for shadow in shadows:
+        originals.update(shadow.originals)
+
+    def original_of(path: str) -> str | None:
+        if path in originals:
+            return originals[path]
+        if os.path.dirname(path) == str(INCLUDE_DIRECTORY):
+            return None
+        # The folder of a source that was named without one is given to the compiler as `.`.
+        return path.removeprefix("./")
+
+    for path in command.dependency_files():
+        sources = [item.value for item in command.sources]
+        restore_dependencies(elsewhere or path, path, original_of, sources)

@@ -1,0 +1,337 @@
+"""A whole project, built by its own build system. Takes a command that builds it, gives models.
+
+The project is built twice through `cutune nvcc`: instrumented for the emulated device, where it
+is run and its kernels are measured, and tuned. What the first build made is removed before the
+second, so that no build system takes it for up to date. The variable by which a Makefile is given
+another nvcc is read from its text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from cutune.core.codes import ERROR, Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace
+from cutune.emulator.link import searched_libraries
+from cutune.measure.collect import Part, measure
+from cutune.measure.program_runs import WELL, plan_runs
+from cutune.measure.resources import Resources, or_none, resources_of, with_lent
+from cutune.model.fit.fitted_model import FittedModel
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.analysis.linked import ReadSource, linked
+from cutune.proof.analysis.recorded_launches import SeenLaunch
+from cutune.source.launch_sites import SiteNumbers
+from cutune.source.program import Program
+from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.locate import first_on_path, stand_in
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
+from cutune.tune.nvcc.rewriting import OUTPUTS, compiled_sources
+from cutune.tune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
+from cutune.tune.nvcc.shared_kernels import connect, forget_lending, lenders_of
+from cutune.tune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
+from cutune.tune.stages import fit_collected
+
+#: Where make looks, in its order.
+_NAMES = ("GNUmakefile", "makefile", "Makefile")
+_ASSIGNED = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*(?:[:?]{0,2}=)[ \t]*(\S+)", re.MULTILINE
+)
+_NVCC = re.compile(r"(?:.*/)?nvcc")
+_IN_RECIPE = re.compile(r"^\t.*\bnvcc\b", re.MULTILINE)
+#: What most Makefiles call it.
+USUAL = "NVCC"
+
+
+def is_make(command: str) -> bool:
+    """Is it make alone, with nothing before it?"""
+    return command.split(maxsplit=1)[:1] in (["make"], ["gmake"])
+
+
+def compiler_variable(command: str, folder: Path = Path()) -> str | None:
+    """The variable by which make is given another nvcc; None: its rules say nvcc themselves.
+
+    Args:
+        command: the one of make.
+        folder: where it is run.
+    """
+    text = _text(_words(command), folder)
+    named = (str(one[1]) for one in _ASSIGNED.finditer(text) if _NVCC.fullmatch(one[2]))
+    used = [name for name in dict.fromkeys(named) if _is_used(name, text)]
+    if USUAL in used or _is_used(USUAL, text):
+        return USUAL
+    if used:
+        return used[0]
+    # Without a rule that compiles, other Makefiles do.
+    return None if _IN_RECIPE.search(text) else USUAL
+
+
+def kept_tuned(command: str, stand_in: str) -> str:
+    """The command that leaves a project tuned from now on.
+
+    Args:
+        stand_in: the folder with an nvcc that is cutune, from the current one.
+    """
+    name = compiler_variable(command)
+    if name is None:
+        return f'PATH="$PWD/{stand_in}:$PATH" {command}'
+    return f'{command} {name}="cutune nvcc"'
+
+
+def _is_used(name: str, text: str) -> bool:
+    return f"$({name})" in text or f"${{{name}}}" in text
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _text(words: Sequence[str], folder: Path) -> str:
+    """The Makefile, if it is read from here; and what the command line assigns."""
+    named: list[str] = []
+    for option, value in pairwise([*words, ""]):
+        if option == "-C":
+            folder = folder / value
+        if option == "-f":
+            named.append(value)
+    assigned = [word for word in words if "=" in word]
+    for name in named or _NAMES:
+        try:
+            text = (folder / name).read_text(encoding="latin-1")
+        except OSError:
+            continue
+        return "\n".join([*assigned, text])
+    return "\n".join(assigned)
+
+
+#: Names that a message shows.
+MOST_SHOWN = 3
+_CMAKE = re.compile(r"\b(cmake|ninja)\b")
+#: What CMake has written where it was configured, and the build is run.
+_CMAKE_CACHE = "CMakeCache.txt"
+
+
+@dataclass(frozen=True)
+class ProjectBuild:
+    """How a project is built and run, seen from the current folder.
+
+    Attributes:
+        make: builds it. clean: run before each build, if it is not empty.
+        run: runs the program, with the names of `vary` in braces.
+        launches_only: its kernels need not be executed in order to record their launches.
+        statuses: exit statuses with which it may end; None: any.
+    """
+
+    make: str
+    run: str
+    vary: Mapping[str, Sequence[str]]
+    clean: str = ""
+    launches_only: bool = False
+    statuses: frozenset[int] | None = WELL
+
+
+def tune_project(
+    project: ProjectBuild,
+    analyzer: Analyzer,
+    device_name: str,
+    workspace: Workspace,
+    candidate_set: str,
+) -> list[FittedModel]:
+    """The whole cycle; the project is left in its tuned build.
+
+    Raises:
+        CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
+    """
+    device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
+    workspace = Workspace(workspace.folder.absolute()).create()
+    forget(workspace)
+    forget_lending(workspace)
+    outputs = workspace.folder / "outputs"
+    outputs.unlink(missing_ok=True)
+    compiled_sources(outputs).unlink(missing_ok=True)
+    # Each source is compiled as a copy, beside which its headers may have copies, too; and for the
+    # emulated device with a header of its own.
+    analyzer = replace(analyzer.with_flags(COMPATIBILITY_FLAGS), rewrites_headers=True)
+    progress = analyzer.reporter.progress
+    build = _Build(project, analyzer, device_name, workspace)
+    progress("building", 0, 1)
+    build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
+    if connect(workspace):
+        # Some sources launch kernels of others. Only now it is known which source defines them.
+        _remove(outputs)
+        outputs.unlink(missing_ok=True)
+        forget(workspace)
+        build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
+    progress("building", 1, 1)
+    models = _models(project, analyzer, device, workspace, candidate_set)
+    _remove(outputs)
+    progress("building the tuned program", 0, 1)
+    build.run(TUNED, {})
+    progress("building the tuned program", 1, 1)
+    return models
+
+
+def _models(
+    project: ProjectBuild,
+    analyzer: Analyzer,
+    device: DeviceProfile,
+    workspace: Workspace,
+    candidate_set: str,
+) -> list[FittedModel]:
+    units = registered(workspace)
+    if not units:
+        raise _nothing_to_measure(project, noted_launches(workspace), _compiled(workspace))
+    read = _Sources(analyzer, device)
+    parts = []
+    for unit in units:
+        lenders = lenders_of(unit, workspace)
+        program, *others = linked([read.source(one) for one in (unit, *lenders)])
+        analyzer.reported([program])
+        program = unit.instrumented(program)
+        lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
+        resources = with_lent(program, read.resources(unit, program), lent)
+        own = unit.own_workspace(workspace).create()
+        parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
+    reporter = analyzer.reporter
+    libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
+    only, statuses = project.launches_only, project.statuses
+    runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
+    measured = measure(reporter, parts, runs, device, candidate_set)
+    return [
+        model
+        for part, collected in zip(parts, measured, strict=True)
+        if collected
+        for model in fit_collected(reporter, part.workspace, collected)
+    ]
+
+
+def _compiled(workspace: Workspace) -> list[str]:
+    """The sources of CUDA that were compiled through cutune, as the build names them."""
+    noted = compiled_sources(workspace.folder / "outputs")
+    lines = noted.read_text(errors="surrogateescape").splitlines() if noted.exists() else []
+    return [Path(line).name for line in dict.fromkeys(lines)]
+
+
+def _way_to_cutune(project: ProjectBuild) -> str:
+    """Advice for a build that did not call cutune."""
+    if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
+        return (
+            "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
+            "'cutune;nvcc' -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared (cutune help projects)"
+        )
+    clean = "" if project.clean else "if everything was up to date, add --clean 'make clean'; "
+    name = (compiler_variable(project.make) if is_make(project.make) else None) or USUAL
+    return f"{clean}if the build names its nvcc by a path, give it another: {name}='cutune nvcc'"
+
+
+def _nothing_to_measure(
+    project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
+) -> CutuneError:
+    """The error where no launch of the build may be tuned, or none was compiled."""
+    if not seen and sources:
+        shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
+        code, make = Code.NO_LAUNCH_COMPILED, project.make
+        return CutuneError(Diagnostic.at(code, None, command=make, sources=shown))
+    if not seen:
+        advice = _way_to_cutune(project)
+        raised = Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make, advice=advice)
+        return CutuneError(raised)
+    reasons = (
+        f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
+        for one in seen
+    )
+    named = shlex.join(dict.fromkeys(one.site.source for one in seen))
+    advice = f"what would help, if anything does: cutune inspect --suggest {named}"
+    why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
+    code, make = Code.NOTHING_TUNABLE_BUILT, project.make
+    launches = "1 launch" if len(seen) == 1 else f"{len(seen)} launches"
+    return CutuneError(Diagnostic.at(code, None, command=make, launches=launches, why=why))
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Units that were read; each is read once.
+
+    Attributes:
+        device: the one whose resources are asked for.
+        known: what was read, by the key of its unit.
+    """
+
+    analyzer: Analyzer
+    device: DeviceProfile
+    known: dict[str, ReadSource] = field(default_factory=dict)
+
+    def source(self, unit: CompiledSource) -> ReadSource:
+        """Return the unit as it was read, without kernels of others."""
+        if unit.key not in self.known:
+            with working_in(unit):
+                analyzer = self.analyzer.with_flags(unit.flags)
+                self.known[unit.key] = analyzer.read(unit.source, require_nvcc=True)
+        return self.known[unit.key]
+
+    def resources(self, unit: CompiledSource, program: Program) -> Resources:
+        """Registers and shared memory of the kernels of a unit."""
+        with working_in(unit):
+            toolchain = self.analyzer.toolchain.with_flags(unit.flags)
+            about = toolchain, self.analyzer.code, program, self.device
+            return or_none(self.analyzer.reporter.warn, program, partial(resources_of, *about))
+
+
+def _remove(outputs: Path) -> None:
+    """Delete the files that the compiler made and that still exist."""
+    if outputs.exists():
+        for line in outputs.read_text(errors="surrogateescape").splitlines():
+            if os.path.isfile(line):
+                os.unlink(line)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Runs the project's own build with an nvcc on PATH that is cutune."""
+
+    project: ProjectBuild
+    analyzer: Analyzer
+    device_name: str
+    workspace: Workspace
+
+    def run(self, mode: str, variables: Mapping[str, str]) -> None:
+        environment = {
+            **os.environ,
+            **first_on_path(stand_in(self.workspace.folder, self.analyzer.toolchain.nvcc.path)),
+            **without_driver(self.workspace.folder),
+            "CUTUNE_MODE": mode,
+            "CUTUNE_WORKSPACE": str(self.workspace.folder),
+            "CUTUNE_DEVICE": self.device_name,
+            VARIANTS: ALL if self.analyzer.with_variants else NONE,
+            # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
+            # switched off for instrumented sources and recaches tuned ones.
+            "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
+            **variables,
+        }
+        if self.project.clean:
+            # It may find nothing to remove.
+            self._shell(self.project.clean, environment, Code.CLEAN_COMMAND_FAILED)
+        self._shell(self.project.make, environment, Code.BUILD_COMMAND_FAILED)
+
+    def _shell(self, command: str, environment: Mapping[str, str], code: Code) -> None:
+        # A build prints to standard error: standard output holds cutune's own results.
+        done = subprocess.run(
+            command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
+        )
+        if done.returncode != 0:
+            failed = Diagnostic.at(code, None, status=done.returncode, command=command)
+            if failed.code.severity == ERROR:
+                raise CutuneError(failed)
+            self.analyzer.reporter.warn(failed)

@@ -1,0 +1,241 @@
+"""The stages as functions on programs and a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter, ignore
+from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.emulator.link import runtime_library
+from cutune.emulator.program_builds import InstrumentedProgram, build_instrumented
+from cutune.measure.collect import Collected, Part, measure, measurements
+from cutune.measure.program_runs import RunPlan
+from cutune.measure.resources import or_none, resources_of, with_lent
+from cutune.model.emit.programs import models_of, replaced
+from cutune.model.emit.selection import Decider
+from cutune.model.fit.fit import EXACT, fit_model
+from cutune.model.fit.fitted_model import FittedModel, with_variants
+from cutune.model.fit.models_file import read_models, write_models
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by_entry
+from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.model.selection.chooser import DEFAULT
+from cutune.model.selection.model_check import with_timings
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.search.tunables.by_size import fixed_for_all_sizes, sets_in_program
+from cutune.search.tunables.choices import block_choices, chosen_sets, fixed_values, replacement
+from cutune.search.tunables.compiled_values import changed, without_place
+from cutune.search.tunables.measured_blocks import block_deciders
+from cutune.search.tunables.verb_options import NEIGHBOURS
+from cutune.source.launch_sites import numbers_of
+from cutune.source.program import Program
+from cutune.source.rewrite.output import Target
+from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
+from cutune.toolchain.device.profile import DeviceProfile
+
+
+def collect(
+    analyzer: Analyzer,
+    programs: Sequence[Program],
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+) -> tuple[list[Collected], InstrumentedProgram]:
+    """Instrument, compile, run on the emulated device, replay; append to the workspace.
+
+    `programs`: the sources of one program. Gives what was measured, and the program that was run.
+
+    Raises:
+        CutuneError: CT415 where no launch may be tuned.
+    """
+    programs = [analyzer.with_checked_variants(program) for program in programs]
+    if not any(program.tunable_launches for program in programs):
+        paths = "', '".join(program.source.path for program in programs)
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
+    reporter = analyzer.reporter
+    workspace.create()
+    names = [Path(program.source.path).stem for program in programs]
+    folders = ["source"] if len(programs) > 1 else []
+    with workspace.claimed([*names, *folders], reporter.warn):
+        reporter.progress("compiling", 0, 1)
+        parts, built = _built(analyzer, programs, device, workspace)
+        reporter.progress("compiling", 1, 1)
+        runs, candidates = plan.runs(built.binary), plan.candidate_set
+        measured = measure(reporter, parts, runs, device, candidates, plan.training)
+    return [kernel for kernels in measured for kernel in kernels], built
+
+
+def _built(
+    analyzer: Analyzer, programs: Sequence[Program], device: DeviceProfile, workspace: Workspace
+) -> tuple[list[Part], InstrumentedProgram]:
+    """The sources of a program with what each kernel needs of a GPU, and the program with hooks."""
+    toolchain, code, reporter = analyzer.toolchain, analyzer.code, analyzer.reporter
+    with ThreadPoolExecutor(1) as pool:
+        futures = [pool.submit(resources_of, toolchain, code, one, device) for one in programs]
+        numbers = list(numbers_of(programs))
+        numbered = [sites.written(one) for one, sites in zip(programs, numbers, strict=True)]
+        flags = [toolchain.compile_flags(program.source.path) for program in programs]
+        codes = list(map(code.built, numbered, flags))
+        runtime_library(toolchain.nvcc, reporter.progress)
+        built = build_instrumented(toolchain, numbered, workspace.folder, None, codes)
+    needed = [
+        (program, or_none(reporter.warn, program, future.result))
+        for program, future in zip(programs, futures, strict=True)
+    ]
+    parts = [
+        Part(program, sites, with_lent(program, resources, needed), workspace)
+        for (program, resources), sites in zip(needed, numbers, strict=True)
+    ]
+    return parts, built
+
+
+def fit(
+    reporter: Reporter,
+    workspace: Workspace,
+    method: str = EXACT,
+    device: DeviceProfile | None = None,
+) -> list[FittedModel]:
+    """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
+
+    `device`: timings on it, if there are any, check the models.
+    """
+    models = _fitted(reporter, *measurements(workspace, reporter.warn), method)
+    with workspace.replacing_models():
+        return _saved(reporter, workspace, models, device)
+
+
+def fit_collected(
+    reporter: Reporter,
+    workspace: Workspace,
+    collected: Sequence[Collected],
+    method: str = EXACT,
+    device: DeviceProfile | None = None,
+) -> list[FittedModel]:
+    """Fit the kernels that were measured now; gives their models and the saved ones of others."""
+    try:
+        _read_saved(workspace)
+    except CutuneError:  # of another version of cutune: they are made again
+        return fit(reporter, workspace, method, device)
+    kernels = [one.kernel for one in collected]
+    measured = [measurement for one in collected for measurement in one.measurements]
+    models = _fitted(reporter, kernels, measured, method)
+    fitted = {model.kernel.place for model in models}
+    # Another process may have saved models of its own since.
+    with workspace.replacing_models():
+        saved = [model for model in _read_saved(workspace) if model.kernel.place not in fitted]
+        return _saved(reporter, workspace, [*saved, *models], device)
+
+
+def _read_saved(workspace: Workspace) -> list[FittedModel]:
+    return read_models(workspace.models) if workspace.models.exists() else []
+
+
+def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
+    """The error where no kernel of the sources, or of what a command builds, has a model."""
+    listed = "', '".join(names)
+    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=listed, reason=reason))
+
+
+def _fitted(
+    reporter: Reporter,
+    kernels: Sequence[MeasuredKernel],
+    measured: Sequence[Measurement],
+    method: str,
+) -> list[FittedModel]:
+    models = []
+    for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
+        reporter.progress("fitting", index, len(kernels))
+        model = fit_model(kernel, own, method)
+        if isinstance(model, Diagnostic):
+            reporter.warn(model)
+        else:
+            models.append(model)
+    reporter.progress("fitting", 1, 1)
+    return with_variants(models)
+
+
+def _saved(
+    reporter: Reporter,
+    workspace: Workspace,
+    models: list[FittedModel],
+    device: DeviceProfile | None,
+) -> list[FittedModel]:
+    if device is not None:
+        models = _timed(reporter, workspace, models, device)
+    write_models(workspace.models, models)
+    return models
+
+
+def _timed(
+    reporter: Reporter, workspace: Workspace, models: Sequence[FittedModel], device: DeviceProfile
+) -> list[FittedModel]:
+    """The models with the timings of the workspace that were taken on this device."""
+    path = workspace.measurements
+    lines = read_lines(path, LINE_SCHEMA, _swept_on(device), "cutune collect --on gpu", ignore)
+    swept = [launch for launch in lines if launch is not None]
+    found = []
+    for model in models:
+        stem, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
+        own = [one for one in swept if (one.program, one.kernel) == (stem, kernel)]
+        timed, warning = with_timings(model, own, device)
+        if warning is not None:
+            reporter.warn(warning)
+        found.append(timed)
+    return found
+
+
+def _swept_on(device: DeviceProfile) -> Callable[[Json], SweptLaunch | None]:
+    def convert(entry: Json) -> SweptLaunch | None:
+        return swept_launch(entry) if entry["device"] == device.name else None
+
+    return convert
+
+
+def emit(
+    analyzer: Analyzer,
+    program: Program,
+    workspace: Workspace,
+    devices: Sequence[DeviceProfile],
+    target: Target,
+    performance: str = DEFAULT,
+    fitted: Sequence[FittedModel] | None = None,
+    parameters: ParameterOptions = NO_PARAMETERS,
+) -> Path:
+    """Write the tuned program; the path of its source.
+
+    Args:
+        fitted: the models; None: the saved ones.
+        parameters: what the command line says of them.
+    """
+    tunables, chosen = replacement(program, workspace), fixed_values(program, workspace)
+    warn, sets = analyzer.reporter.warn, chosen_sets(program, workspace)
+    by_size = sets_in_program(analyzer.compiler, warn, program, sets, chosen)
+    fixed = fixed_for_all_sizes(chosen, by_size)
+    changes = changed(program, fixed, parameters)
+    if by_size is not None:
+        tunables = replace(tunables, values={name: str(value) for name, value in fixed.items()})
+        name, texts = by_size.names[0], {one.name: one.own_text for one in program.constants}
+        changes = {name: (texts[name], "several values"), **changes}
+    for diagnostic in without_place(program, fixed, parameters):
+        warn(diagnostic)
+    if changes:
+        # Other code was proven and modelled than this program is compiled to.
+        if program.tunable_launches:
+            name, (own, value) = next(iter(changes.items()))
+            warn(Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value))
+        step = by_size.step if by_size is not None else None
+        return target.write(replaced(analyzer, program, [], devices, DEFAULT, tunables, [], step))
+    # If the parameters of a program were measured, its launches need not be.
+    is_modelled = workspace.models.exists() or not (tunables.routines or fixed)
+    deciders: list[Decider] = []
+    if performance == NEIGHBOURS:
+        # Kernels that were not swept keep their model, where there is one.
+        deciders = block_deciders(program, block_choices(program, workspace, devices))
+        performance, is_modelled = DEFAULT, workspace.models.exists()
+    models = models_of(program, workspace, fitted) if is_modelled else []
+    unit = replaced(analyzer, program, models, devices, performance, tunables, deciders)
+    return target.write(unit)

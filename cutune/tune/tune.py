@@ -1,0 +1,203 @@
+"""Tunes a program, or gives again what an earlier call has made, where nothing has changed.
+
+The stages are loaded where there is something to do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Reporter
+from cutune.core.workspace import Json, make_folder, writing
+from cutune.measure.program_runs import RunPlan
+from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
+from cutune.tune.cache.inputs import Request
+from cutune.tune.cache.keeper import Keeper
+from cutune.tune.cache.kept import Kept, kept_for
+
+if TYPE_CHECKING:
+    from cutune.emulator.program_builds import InstrumentedProgram
+    from cutune.model.fit.fitted_model import FittedModel
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.recorded_launches import SeenLaunch
+    from cutune.source.program import Program
+    from cutune.source.rewrite.output import Target
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a program is tuned.
+
+    Attributes:
+        plan: its runs.
+        output: the file or the folder that is to be written; None: beside each source.
+        targets_of: the places of the tuned sources, one per source.
+        method: how models are fitted; None: the usual way.
+        performance: the model that chooses; None: the usual one.
+        parameters: what the command line says of them.
+        is_anew: is what an earlier call has made left aside?
+    """
+
+    plan: RunPlan
+    output: str | None
+    targets_of: Callable[[Sequence[Program]], Sequence[Target]]
+    method: str | None = None
+    performance: str | None = None
+    with_variants: bool = True
+    parameters: ParameterOptions = NO_PARAMETERS
+    is_anew: bool = False
+
+
+@dataclass(frozen=True)
+class TunedProgram:
+    """A program that was tuned.
+
+    Attributes:
+        launches: all of the program's. models: of its kernels.
+        targets: where it was written to.
+        said: the messages.
+    """
+
+    programs: Sequence[Program]
+    launches: Sequence[SeenLaunch]
+    models: Sequence[FittedModel]
+    targets: Sequence[Target]
+    said: Sequence[Diagnostic]
+    _run: str
+    _instrumented: InstrumentedProgram
+    _keeper: Keeper | None
+
+    @property
+    def sources(self) -> list[Path]:
+        """The tuned sources."""
+        pairs = zip(self.targets, self.programs, strict=True)
+        return [target.source_of(program) for target, program in pairs]
+
+    def keep(self, shown: Json) -> None:
+        """Keep it for who asks for the same again, with what was shown."""
+        if self._keeper is None:
+            return
+        from cutune.tune.cache.answers import Answer, keep
+
+        pairs = zip(self.targets, self.programs, strict=True)
+        files = [file for target, program in pairs for file in target.files_of(program)]
+        kernels = [launch.kernel for launch in self.launches]
+        answer = Answer(self._run, self._instrumented, kernels, files, self.said, shown)
+        keep(self._keeper, answer)
+
+
+def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
+    """Where the sources of a tuned program are written to.
+
+    `output`: the file or the folder that the user names; None: beside each source.
+
+    Raises:
+        CutuneError: see `Target.of`.
+    """
+    from cutune.source.rewrite.output import Target
+
+    if len(programs) == 1 or output is None:
+        return [Target.of(program, output, "tuned") for program in programs]
+    return [Target.complete(program, Path(output), "tuned") for program in programs]
+
+
+class NothingTuned(CutuneError):
+    """No launch may be tuned, or none has a model. `launches`, `said`: see `TunedProgram`."""
+
+    def __init__(
+        self, diagnostic: Diagnostic, launches: Sequence[SeenLaunch], said: Sequence[Diagnostic]
+    ) -> None:
+        super().__init__(diagnostic)
+        self.launches, self.said = launches, said
+
+
+def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
+    """Collect, fit, emit the sources of one program; or write what an earlier call has made.
+
+    The first device is the one that is modelled.
+
+    Raises:
+        NothingTuned: CT415 where no launch may be tuned, CT503 where nothing could be modelled.
+        CutuneError: what the stages raise, CT002.
+    """
+    kept = None if tuning.is_anew else kept_for(request)
+    if kept is not None:
+        kept.write_tuned()
+        return kept
+    _check_place(request, tuning.output)
+    try:
+        request = request.with_begun()
+        keeper = Keeper.begin(request)
+    except CutuneError:  # There is no nvcc: the analysis says so.
+        keeper = None
+    # The later stages are loaded while nvcc is at work.
+    Thread(target=import_module, args=("cutune.tune.stages",)).start()
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.recorded_launches import seen_launches
+
+    reporter, said = reporter.remembering()
+    analyzer = Analyzer(request.toolchain, reporter, tuning.with_variants)
+    programs = analyzer.load_all(request.sources, require_nvcc=True)
+    launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)
+    try:
+        models, instrumented = _tuned(analyzer, request, tuning, programs, targets)
+    except CutuneError as error:
+        if error.diagnostic.code in (Code.NOTHING_TUNABLE, Code.NOTHING_MODELLED):
+            raise NothingTuned(error.diagnostic, launches, said) from error
+        raise
+    about = tuning.plan.run, instrumented, keeper
+    return TunedProgram(programs, launches, models, targets, said, *about)
+
+
+def _tuned(
+    analyzer: Analyzer,
+    request: Request,
+    tuning: Tuning,
+    programs: Sequence[Program],
+    targets: Sequence[Target],
+) -> tuple[list[FittedModel], InstrumentedProgram]:
+    """The stages; gives the models of the program, and what was measured."""
+    from cutune.model.fit.fit import EXACT
+    from cutune.model.selection.chooser import DEFAULT
+    from cutune.tune.stages import collect, emit, fit_collected, nothing_modelled
+
+    workspace, devices = request.workspace, request.devices
+    collected, instrumented = collect(analyzer, programs, tuning.plan, devices[0], workspace)
+    if not collected:
+        raise nothing_modelled(request.sources, "none of them could be measured")
+    method, performance = tuning.method or EXACT, tuning.performance or DEFAULT
+    fitted = fit_collected(analyzer.reporter, workspace, collected, method, devices[0])
+    paths = {str(Path(path).resolve()) for path in request.sources}
+    models = [model for model in fitted if model.kernel.origin.path in paths]
+    if not models:
+        raise nothing_modelled(request.sources, "none of their kernels could be modelled")
+    if len(targets) > 1:
+        make_folder(targets[0].path.parent)
+    for program, target in zip(programs, targets, strict=True):
+        how = performance, fitted, tuning.parameters
+        emit(analyzer, program, workspace, devices, target, *how)
+    return models, instrumented
+
+
+def _check_place(request: Request, output: str | None) -> None:
+    """A file is written at the end: where it cannot be, that is said before the work.
+
+    The folder of the workspace is made on the way.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    if len(request.sources) != 1 or output is None or not Path(output).suffix:
+        return
+    folder = Path(output).parent
+    if folder.resolve() != request.workspace.folder.resolve():
+        with writing(Path(output)):
+            os.stat(folder)
