@@ -9,7 +9,7 @@ from cutune.emulator.launch_log import site_counters
 from cutune.emulator.machine import SITE
 from cutune.model.measurement.measurement import SiteCounters
 
-SYSTEM = Path(__file__).parents[3] / "docs/system.md"
+PAGE = Path(__file__).parents[3] / "docs/emulated-device.md"
 
 
 def test_every_line_of_the_table_is_read() -> None:
@@ -26,7 +26,7 @@ def test_measurements_keep_counters_by_their_names() -> None:
 
 
 def test_the_costs_are_explained() -> None:
-    text = SYSTEM.read_text(encoding="utf-8").partition("### Counters of a memory")[2]
+    text = PAGE.read_text(encoding="utf-8").partition("## Counters of a memory")[2]
     for counter in site_counters():
         if counter.kind == "traced" and counter.name != "traced":
             assert f"`{counter.name}`" in text
