@@ -25,10 +25,9 @@ from cutune.model.fit.models_file import read_models
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
+from tests.support.analyzed import analyzed
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECT = re.compile(r"//\s*expect (CT\d{3}): (.*?)\s*$")
@@ -42,7 +41,7 @@ Outcome = tuple[str, Sequence[Diagnostic]]
 
 def inspect(source: Source) -> Outcome:
     """The table, as a pipe gets it."""
-    program = analyze(parse(source))
+    program = analyzed(source)
     stream = io.StringIO()
     print_programs([program], Console(file=stream, force_terminal=False))
     return stream.getvalue(), program.diagnostics
@@ -50,7 +49,7 @@ def inspect(source: Source) -> Outcome:
 
 def suggest(source: Source) -> Outcome:
     """What would make the refused launches tunable."""
-    program = analyze(parse(source))
+    program = analyzed(source)
     stream = io.StringIO()
     print_suggestions([program], Console(file=stream, force_terminal=False, width=200))
     return stream.getvalue(), program.diagnostics
@@ -58,13 +57,13 @@ def suggest(source: Source) -> Outcome:
 
 def instrument(source: Source) -> Outcome:
     """The program with hooks at its launches; what analysis says is tested by `inspect`."""
-    unit = run_passes((InstrumentLaunches(),), TranslationUnit(analyze(parse(source))))
+    unit = run_passes((InstrumentLaunches(),), TranslationUnit(analyzed(source)))
     return unit.rewritten().text, unit.diagnostics
 
 
 def emit(source: Source) -> Outcome:
     """The tuned program from the user's first line on; the text before it is emitted code."""
-    program = analyze(parse(source))
+    program = analyzed(source)
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
     unit = run_passes((ReplaceLaunches(routines=routines),), TranslationUnit(program))
     text = unit.rewritten().text
@@ -73,7 +72,7 @@ def emit(source: Source) -> Outcome:
 
 def tunables(source: Source) -> Outcome:
     """The program whose host tunables can be set from outside; a launch stays as it is."""
-    program = analyze(parse(source))
+    program = analyzed(source)
     unit = run_passes((InstrumentTunables(),), TranslationUnit(program))
     return unit.rewritten().text, (*program.diagnostics, *unit.diagnostics)
 

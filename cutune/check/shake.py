@@ -77,8 +77,7 @@ class Shaken:
         """Remarks on parts that were not compared; one if no launch was changed."""
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
-            command = self.run.shown
-            yield Diagnostic.at(Code.NOT_SHAKEN, command=command)
+            yield Diagnostic.at(Code.NOT_SHAKEN, command=self.run.shown)
 
 
 def trials_of(seeds: Iterable[int], variants: Iterable[str] = ()) -> list[SeededRun]:

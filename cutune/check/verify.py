@@ -106,8 +106,7 @@ class Baseline:
         command = self.run.shown
         what = [v.described(name) for name, v in self.varying.items() if v.numbers]
         if what:
-            text = "; ".join(what)
-            yield Diagnostic.at(Code.LEFT_OUT, command=command, what=text)
+            yield Diagnostic.at(Code.LEFT_OUT, command=command, what="; ".join(what))
         if not self._compared_lines():
             yield Diagnostic.at(Code.ONLY_STATUS, command=command)
 
@@ -115,15 +114,13 @@ class Baseline:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
-            command = self.run.shown
-            message = Diagnostic.at(
+            raise CutuneError.at(
                 Code.VARYING_LENGTH,
                 name=name,
-                command=command,
+                command=self.run.shown,
                 first=other.first,
                 second=other.second,
-            )
-            raise CutuneError(message) from other
+            ) from other
 
     def _compared_lines(self) -> int:
         return sum(
@@ -133,8 +130,7 @@ class Baseline:
 
     def _checked(self) -> Baseline:
         if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
-            command = self.run.shown
-            raise CutuneError.at(Code.NOTHING_COMPARED, command=command)
+            raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
         return self
 
 
@@ -165,8 +161,7 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
 
 
 def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
-    command = run.shown
-    message = Diagnostic.at(Code.ORIGINAL_FAILED, command=command, reason=reason).message
+    message = Diagnostic.at(Code.ORIGINAL_FAILED, command=run.shown, reason=reason).message
     said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []
     return CutuneError(Diagnostic(Code.ORIGINAL_FAILED, "\n".join([message, *said])))
 
@@ -192,5 +187,4 @@ def verify(
         if reason is None:
             yield known, None
             continue
-        command = second.shown
-        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=command, reason=reason)
+        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)

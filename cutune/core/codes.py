@@ -147,7 +147,6 @@ class Code(Enum):
     BARRIER = "CT212 warning: synchronizes the threads of a block with {what}"
     WARP_LEVEL = "CT213 warning: uses the warp-level function {what}"
     COOPERATIVE = "CT214 warning: uses {what}, by which threads cooperate"
-    ASSEMBLY = "CT215 warning: holds inline assembly, which is not analysed"
     ATOMIC_RESULT = (
         "CT216 warning: uses the result of {what}, which depends on the order of threads"
     )
@@ -156,17 +155,8 @@ class Code(Enum):
     )
     UNKNOWN_FUNCTION = "CT218 warning: calls {what}, whose definition was not found"
     NOT_PROVEN = "CT219 warning: holds a construct that is not analysed: {what}"
-    UNRESOLVED_NAME = (
-        "CT220 warning: uses '{what}', which is not declared in what was read and may be a macro; "
-        "to have macros expanded give nvcc and the file's own options (-I, -D, -std)"
-    )
     NO_INDEX = "CT221 warning: does not index its threads by blockIdx, blockDim and threadIdx"
     ORDERING = "CT222 warning: uses {what}, whose effect depends on the order of threads"
-    CONDITIONAL_CODE = (
-        "CT223 warning: holds #{what}; to have the branch known that is compiled give nvcc and the "
-        "file's own options (-I, -D, -std)"
-    )
-    CONTRADICTION = "CT227 warning: differs between source and compiled code: {what}"
     NOT_COMPILED = (
         "CT228 warning: is not in the compiled code of the file; launch it from code that is "
         "compiled"
@@ -198,6 +188,10 @@ class Code(Enum):
     VARIANT_ELSEWHERE = (
         "CT279 note: has no variant '{variant}': another source, {path}, defines it; launch it "
         "from there"
+    )
+    NO_COMPILED_CODE = (
+        "CT283 warning: is not proven without its compiled code; to have it give nvcc and the "
+        "file's own options (-I, -D, -std)"
     )
     UNPROVEN_CODE = "CT263 warning: is not proven on its compiled code, which {what}"
     KERNEL_REASON = "CT229 note: kernel '{kernel}' {message}"
@@ -590,12 +584,12 @@ class Code(Enum):
         "cutune again"
     )
     NOT_PREPROCESSED = (
-        "CT703 warning: nvcc cannot read the file ({reason}), so macros are expanded by their text "
-        "alone; give the options that it compiles with (-I, -D, -std)"
+        "CT703 warning: nvcc cannot read the file ({reason}), so nothing is proven of its kernels; "
+        "give the options that it compiles with (-I, -D, -std)"
     )
     NOT_CONFIRMED = (
-        "CT709 warning: nvcc cannot compile the file ({reason}), so launches are judged by their "
-        "source text alone; mend it, or give the options that it is compiled with, as for nvcc"
+        "CT709 warning: nvcc cannot compile the file ({reason}), so nothing is proven of its "
+        "kernels; mend it, or give the options that it is compiled with, as for nvcc"
     )
     NOT_REWRITTEN = (
         "CT704 warning: '{path}' was compiled as it is, because its rewritten form does not "

@@ -48,6 +48,14 @@ def read_source(path: str | Path) -> Source:
     return Source(source.path, _joined(_LONE_RETURN.sub("\n", source.text)))
 
 
+def readable_source(path: str | Path) -> Source | None:
+    """Read a source as `read_source` does; None where it cannot be read."""
+    try:
+        return read_source(path)
+    except CutuneError:
+        return None
+
+
 def _joined(text: str) -> str:
     """Return the text without blanks between a backslash and the end of a line."""
     if _LOOSE.search(text) is None:

@@ -102,5 +102,4 @@ def _sweep(parent: Path) -> None:
 
 
 def _no_folder(error: OSError) -> CutuneError:
-    reason = error.strerror or str(error)
-    return CutuneError.at(Code.NO_TEMPORARY_FOLDER, reason=reason)
+    return CutuneError.at(Code.NO_TEMPORARY_FOLDER, reason=error.strerror or str(error))

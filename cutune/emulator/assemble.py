@@ -9,7 +9,6 @@ imported, because a program waits for this command.
 
 from __future__ import annotations
 
-import re
 import struct
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -43,20 +42,9 @@ from cutune.emulator.module_metadata import (
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.ptx.leaps import leap_of
 from cutune.ptx.parse import parse
-from cutune.ptx.taint import Obliviousness, data_oblivious
-from cutune.ptx.types import (
-    Function,
-    Instruction,
-    Module,
-    PtxError,
-    Variable,
-    aligned,
-    placed,
-    understood,
-)
+from cutune.ptx.taint import Obliviousness, data_oblivious, names
+from cutune.ptx.types import Function, Module, PtxError, Variable, aligned, placed, understood
 from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
-
-_NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 
 
 @dataclass(frozen=True)
@@ -135,8 +123,8 @@ class _Assembler:
 
     def _callees(self, function: Function) -> list[str]:
         found = []
-        for item in function.body or ():
-            if isinstance(item, Instruction) and item.opcode == "call":
+        for item in function.instructions:
+            if item.opcode == "call":
                 target = call_target(item)
                 if target in self.functions:
                     found.append(target)
@@ -300,7 +288,7 @@ def _reached_functions(module: Module) -> dict[str, Function]:
     defined = {n: f for n, f in module.functions.items() if f.body is not None}
     reached = [name for name, function in defined.items() if function.is_kernel]
     for variable in module.variables:
-        reached += [name for name in _NAME.findall(variable.initial) if name in defined]
+        reached += [name for name in names(variable.initial) if name in defined]
     seen = set(reached)
     for name in reached:
         for mentioned in _mentioned(defined[name]):
@@ -313,9 +301,9 @@ def _reached_functions(module: Module) -> dict[str, Function]:
 
 def _mentioned(function: Function) -> Iterator[str]:
     """All names in the operands of a function's instructions."""
-    for item in function.body or ():
-        if isinstance(item, Instruction):
-            yield from _NAME.findall(" ".join(item.operands))
+    for item in function.instructions:
+        for operand in item.operands:
+            yield from names(operand)
 
 
 def _shared_layout(

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Annotated
 
 from cutune.core.codes import ERROR, NOTE, Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.reading import read_source
-from cutune.core.source import Location, Source, Span
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.reading import readable_source
+from cutune.core.source import Location, Span
 from cutune.core.typed import Count, Text, one_of, parsed, typed
 from cutune.emulator.launch_log import EntryName, FilePath, LoggedTriple, Triple
 from cutune.toolchain.kernel_names import demangled
@@ -225,12 +225,7 @@ def _source_place(match: re.Match[str], files: dict[str, str]) -> Location | Non
     return Location(files[file], int(line), int(column))
 
 
-@cache
-def _source(path: str) -> Source | None:
-    try:
-        return read_source(path)
-    except CutuneError:
-        return None
+_source = cache(readable_source)
 
 
 def _placed(code: Code, message: str, place: Location) -> Diagnostic:

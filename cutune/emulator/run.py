@@ -240,8 +240,7 @@ def main_run(
     finally:
         waited.cancel()
     if result.signal:
-        name = signal_name(-result.signal)
-        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, path=argv[0], name=name))
+        _say(Diagnostic.at(Code.ENDED_BY_SIGNAL, path=argv[0], name=signal_name(-result.signal)))
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
@@ -293,8 +292,7 @@ def _check_linkage(program: Path, linkage: Linkage, compiler: Nvcc) -> None:
     """Raise `CutuneError` where NVIDIA's runtime is built in, or is one of another version."""
     wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
     if not wanted and ".nv_fatbin" in linkage.sections:
-        flags = append_flags(compiler)
-        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=flags)
+        raise CutuneError.at(Code.STATIC_CUDART, path=program, flags=append_flags(compiler))
     offered = [path.name for path in alias_folder(compiler).iterdir()]
     for name in wanted:
         if name not in offered:

@@ -175,8 +175,7 @@ def unclear_growth(
     if all(sizes == seen[0] for sizes in seen):
         asked = subject.kernel.as_asked(seen[0].items())
         shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
-        advice = try_two(run, launches)
-        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=advice)
+        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=try_two(run, launches))
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]

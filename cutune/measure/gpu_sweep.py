@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.measure.candidate_trials import TOLERANCE
@@ -210,10 +210,9 @@ def require_gpu() -> None:
     try:
         status = ctypes.CDLL(DRIVER).cuInit(0)
     except OSError as error:
-        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=error)) from error
+        raise CutuneError.at(Code.NO_GPU, reason=error) from error
     if status != 0:
-        reason = f"the driver does not start (error {status})"
-        raise CutuneError(Diagnostic.at(Code.NO_GPU, reason=reason))
+        raise CutuneError.at(Code.NO_GPU, reason=f"the driver does not start (error {status})")
 
 
 def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
@@ -250,5 +249,4 @@ def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:
         reason = "it ran on the emulated device"
     else:
         reason = "it launched nothing that can be tuned, or there is no GPU"
-    command = " ".join(run.command)
-    return CutuneError(Diagnostic.at(Code.NOT_TIMED, command=command, reason=reason))
+    return CutuneError.at(Code.NOT_TIMED, command=" ".join(run.command), reason=reason)

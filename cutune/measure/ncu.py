@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.toolchain.device.thread_block import Block, as_block
 
@@ -150,4 +150,4 @@ def _last_line(text: str) -> str:
 
 
 def _failed(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NO_COUNTERS, reason=reason))
+    return CutuneError.at(Code.NO_COUNTERS, reason=reason)

@@ -153,7 +153,7 @@ def plan_runs(
 
 
 def _bad_run(template: str, reason: object) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.BAD_RUN, template=template, reason=reason))
+    return CutuneError.at(Code.BAD_RUN, template=template, reason=reason)
 
 
 def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
@@ -231,8 +231,7 @@ def check_kernels(run: Run, ended: ProgramResult) -> None:
     # Who accepts any end knows that something fails.
     if failed and run.statuses is not None:
         where, reason = "the emulated device", _helped(failed)
-        text = Diagnostic.at(Code.RUN_FAILED, command=run.shown, where=where, reason=reason)
-        raise CutuneError(text)
+        raise CutuneError.at(Code.RUN_FAILED, command=run.shown, where=where, reason=reason)
 
 
 def _helped(failed: str) -> str:
@@ -245,8 +244,7 @@ def _helped(failed: str) -> str:
 
 def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
     """The error for a program that launches nothing, with what it said last."""
-    text = Diagnostic.at(Code.NOTHING_LAUNCHED, command=run.shown)
-    return _with_last_lines(text, ended)
+    return _with_last_lines(Diagnostic.at(Code.NOTHING_LAUNCHED, command=run.shown), ended)
 
 
 def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:

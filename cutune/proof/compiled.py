@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import assembly_lines
+from cutune.proof.source_lines import Locate, located, nowhere
 from cutune.ptx.parse import parse
 from cutune.ptx.types import PtxError
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -64,8 +65,9 @@ class Compilation:
         """
         wanted = frozenset(names)
         if wanted not in self._known:
-            found = proven(self.results(), lambda entry: base_name(entry) in wanted)
-            self._known[wanted] = found
+            codes = [future.result() for future in self.codes.values()]
+            texts = [(code.ptx, located(code.lined)) for code in codes]
+            self._known[wanted] = _proven(texts, lambda entry: base_name(entry) in wanted)
         return self._known[wanted]
 
     def results(self) -> list[str]:
@@ -120,9 +122,14 @@ def compiled_changes(
 
 def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
     """Proofs about the wanted entries of PTX texts, which are named by their mangled names."""
+    return _proven([(text, nowhere) for text in texts], is_wanted)
+
+
+def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool]) -> Compiled:
+    """The same of texts of which lines of the source may be asked for."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
-    for text in texts:
+    for text, locate in texts:
         if (version := _PTX_TARGET.search(text)) is not None:
             versions.add(int(version[1]))
         try:
@@ -132,7 +139,8 @@ def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
         assembly = assembly_lines(text)
         for name, function in module.functions.items():
             if function.is_kernel and function.body and is_wanted(name):
-                found[base_name(name)].append(prove(module, name, assembly))
-    content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
+                proof = replace(prove(module, name, assembly), locate=locate)
+                found[base_name(name)].append(proof)
+    content = sha256("\0".join(text for text, _ in texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)

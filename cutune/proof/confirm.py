@@ -1,19 +1,22 @@
-"""A kernel judged by its source and by proofs on its compiled code. Takes both, gives one `Kernel`.
+"""A kernel as its compiled code has it. Takes a declared kernel and proofs, gives one `Kernel`.
 
-A kernel is refused unless its compiled code is proven. A source that could be analysed must not
-contradict the compiled code; otherwise the compiled code decides alone.
+The text of the kernel supplies names. What may change about its launches is what the compiled code
+proves, in all instances and for all architectures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
+from cutune.core.source import Span
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.source.c_names import names_in
-from cutune.source.function.members import MOST_ARGUMENTS
+from cutune.source.candidates import BlockUse
 from cutune.source.program import (
     DIMENSIONS,
     DataParameter,
@@ -21,34 +24,14 @@ from cutune.source.program import (
     DistinctPlaces,
     Impurity,
     Kernel,
+    KernelParameter,
     Role,
 )
 from cutune.source.unit.integers import integer_type
-from cutune.source.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 
-#: Reasons for which the source could not be analysed: the compiled code decides alone.
-UNFOLLOWED = frozenset(
-    {
-        Code.NOT_PROVEN,
-        Code.UNKNOWN_FUNCTION,
-        Code.UNRESOLVED_NAME,
-        Code.CONDITIONAL_CODE,
-        Code.ASSEMBLY,
-    }
-)
-#: What the source asks for; where the compiler has left nothing of it, or it is harmless while
-#: warps are kept, the compiled code decides.
-_SETTLED = frozenset(
-    {
-        Code.SHARED_MEMORY,
-        Code.WARP_LEVEL,
-        Code.BARRIER,
-        Code.COOPERATIVE,
-        Code.ORDERING,
-        Code.ATOMIC_RESULT,
-    }
-)
-#: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
+#: Arguments of a launch are numbered by the bits of a word.
+_MOST_ARGUMENTS = 60
+#: How much tighter than the known guard a bound of a copy may be, which does several ids.
 _MOST_STEPS = 9
 #: Instead of a place within a parameter.
 _WHOLE = -1
@@ -57,6 +40,7 @@ _POINTER_BYTES = 8
 _LONG_BITS = 32
 #: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
 _MOST_ASKED = 16
+_REALS = frozenset({"float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"})
 Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
@@ -72,29 +56,19 @@ class MemberPlaces:
 
 
 def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
-    """A kernel as its source and its compiled code have it."""
+    """A kernel, as it is declared, with what is proven of its compiled code."""
     proofs = compiled.proofs.get(kernel.name, ())
     if not proofs:
         return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
+    kernel = replace(kernel, impurity=None)
     instances = [_Instance(kernel, proof, _names(kernel, proof, members)) for proof in proofs]
     known = _Joined(kernel, instances).kernel_as_proven()
     is_template = bool(kernel.template_parameters)
     if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
+    if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
+        return confirmed(replace(kernel, members=()), compiled)
     return replace(known, proven_for=compiled.versions)
-
-
-def without_meetings(kernel: Kernel) -> Kernel:
-    """The kernel, as if nothing were known of threads that meet in memory."""
-    return replace(
-        kernel,
-        needs_warps=False,
-        may_meet=(),
-        inner_pointers=(),
-        distinct_places=(),
-        single_thread=(),
-        must_hold=False,
-    )
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
@@ -115,15 +89,23 @@ def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
     return replace(known, unproven=tuple(unproven)) if known.pure_dimensions else None
 
 
-def _guarding(kernel: Kernel) -> set[str]:
-    """The names of which guards are made."""
-    guards = (dimension.guard for dimension in kernel.dimensions)
-    return {name for guard in guards if guard is not None for name in names_in(guard)}
+def _refused(kernel: Kernel, code: Code, message: str, span: Span | None = None) -> Kernel:
+    """Refused; of its members nothing is known."""
+    return replace(kernel, impurity=Impurity(code, message, span or kernel.span), members=())
 
 
-def _refused(kernel: Kernel, code: Code, message: str) -> Kernel:
-    impurity = kernel.impurity or Impurity(code, message, kernel.span)
-    return replace(kernel, impurity=impurity)
+def _span(kernel: Kernel, proof: EntryProof, line: int) -> Span | None:
+    """The statement of a kernel that a line of PTX came from; None where it is not known."""
+    source, place = kernel.source, proof.locate(line) if line else None
+    first, last = (source.location(at).line for at in (kernel.span.start, kernel.span.end - 1))
+    while place is not None:
+        is_here = os.path.realpath(place.file) == os.path.realpath(source.path)
+        if is_here and first <= place.line <= last:
+            text = source.line_text(place.line)
+            start = source.line_start(place.line) + len(text) - len(text.lstrip())
+            return Span(start, start + len(text.split("//")[0].strip()))
+        place = place.call
+    return None
 
 
 def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -> Names:
@@ -169,7 +151,10 @@ class _Instance:
     names: Names
 
     def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, looser by `shift`, each with terms that must be >= 0."""
+        """The bounds of a dimension, each with terms that must be >= 0.
+
+        `looser`: by so many of the steps that the code multiplies the id by.
+        """
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
@@ -212,6 +197,36 @@ class _Instance:
         return found
 
 
+def _is_no_integer(parameter: KernelParameter) -> bool:
+    return parameter.is_pointer or not _REALS.isdisjoint(parameter.type.split())
+
+
+def _joined(uses: Sequence[BlockUse]) -> BlockUse:
+    """What is true in each instance."""
+    first, *others = uses
+    limits = [dict(use.limits) for use in uses]
+    found = {
+        d: min(one[d] for one in limits if d in one)
+        for d in DIMENSIONS
+        if any(d in one for one in limits)
+    }
+    return replace(
+        first,
+        widths=first.widths.intersection(*(use.widths for use in others)),
+        kept_grids=first.kept_grids.union(*(use.kept_grids for use in others)),
+        halved=first.halved.union(*(use.halved for use in others)),
+        limits=tuple(found.items()),
+        follows_block=any(use.follows_block for use in uses),
+    )
+
+
+def _shared(use: BlockUse) -> str:
+    """What is in shared memory."""
+    name, dimensions = use.array
+    threads = " and ".join(f"threadIdx.{d}" for d in dimensions)
+    return f": '{name}' has a place for each {threads}" if threads else ""
+
+
 @dataclass(frozen=True)
 class _Joined:
     kernel: Kernel
@@ -222,28 +237,35 @@ class _Joined:
         return [instance.proof for instance in self.instances]
 
     def kernel_as_proven(self) -> Kernel:
+        own = replace(
+            self.kernel,
+            warp_level=any(proof.warp_level for proof in self.proofs),
+            block_use=_joined([proof.block_use for proof in self.proofs]),
+        )
         refused = next((p.refused for p in self.proofs if p.refused is not None), None)
-        text = self.kernel.impurity
         if refused is not None:
-            if text is not None and text.code is not Code.NOT_PROVEN:
-                return self.kernel
-            # A source that could not be analysed is no reason.
-            message = Code.UNPROVEN_CODE.template.format(what=refused.message)
-            return _refused(replace(self.kernel, impurity=None), Code.UNPROVEN_CODE, message)
-        is_followed = text is None
-        if text is not None and text.code not in UNFOLLOWED | _SETTLED:
-            return self.kernel
-        kernel = replace(self.kernel, impurity=None)
-        dimensions = [self._dimension(axis, is_followed) for axis in range(3)]
-        kernel = replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
-        known = () if not is_followed else kernel.data_parameters
-        if not is_followed or not _guarding(kernel) <= {one.name for one in known}:
-            # The text has no sizes of types that an instance of a template alone knows.
-            kernel = replace(kernel, data_parameters=self._data_parameters(known))
-        return self._with_meetings(kernel)
+            code, message = refused.code, refused.message
+            if code is Code.NOT_PROVEN:
+                code = Code.UNPROVEN_CODE
+                message = code.template.format(what=message)
+            if code is Code.SHARED_MEMORY:
+                message += _shared(own.block_use)
+            lines = ((p, p.refused.line) for p in self.proofs if p.refused is not None)
+            return _refused(own, code, message, self._span(lines))
+        x, y, z = map(self._dimension, range(3))
+        kernel = replace(own, dimensions=(x, y, z), data_parameters=self._data_parameters())
+        return self._with_meetings(self._with_used_members(kernel))
 
-    def _data_parameters(self, known: Sequence[DataParameter]) -> tuple[DataParameter, ...]:
-        """Known sizes, others as the compiled code uses them: the strongest use in any instance."""
+    def _with_used_members(self, kernel: Kernel) -> Kernel:
+        """With those of its members alone that its work depends on."""
+        parameters = (*kernel.data_parameters, *self.kernel.data_parameters)
+        used = {parameter.name for parameter in parameters}
+        for places in self._distinct_places() - {None}:
+            used.update(names_in(f"{places.larger} {places.smaller}") if places else ())
+        return replace(kernel, members=tuple(m for m in kernel.members if m.name in used))
+
+    def _data_parameters(self) -> tuple[DataParameter, ...]:
+        """Parameters as the compiled code uses them: the strongest use in any instance."""
         found: dict[str, Role] = {}
         for instance in self.instances:
             for place, role in instance.proof.roles:
@@ -251,100 +273,76 @@ class _Joined:
                 if name:
                     used = found.get(name, role)
                     found[name] = min(used, role, key=tuple(Role).index)
-        found |= {one.name: one.role for one in known}
-        order = (name for name in self.kernel.argument_names if name in found)
-        return tuple(DataParameter(name, found[name]) for name in order)
+        arguments = (*self.kernel.parameters, *self.kernel.members)
+        integers = (one.name for one in arguments if not _is_no_integer(one))
+        return tuple(DataParameter(name, found[name]) for name in integers if name in found)
 
-    def _dimension(self, axis: int, is_followed: bool) -> DimensionProof:
-        text = self.kernel.dimensions[axis]
+    def _dimension(self, axis: int) -> DimensionProof:
         found = [proof.dimensions[axis] for proof in self.proofs]
         raw = next((one.raw for one in found if one.raw is not None), None)
         indexed = any(one.indexed for one in found)
         stride = any(one.grid_stride for one in found)
-        # Where the text was not followed to a global id, the compiled code decides.
-        is_followed = is_followed and text.impurity is None
         if raw is None and any(one.grid_kept for one in found):
-            # Where the text was followed to a global id, that is a contradiction.
-            if all(one.grid_kept for one in found) and not is_followed:
+            if all(one.grid_kept for one in found):
                 return DimensionProof(True, grid_kept=True)
             raw = f"blockDim.{DIMENSIONS[axis]}"
         if raw is not None:
-            return DimensionProof(indexed, self._block_dependent(axis, raw, is_followed))
-        guard = None if stride else self._guard(axis, text, is_followed)
-        if isinstance(guard, Impurity):
-            return DimensionProof(indexed, guard)
-        return DimensionProof(indexed, None, guard, stride or text.grid_stride)
+            return DimensionProof(indexed, self._block_dependent(axis, raw))
+        return DimensionProof(indexed, None, None if stride else self._guard(axis), stride)
 
-    def _block_dependent(self, axis: int, raw: str, is_followed: bool) -> Impurity:
+    def _block_dependent(self, axis: int, raw: str) -> Impurity:
         """Why a dimension stays that the compiled code does not read as a global id alone."""
-        text, code = self.kernel.dimensions[axis], Code.BLOCK_DEPENDENT
+        code = Code.BLOCK_DEPENDENT
         message = code.template.format(what=raw, d=DIMENSIONS[axis])
-        if is_followed and text.indexed:
-            return self._contradiction(f"the compiled code {message}")
-        return text.impurity or Impurity(code, message, self.kernel.span)
+        lines = ((proof, proof.dimensions[axis].line) for proof in self.proofs)
+        return Impurity(code, message, self._span(lines) or self.kernel.span)
 
-    def _contradiction(self, what: str) -> Impurity:
-        code = Code.CONTRADICTION
-        return Impurity(code, code.template.format(what=what), self.kernel.span)
+    def _span(self, lines: Iterable[tuple[EntryProof, int]]) -> Span | None:
+        """The first statement that is known: lines are asked for on one architecture."""
+        spans = (_span(self.kernel, proof, line) for proof, line in lines)
+        return next((span for span in spans if span is not None), None)
 
     def _without_rows(self, kernel: Kernel) -> Kernel:
         """Refused where the grid is kept: what rows need cannot be asked at a launch."""
-        code = Code.BLOCK_DEPENDENT
         dimensions = [
-            DimensionProof(
-                True,
-                Impurity(code, code.template.format(what=f"blockDim.{d}", d=d), kernel.span),
-            )
+            DimensionProof(True, self._block_dependent(axis, f"blockDim.{DIMENSIONS[axis]}"))
             if one.grid_kept
             else one
-            for d, one in zip(DIMENSIONS, kernel.dimensions, strict=True)
+            for axis, one in enumerate(kernel.dimensions)
         ]
         return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
     # Guards.
 
-    def _guard(self, axis: int, text: DimensionProof, is_followed: bool) -> str | Impurity | None:
-        """The guard of both; without one in the source, the shortest of the compiled code."""
-        bounds = self._common_bounds(axis)
-        if text.grid_stride and is_followed:
-            return None
-        if is_followed and text.guard is not None and text.guard in bounds:
-            return _conditional(text.guard, bounds[text.guard])
-        compared = [bound for bound in bounds if not _divides(bound)]
-        if not is_followed or text.guard is None:
-            # The text may say it in ways that are not read, as `i < n >> 2`.
-            return next((_conditional(bound, held) for bound, held in bounds.items()), None)
-        if not compared or _divides(text.guard):
-            # Quotients are written in more ways than are compared.
-            quotients = (bound for bound in bounds if _divides(bound) and _divides(text.guard))
-            return next((_conditional(bound, bounds[bound]) for bound in quotients), None)
-        for looser in range(_MOST_STEPS):
-            held = self._common_bounds(axis, looser)
-            if text.guard in held:
-                return _conditional(text.guard, held[text.guard])
-        name = DIMENSIONS[axis]
-        known = ", ".join(compared)
-        return self._contradiction(f"bounds {name} by {text.guard}, the compiled code by {known}")
+    def _guard(self, axis: int) -> str | None:
+        """The guard that the kernel has already, where it holds; else the first bound."""
+        known = self.kernel.dimensions[axis].guard
+        for looser in range(_MOST_STEPS if known is not None else 0):
+            if known in self._common_bounds(axis, looser):
+                return known
+        return next(iter(self._common_bounds(axis)), None)
 
-    def _common_bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        found = [instance.bounds(axis, looser) for instance in self.instances]
-        return {
-            text: tuple(dict.fromkeys(c for one in found for c in one[text]))
-            for text in found[0]
-            if all(text in one for one in found)
-        }
+    def _common_bounds(self, axis: int, looser: int = 0) -> list[str]:
+        """The bounds that all instances have."""
+        first, *others = (instance.bounds(axis, looser) for instance in self.instances)
+        return [
+            _conditional(
+                bound, tuple(dict.fromkeys(c for one in (first, *others) for c in one[bound]))
+            )
+            for bound in first
+            if all(bound in other for other in others)
+        ]
 
     # Threads that meet.
 
+    def _distinct_places(self) -> set[DistinctPlaces | None]:
+        return {one for instance in self.instances for one in instance.distinct_places()}
+
     def _with_meetings(self, kernel: Kernel) -> Kernel:
-        needs_warps = kernel.needs_warps or any(proof.needs_warps for proof in self.proofs)
-        meeting, conditions = _meeting(kernel, self.proofs), set()
-        needs_warps = needs_warps or meeting is None
-        for one in (one for instance in self.instances for one in instance.distinct_places()):
-            if one is None:
-                needs_warps = True
-            else:
-                conditions.add(one)
+        needs_warps = any(proof.needs_warps for proof in self.proofs)
+        meeting, places = _meeting(kernel, self.proofs), self._distinct_places()
+        needs_warps = needs_warps or meeting is None or None in places
+        conditions = {one for one in places if one is not None}
         asking = [proof for proof in self.proofs if proof.needs_warps or not needs_warps]
         single = {d for proof in asking for d in proof.single_thread}
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
@@ -363,7 +361,7 @@ class _Joined:
             single_thread=tuple(sorted(single)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
             must_hold=must_hold,
-            keeps_shared=kernel.keeps_shared or any(proof.uses_shared for proof in self.proofs),
+            keeps_shared=any(proof.uses_shared for proof in self.proofs),
         )
 
 
@@ -388,7 +386,7 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
     before = len(kernel.parameters) + len(kernel.members)
     # Where the text does not list all parameters, it is not known what lies behind them.
     are_listed = all(len(proof.parameters) == len(kernel.parameters) for proof in proofs)
-    if inner and (not are_listed or before + len(inner) > MOST_ARGUMENTS):
+    if inner and (not are_listed or before + len(inner) > _MOST_ARGUMENTS):
         return None
     if inner and len({one for pair in found for one in pair}) > _MOST_ASKED:
         return None
@@ -409,11 +407,7 @@ def _pointer(place: str, proof: EntryProof) -> tuple[int, int] | None:
     return (int(index), _WHOLE) if offset == "0" else None
 
 
-def _divides(guard: str) -> bool:
-    """Does the guard divide?"""
-    return "/" in guard or "?" in guard
-
-
 def _conditional(bound: str, conditions: Sequence[str]) -> str:
     """`n < 0 ? 0 : n + m`: 0 stands for no guard."""
-    return "".join(f"{condition} < 0 ? 0 : " for condition in conditions) + bound
+    distinct = dict.fromkeys(conditions)
+    return "".join(f"{condition} < 0 ? 0 : " for condition in distinct) + bound

@@ -7,11 +7,13 @@ bound of the id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from cutune.core.codes import Code
+from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import shared_rows
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
@@ -28,12 +30,14 @@ from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptG
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Relation, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
-from cutune.source.values.polynomial import IntegerPolynomial
+from cutune.source.candidates import BlockUse
+from cutune.toolchain.kernel_names import base_name
 
 
 def guards(
@@ -79,6 +83,8 @@ _FIXING = {
 
 
 _UNKNOWN = EntryDimension(False)
+_ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
+_CALLED = re.compile(r"'(_Z\w+|%\w+)'")
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
@@ -88,8 +94,12 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
     function = without_cas_loops(module.functions[name])
     variables = {v.name: v for v in (*module.variables, *function.variables)}
+    proof = _either(module, function)
+    is_kept = proof.refused is not None or any(one.raw is not None for one in proof.dimensions)
     return replace(
-        _either(module, function),
+        proof,
+        warp_level=is_warp_level(module, function),
+        block_use=block_use(module, function) if is_kept else BlockUse(),
         structures=frozenset(i for i, p in enumerate(function.parameters) if p.type == "b8"),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
@@ -102,7 +112,7 @@ def _either(module: Module, function: Function) -> EntryProof:
     """By its global ids, or else by rows, by ids of warps, or by ids beside rows of each block."""
     proof = judge(module, function)
     is_of_blocks = proof.refused is not None and proof.refused.code in _OF_BLOCKS
-    named = _names_of(function)
+    named = function.operands
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_raw = not _is_tunable(proof) and dimension_proof.raw is not None
         if is_raw or (is_of_blocks and f"%tid.{dimension}" in named):
@@ -170,13 +180,25 @@ def judge(
     try:
         return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
     except NotUnderstood as error:
-        code, what = error.code, error.what
+        code, what, line = error.code, error.what, error.instruction.line
     except Irreducible:
-        code, what = Code.NOT_PROVEN, "a loop with several entries"
+        code, what, line = Code.NOT_PROVEN, "a loop with several entries", 0
     except UNREADABLE as error:
-        code, what = Code.NOT_PROVEN, f"compiled code that is not read ({error})"
-    refused = Refused(code, code.template.format(what=what))
+        code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
+    refused = Refused(code, code.template.format(what=_in_source(what)), line)
     return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+
+
+def _in_source(what: str) -> str:
+    """What is told of an instruction or a symbol, as the source has it."""
+    if (operation := _ATOMIC.fullmatch(what)) is not None:
+        name = operation[1]
+        return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
+    if (function := _CALLED.fullmatch(what)) is not None:
+        return (
+            "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
+        )
+    return what
 
 
 class _EntryProver:
@@ -297,15 +319,15 @@ class _EntryProver:
         return [parameter.name for parameter in self.function.parameters]
 
     def _forbidden(self) -> None:
-        body = [item for item in self.function.body or () if isinstance(item, Instruction)]
+        body = self.function.instructions
         for directive, what in _FIXING.items():
             if directive in self.function.directives:
                 raise NotUnderstood(Code.COOPERATIVE, what, body[0])
-        shared = {n: item for item in body for n in self._shared_in(item)}
+        shared = {n: item for item in reversed(body) for n in self._shared_in(item)}
         # All arrays whose size the launch gives begin at the same place.
         unsized = [name for name in shared if self.variables[name].size == 0]
         if shared and (self.kept_grid is None or len(unsized) > 1):
-            raise NotUnderstood(Code.SHARED_MEMORY, "", next(iter(shared.values())))
+            raise NotUnderstood(Code.SHARED_MEMORY, "", [*shared.values()][-1])
 
     def _shared_in(self, item: Instruction) -> Iterator[str]:
         found = (name for operand in item.operands for name in names(operand))
@@ -327,12 +349,14 @@ class _EntryProver:
             meeting = self._meetings(walk, self.recorder.accesses, indexed, found)
         uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
         single_thread = self.built_ins.single_thread if of_warps else ()
+        raw = self.recorder.raw
         dimensions = [
             EntryDimension(
                 d in indexed,
-                self.recorder.raw[d][0] if d in self.recorder.raw else None,
+                raw[d][0] if d in raw else None,
                 tuple(found.get(d, ())),
                 d in strides,
+                line=raw[d][1].line if d in raw else 0,
             )
             for d in _DIMENSIONS
         ]
@@ -422,14 +446,8 @@ class _EntryProver:
 
     def _named(self) -> set[str]:
         """Dimensions whose id or block the code asks for at all."""
-        named = _names_of(self.function)
+        named = self.function.operands
         return {d for d in _DIMENSIONS if named & {f"%tid.{d}", f"%ctaid.{d}"}}
-
-
-def _names_of(function: Function) -> set[str]:
-    """What its instructions name."""
-    body = (item for item in function.body or () if isinstance(item, Instruction))
-    return {operand for item in body for operand in item.operands}
 
 
 def _is_shared(variable: Variable | None) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses
+from cutune.proof.source_lines import Locate
 from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
+from cutune.source.candidates import BlockUse
 from cutune.source.program import Role
 
 
@@ -23,6 +25,8 @@ class EntryDimension:
     bounds: tuple[IdBound, ...] = ()
     grid_stride: bool = False
     grid_kept: bool = False
+    #: The line of the PTX where `raw` is used; 0: none.
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,12 @@ class Refused:
     Attributes:
         code: of the rule that failed.
         message: its template, filled in.
+        line: of the PTX that broke it; 0: none.
     """
 
     code: Code
     message: str
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,5 +81,11 @@ class EntryProof:
     single_thread: tuple[str, ...] = ()
     #: Does it use shared memory, of which blocks of any size need the same?
     uses_shared: bool = False
+    #: Gives the line of the source from which a line of the PTX came.
+    locate: Locate = lambda line: None
+    #: Does it hold warp-level code?
+    warp_level: bool = False
+    #: How it uses its block, where it is not proven for others.
+    block_use: BlockUse = field(default_factory=BlockUse)
     #: Where a condition does not hold, no block may change, not even if warps keep their threads.
     must_hold: bool = False

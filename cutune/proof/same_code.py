@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cutune.ptx.types import Function, Instruction, Module, Variable
+from cutune.ptx.types import Function, Instruction, Module
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
@@ -44,14 +44,8 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
 
 
 def _frame(function: Function) -> object:
-    return (
-        tuple(map(_shape, function.parameters)),
-        tuple(map(_shape, function.variables)),
-    )
-
-
-def _shape(variable: Variable) -> object:
-    return variable.space, variable.type, variable.count, variable.alignment, variable.initial
+    parameters, variables = function.parameters, function.variables
+    return tuple(v.content for v in parameters), tuple(v.content for v in variables)
 
 
 def _plain(text: str, name: str, texts: Mapping[str, str]) -> str:

@@ -146,9 +146,7 @@ def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviou
 def _is_countable(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
     """Are all of its instructions known, and does a counter cover each?"""
     seen.add(function.name)
-    for instruction in function.body or ():
-        if not isinstance(instruction, Instruction):
-            continue
+    for instruction in function.instructions:
         if instruction.opcode in UNCOUNTED:
             return False
         target = call_target(instruction) if instruction.opcode == "call" else ""
@@ -168,7 +166,7 @@ class _Analysis:
         self.function = function
         self.functions = functions
         self.above = above | {function.name}
-        self.instructions = [x for x in function.body or () if isinstance(x, Instruction)]
+        self.instructions = function.instructions
         self.tainted: set[str] = set()
         self.detours: dict[int, int] = {}  # line of a branch to accesses on its detour
         self.on_detour: set[int] = set()  # ids of instructions

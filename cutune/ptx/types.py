@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -112,6 +113,11 @@ class Variable:
         """Bytes."""
         return TYPE_BYTES[self.type] * self.count
 
+    @property
+    def content(self) -> object:
+        """All that matters of it, but for its name."""
+        return self.space, self.type, self.count, self.alignment, self.initial
+
 
 def aligned(offset: int, alignment: int) -> int:
     """The first multiple of the alignment that is not below the offset."""
@@ -147,6 +153,16 @@ class Function:
     registers: dict[str, str] = field(default_factory=dict)
     variables: tuple[Variable, ...] = ()
     body: tuple[Instruction | Label, ...] | None = None
+
+    @cached_property
+    def instructions(self) -> list[Instruction]:
+        """What its body holds besides labels."""
+        return [item for item in self.body or () if isinstance(item, Instruction)]
+
+    @property
+    def operands(self) -> set[str]:
+        """Everything that its instructions name."""
+        return {operand for item in self.instructions for operand in item.operands}
 
 
 @dataclass(frozen=True)

@@ -104,12 +104,11 @@ _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
 
 def varying_registers(function: Function) -> frozenset[str]:
     """The registers that may differ among the threads of a warp."""
-    instructions = [item for item in function.body or () if isinstance(item, Instruction)]
     varying: set[str] = set()
     known = -1
     while len(varying) > known:
         known = len(varying)
-        for instruction in instructions:
+        for instruction in function.instructions:
             if _varies(instruction, varying):
                 varying.update(results(instruction))
     return frozenset(varying)

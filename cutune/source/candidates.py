@@ -64,6 +64,27 @@ class BlockRange:
             raise ValueError(f"`where`: {self.where!r} is no condition on x, y and z")
 
 
+@dataclass(frozen=True)
+class BlockUse:
+    """How the compiled code of a kernel uses its thread block, where it is not proven for others.
+
+    Attributes:
+        widths: dimensions whose `blockDim` it reads.
+        kept_grids: those of them in which `blockIdx` is part of no global id.
+        halved: those of them whose width it halves.
+        limits: the widest block, per dimension in which shared arrays have a place per thread.
+        array: a shared array, with the dimensions in which it has a place for each thread.
+        follows_block: may the places in its dynamic shared memory depend on the block?
+    """
+
+    widths: frozenset[str] = frozenset()
+    kept_grids: frozenset[str] = frozenset()
+    halved: frozenset[str] = frozenset()
+    limits: tuple[tuple[str, int], ...] = ()
+    array: tuple[str, str] = ("", "")
+    follows_block: bool = True
+
+
 def candidate_blocks(
     free: Sequence[bool],
     own_block: Block,

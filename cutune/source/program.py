@@ -13,7 +13,7 @@ from enum import Enum
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span
-from cutune.source.candidates import BlockRange
+from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import Formula
 from cutune.source.tunable import HostTunable, Placed, Region, TunableConstant
 from cutune.toolchain.device.thread_block import EXTENTS, Block
@@ -230,6 +230,8 @@ class Kernel:
     needs_warps: bool = False
     #: Do they use warp-level functions? Then only an annotation can make it tunable.
     warp_level: bool = False
+    #: How it uses its block, where that decides which blocks to propose.
+    block_use: BlockUse = field(default_factory=BlockUse)
     #: Members that are data parameters.
     members: tuple[MemberParameter, ...] = ()
     #: Pairs of positions of pointers, of which one is written through: each warp must keep its

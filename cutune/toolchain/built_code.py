@@ -56,7 +56,7 @@ _STUB = "--stub_file_name"
 #: Code that is linked with that of other sources; names tell sources apart.
 _TO_LINK = "--device-c"
 #: Lines, files, ends of functions, and how functions that were put into others are called.
-_OF_LINES = re.compile(
+OF_LINES = re.compile(
     r"^[ \t]*\.(?:loc|file)[ \t].*\n|^\$L__func_end\d+:\n"
     r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
     re.MULTILINE,
@@ -140,7 +140,7 @@ def written(
 
 def without_lines(ptx: str) -> str | None:
     """Return the PTX that cicc writes without lines; None where that is not known."""
-    plain = _OF_LINES.sub("", ptx)
+    plain = OF_LINES.sub("", ptx)
     if plain == ptx:
         return ptx
     return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"

@@ -15,7 +15,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -51,10 +51,16 @@ _OF_A_PLACE = re.compile(rf"^\s*\.(?:file|loc)\s|{built_code.OF_A_MODULE.pattern
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """The PTX of a source. `built`: the code for programs, where it was wanted and is known."""
+    """The PTX of a source.
+
+    Attributes:
+        built: the code for programs, where it was wanted and is known.
+        lined: gives the PTX with `.loc`, perhaps by compiling for its sake; None: not known.
+    """
 
     ptx: str
     built: BuiltCode | None = None
+    lined: Callable[[], str | None] = field(default=lambda: None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,12 @@ class _Source:
     options: Sequence[str]
     folder: Path
 
-    def compiled(self, for_programs: bool, tell: Callable[[str], None]) -> DeviceCode:
+    def compiled(
+        self,
+        for_programs: bool,
+        tell: Callable[[str], None] = lambda text: None,
+        with_lines: bool = False,
+    ) -> DeviceCode:
         output = self.folder / "module.ptx"
         stand_in = stand_in_for(self.nvcc, self.path, self.flags)
         files = ["--keep", "--keep-dir", str(self.folder), "-o", str(output)]
@@ -139,7 +150,7 @@ class _Source:
         tell(text)
         kept = _Kept(steps, text, environment)
         if for_programs and not built_code.has_lines(steps.compile):
-            return self._for_programs(steps, text, kept, run)
+            return self._for_programs(steps, text, kept, run, with_lines)
         ptx = kept.ptx()
         if ptx is None:
             ptx = run(steps.compile).text
@@ -152,12 +163,15 @@ class _Source:
         text: str,
         kept: _Kept,
         run: Callable[[Sequence[str]], _StepOutput],
+        with_lines: bool,
     ) -> DeviceCode:
         """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
         plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
-        if plain is not None:
-            return DeviceCode(plain, built)
+        if built is not None and plain is not None:
+            return DeviceCode(plain, built, partial(str, built.ptx))
+        if plain is not None and not with_lines:
+            return DeviceCode(plain, built, self._lined)
         words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
         lined = run(words)
         plain = built_code.without_lines(lined.text)
@@ -166,7 +180,16 @@ class _Source:
         kept.keep(plain)
         built = built_code.written(words, str(steps.expanded), *lined)
         kept.keep_built(built)
-        return DeviceCode(plain, built)
+        return DeviceCode(plain, built, lambda: lined.text)
+
+    def _lined(self) -> str | None:
+        """Compiled once more."""
+        try:
+            with temporary_folder() as name:
+                again = replace(self, folder=Path(name))
+                return again.compiled(for_programs=True, with_lines=True).lined()
+        except CutuneError:
+            return None
 
 
 def read_device_steps(said: str) -> DeviceSteps:
@@ -255,8 +278,8 @@ def code_for(
     flags: Sequence[str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> DeviceCode:
-    """Compile as `compiled` does; code that the emulated device runs is for programs, too."""
-    return compiled(nvcc, path, flags, architecture, f"sm_{architecture}" == EMULATED, tell)
+    """Compile as `compiled` does, with lines of the source: reasons name them."""
+    return compiled(nvcc, path, flags, architecture, for_programs=True, tell=tell)
 
 
 @dataclass(frozen=True)

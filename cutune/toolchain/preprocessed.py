@@ -15,13 +15,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.compiler_commands import run_limited
-from cutune.toolchain.dry_run import commands, dry_answer, stand_in_for, with_source
+from cutune.toolchain.dry_run import VARIABLES, commands, dry_answer, stand_in_for, with_source
 from cutune.toolchain.line_markers import masked
 from cutune.toolchain.nvcc import Nvcc, device_pass_flags, host_pass_flags
 
 #: Options that may define a macro, also by a file.
 _DEFINES = re.compile(r"D|def|inc|macros|@|file")
-_FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 #: A macro that is its own name stays. To define these makes compilers warn.
 MARKING = ("-w", "-D__COUNTER__=__COUNTER__", "-D__LINE__=__LINE__")
 
@@ -39,7 +38,7 @@ def marked_host_pass(nvcc: Nvcc, path: str, flags: Sequence[str] = ()) -> str | 
 
 def definitions_before(nvcc: Nvcc, flags: Sequence[str] = ()) -> str:
     """Return all that is defined before a source's first line, as text; empty: not known."""
-    variables = (os.environ.get(name, "") for name in _FLAG_VARIABLES)
+    variables = (os.environ.get(name, "") for name in VARIABLES)
     if not any(map(_DEFINES.search, (*flags, *variables))):
         return ""
     with temporary_folder() as folder:

@@ -19,16 +19,15 @@ from cutune.emulator.launch_log import read_launches
 from cutune.emulator.run import program_environment
 from cutune.measure.resources import or_none, resources_of
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.known_code import KnownCode
 from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit, run_passes
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import base_name
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
+from tests.support.analyzed import analyzed
 from tests.support.cutune_runs import build_flags
 from tests.support.short_headers import STANDARD
 
@@ -54,7 +53,7 @@ def nvcc() -> Nvcc:
 
 
 def program_of(nvcc: Nvcc, path: Path) -> Program:
-    return analyze(parse(read_source(path)), nvcc.preprocess(path))
+    return analyzed(read_source(path))
 
 
 def rewritten(nvcc: Nvcc, path: Path, step: Pass) -> Source:
@@ -127,17 +126,18 @@ def test_messages_of_nvcc_name_the_users_file_and_line(nvcc: Nvcc, tmp_path: Pat
         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    if (i < n) x[i] = 1.0f;\n"
         "}\n"
-        "void run(int n, float *x) {\n"
+        "void run(int n, float *x, int wrong) {\n"
         "    fill<<<n / 32,\n"
         "           32>>>(n, x);\n"
-        "    int unknown = nothing;\n"
+        "    n += wrong;\n"
         "}\n"
     )
-    program = analyze(parse(read_source(path)), None)
+    program = analyzed(read_source(path))
     unit = run_passes([InstrumentLaunches()], TranslationUnit(program))
     text = tmp_path / "other.cu"
     text.write_bytes(unit.rewritten().encode())
-    done = nvcc.run(["-arch=sm_80", f"-I{INCLUDE_DIRECTORY}", "-c", str(text), "-o", "/dev/null"])
+    flags = ["-arch=sm_80", f"-I{INCLUDE_DIRECTORY}", "-Dwrong=0x"]
+    done = nvcc.run([*flags, "-c", str(text), "-o", "/dev/null"])
     assert f"{path}(8): error" in done.stdout + done.stderr
 
 

@@ -7,9 +7,9 @@ from math import prod
 from pathlib import Path
 
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.toolchain.nvcc import find_nvcc
 
 #: What the kernels of `compiled` get, and the names of these by their places.

@@ -30,7 +30,7 @@ from cutune.cli.page.heat_map import SHADES, heat_tables, variant_words
 from cutune.cli.page.page_facts import SPEAKING_GAIN, AtSizes, LaunchFacts, PageFacts, Standing
 from cutune.cli.page.svg import Svg, ratio, three_digits, unit_for
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.model.measurement.sweep import SweptConfiguration
 from cutune.toolchain.device.thread_block import configuration_text
 
@@ -110,8 +110,7 @@ def required(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        missing = Diagnostic.at(Code.NO_REPORT_EXTRA, module=module, reason=error)
-        raise CutuneError(missing) from error
+        raise CutuneError.at(Code.NO_REPORT_EXTRA, module=module, reason=error) from error
 
 
 def _own_file(name: str) -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cutune.emulator.lower.encoder import FunctionEncoder, paired_names, width_of
-from cutune.emulator.lower.opcodes import bits_type, handlers
+from cutune.emulator.lower.opcodes import bits_type, handlers, rounding
 from cutune.ptx.types import TYPE_BYTES
 
 _INTEGERS = frozenset(("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"))
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
 _TO_INTEGRAL = frozenset(("rni", "rzi", "rmi", "rpi"))
-_ROUNDING = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 
 
 def lower_conversion(encoder: FunctionEncoder) -> None:
@@ -83,14 +82,14 @@ def _integer(encoder: FunctionEncoder) -> None:
 def _from_integer(encoder: FunctionEncoder) -> None:
     target_kind, source_kind = encoder.modifiers[-2:]
     value, held = _loaded(encoder, encoder.operands[1], source_kind)
-    if _rounding(encoder) and target_kind in ("f16", "bf16"):
+    if rounding(encoder.modifiers) and target_kind in ("f16", "bf16"):
         # Double holds every integer that is not too large for half precision anyway.
         value, held = encoder.computed(f"cvt_f64_{held}", "f64", a=value), "f64"
     _emit_rounded(encoder, f"cvt_{target_kind}_{held}", value)
 
 
 def _emit_rounded(encoder: FunctionEncoder, name: str, value: int) -> None:
-    kind, mode = encoder.modifiers[-2], _rounding(encoder)
+    kind, mode = encoder.modifiers[-2], rounding(encoder.modifiers)
     destination = encoder.destination(encoder.operands[0], kind)
     if mode:
         name = f"{name}_rounded"
@@ -99,10 +98,6 @@ def _emit_rounded(encoder: FunctionEncoder, name: str, value: int) -> None:
         encoder.emit(f"saturate_{kind}", d=destination, a=destination)
     if "relu" in encoder.modifiers:
         encoder.emit(f"relu_{kind}", d=destination, a=destination)
-
-
-def _rounding(encoder: FunctionEncoder) -> int:
-    return next((_ROUNDING[m] for m in encoder.modifiers if m in _ROUNDING), 0)
 
 
 def _as_single(encoder: FunctionEncoder, text: str, kind: str, flush: bool) -> tuple[int, str]:
@@ -154,7 +149,7 @@ def _float(encoder: FunctionEncoder) -> None:
 def _pair(encoder: FunctionEncoder) -> None:
     """`cvt.rn.f16x2.f32 d, a, b`: a becomes the upper half."""
     kind = encoder.modifiers[-2].removesuffix("x2")
-    mode = _rounding(encoder)
+    mode = rounding(encoder.modifiers)
     name = f"cvt_{kind}_f32{'_rounded' if mode else ''}"
     if name not in handlers() or "satfinite" in encoder.modifiers:
         raise encoder.unsupported()

@@ -39,8 +39,7 @@ def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
         lowering(encoder)
         return
     predicate = encoder.register(instruction.guard)
-    flags = NEGATED if instruction.negated else 0
-    guard = encoder.emit("guard", a=predicate, flags=flags)
+    guard = encoder.emit("guard", a=predicate, flags=NEGATED if instruction.negated else 0)
     first = len(encoder.records)
     lowering(encoder)
     for record in encoder.records[first:]:

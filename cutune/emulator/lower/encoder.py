@@ -194,8 +194,7 @@ class FunctionEncoder:
 
     @cached_property
     def _read(self) -> frozenset[str]:
-        body = self.function.body or ()
-        return frozenset(n for item in body if isinstance(item, Instruction) for n in sources(item))
+        return frozenset(name for item in self.function.instructions for name in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
         """The register for a result of type `kind`; `_` discards the result."""

@@ -17,6 +17,7 @@ from cutune.search.techniques.registry import (
     TECHNIQUES,
     Run,
     Technique,
+    plain_name,
     technique_named,
 )
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
@@ -77,7 +78,7 @@ class Tuner:
         """Return its own name of a technique; None where it has none."""
         names = {**{own: own for own in self.techniques.values()}, **self.techniques}
         names[self.default] = self.default
-        return {_plain(word): own for word, own in names.items()}.get(_plain(name))
+        return {plain_name(word): own for word, own in names.items()}.get(plain_name(name))
 
 
 TUNERS = (
@@ -141,12 +142,12 @@ TUNERS = (
 
 def tuners_named(names: Sequence[str]) -> list[Tuner]:
     """Return tuners by their names, cutune always among them; no name: all. Raises CT828."""
-    known = {_plain(one.name): one for one in TUNERS}
+    known = {plain_name(one.name): one for one in TUNERS}
     for name in names:
-        if _plain(name) not in known:
+        if plain_name(name) not in known:
             listed = known_names(name, [one.name for one in TUNERS])
             raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
-    wanted = {known[_plain(name)].name for name in names} or {one.name for one in TUNERS}
+    wanted = {known[plain_name(name)].name for name in names} or {one.name for one in TUNERS}
     return [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
 
 
@@ -158,7 +159,7 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
             CT828.
     """
     tuners = tuners_named(names)
-    is_search = _plain(technique) != _plain(BRUTE_FORCE)
+    is_search = plain_name(technique) != plain_name(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
         technique_named(technique)  # also understands what others call cutune's
     searches = [TUNERS[0].technique(DEFAULT)]
@@ -200,7 +201,3 @@ def _without(tuner: Tuner, technique: str) -> Diagnostic:
         default=tuner.default,
         known=known,
     )
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())

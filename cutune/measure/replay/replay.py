@@ -110,6 +110,8 @@ COUNTED_INSTRUCTIONS = 50_000_000
 LOOPED_BYTES, LOOP_FREE_BYTES = 2, 4
 #: Rows of 4-byte elements begin at so many places in a line at most.
 ALIGNMENTS = 32
+#: Warps that are looked at inside of a grid, and all over it, at least.
+INSIDE_WARPS, SPREAD_WARPS = 16, 512
 
 
 def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
@@ -296,16 +298,14 @@ def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
     return CutuneError(replace(error.diagnostic, message=message))
 
 
-def interior_blocks(
-    kernel: MeasuredKernel, grid: Block, block: Block, wanted_warps: int = 16
-) -> list[int]:
-    """Linear indices of a few blocks inside the grid, enough for `wanted_warps`.
+def interior_blocks(kernel: MeasuredKernel, grid: Block, block: Block) -> list[int]:
+    """Linear indices of a few blocks inside the grid, enough for `INSIDE_WARPS`.
 
     Neighbours in y and alternating in x, so that rows of several alignments are seen: all of them
     where no loop makes that dear. They lie off the diagonal: on it, what threads read for their row
     is what they read for their column.
     """
-    count = max(1, -(-wanted_warps // warps_of(block)))
+    count = max(1, -(-INSIDE_WARPS // warps_of(block)))
     if not is_looped(kernel):
         count = max(count, -(-ALIGNMENTS // block[1]))
     chosen = []
@@ -317,9 +317,9 @@ def interior_blocks(
     return sorted(set(chosen))
 
 
-def spread_blocks(grid: Block, warps: int, wanted_warps: int = 512) -> list[int]:
+def spread_blocks(grid: Block, warps: int) -> list[int]:
     """Linear indices of blocks all over the grid, in steps that follow no row or column."""
     total = prod(grid)
-    count = min(total, max(16, wanted_warps // warps))
+    count = min(total, max(16, SPREAD_WARPS // warps))
     golden = 0.6180339887498949
     return sorted({int((index * golden + golden / 2) % 1.0 * total) for index in range(count)})

@@ -17,7 +17,6 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
-from cutune.model.emit.routine import argument_bits
 from cutune.model.emit.selection import Decider, emit_selection
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
@@ -28,7 +27,7 @@ from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import with_only
 from cutune.source.candidates import BlockRange
 from cutune.source.program import DIMENSIONS, Kernel, Program
-from cutune.source.rewrite.c_text import c_string
+from cutune.source.rewrite.c_text import argument_bits, c_string
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, rewrite
 from cutune.toolchain.device.profile import DeviceProfile

@@ -21,7 +21,7 @@ from cutune.model.rational.formulas import tie_of
 from cutune.model.selection.choose import SelectionRule
 from cutune.model.selection.chooser import LARGEST_SIZE, supported
 from cutune.model.selection.variants import Worthwhile
-from cutune.source.rewrite.c_text import c_string
+from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_string
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,6 @@ class Shared:
 
 
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
-
-
-def argument_bits(positions: Sequence[int]) -> str:
-    """The set of these arguments as C++."""
-    return f"{sum(1 << position for position in positions)}ull"
 
 
 def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
@@ -157,7 +152,7 @@ def _described(model: FittedModel) -> list[str]:
     """Name of the kernel, what extents count, free and kept dimensions, as C++."""
     facts = model.kernel
     texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
-    return [*texts, _axis_bits(facts.free), _axis_bits(facts.grid_kept)]
+    return [*texts, axis_bits(facts.free), axis_bits(facts.grid_kept)]
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
@@ -228,10 +223,6 @@ def _rule_lines(
         f"    {{{', '.join(str(len(own)) for own in widths)}}}, {{{', '.join(arrays[:3])}}},",
         f"    {arrays[3]}, {arrays[4]}, {free}, {kept}, {', '.join(numbers)}}}",
     ]
-
-
-def _axis_bits(axes: Sequence[bool]) -> str:
-    return f"{sum(1 << axis for axis, is_set in enumerate(axes) if is_set)}u"
 
 
 def bound_below(rule: SelectionRule) -> Fraction:

@@ -20,14 +20,14 @@ from itertools import count
 from cutune.model.emit.emitter import Emitter, c_name
 from cutune.model.emit.family import Family, families
 from cutune.model.emit.model import emit_model
-from cutune.model.emit.routine import Shared, argument_bits, preference, read_arguments, routine
+from cutune.model.emit.routine import Shared, preference, read_arguments, routine
 from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.candidates import launchable
 from cutune.model.selection.chooser import DEFAULT, MODELS, PerformanceModel
 from cutune.model.selection.variants import Worthwhile, worthwhile_on
 from cutune.source.launch_sites import SiteKey
-from cutune.source.rewrite.c_text import c_comment
+from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 

@@ -26,29 +26,16 @@ from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.texts import KernelTexts
 from cutune.source.launches.verdicts import KernelTable, launch_sites
-from cutune.source.program import (
-    CompiledCode,
-    DataParameter,
-    Impurity,
-    Kernel,
-    LaunchSite,
-    Layout,
-    Program,
-)
-from cutune.source.purity.proof import Proof
-from cutune.source.purity.prove import Prover
-from cutune.source.purity.roles import data_parameters
-from cutune.source.purity.warps import is_warp_level
-from cutune.source.syntax.functions import SourceFunction
+from cutune.source.program import CompiledCode, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.source.tunables import tunables_of
-from cutune.source.unit.launch_bounds import LaunchBounds
-from cutune.source.unit.layout import layout
+from cutune.source.unit.kernels import declared_kernels
 from cutune.source.unit.location_macros import Seen, Unsteady
 from cutune.source.unit.macros import MacroTable
-from cutune.source.unit.names import SCOPE
+from cutune.source.unit.parameters import SCOPE
 from cutune.source.unit.preprocess import expanded_parts
+from cutune.source.unit.structures import Structures, layout
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
@@ -95,18 +82,18 @@ def analyze(
     unit = _unit(own, expanded)
     unsteady = Unsteady(files, _seen(unit), marked)
     unit = replace(unit, unsteady=unsteady)
-    prover = Prover(unit)
-    by_name: ByName = _proven(prover)
+    structures = Structures(unit)
+    by_name: ByName = _by_name(declared_kernels(unit, structures))
     entries: Entries = {}
     code = None
     if compilation is not None:
         compiled = compilation.finished(by_name)
-        by_name = _on_compiled_code(prover, by_name, compiled, copies)
+        by_name = _on_compiled_code(structures, by_name, compiled, copies)
         code = _code(syntax.source, compiled)
         # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    by_name, ignored = _annotated(own, unit, _with_borrowed(prover, by_name, elsewhere))
+    by_name, ignored = _annotated(own, unit, _with_borrowed(structures, by_name, elsewhere))
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
@@ -136,23 +123,23 @@ def analyze(
 
 
 def _on_compiled_code(
-    prover: Prover, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
+    structures: Structures, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
 ) -> ByName:
     """The kernels as their compiled code has them."""
     return {
         name: [
-            replace(kernel, entries=compiled.entries(name), layouts=_layouts(prover, kernel))
-            for kernel in (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
+            replace(kernel, entries=compiled.entries(name), layouts=_layouts(structures, kernel))
+            for kernel in (_confirmed(structures, k, compiled, copies.get(name)) for k in found)
         ]
         for name, found in by_name.items()
     }
 
 
-def _with_borrowed(prover: Prover, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
+def _with_borrowed(structures: Structures, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
     """Also kernels of other translation units of which this one has only a declaration."""
     found = dict(by_name)
     for kernel in elsewhere:
-        if kernel.name not in found and kernel.layouts == _layouts(prover, kernel):
+        if kernel.name not in found and kernel.layouts == _layouts(structures, kernel):
             found[kernel.name] = [kernel]
     return found
 
@@ -200,11 +187,11 @@ def _code(source: Source, compiled: Compiled) -> CompiledCode:
     return CompiledCode(name, compiled.versions)
 
 
-def _layouts(prover: Prover, kernel: Kernel) -> tuple[Layout, ...] | None:
+def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | None:
     """How the structures are laid out here of which the kernel's data parameters are members."""
     found = []
     for structure in sorted({member.structure for member in kernel.members}):
-        known = layout(prover.structures, [structure.removeprefix("::").replace("::", SCOPE)])
+        known = layout(structures, [structure.removeprefix("::").replace("::", SCOPE)])
         if known is None:
             return None
         places = sorted((path, *place) for path, place in known.members.items())
@@ -213,10 +200,10 @@ def _layouts(prover: Prover, kernel: Kernel) -> tuple[Layout, ...] | None:
 
 
 def _confirmed(
-    prover: Prover, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
+    structures: Structures, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
 ) -> Kernel:
-    places = _places(prover, kernel)
-    return with_copy(confirmed(kernel, compiled, places), copy, places)
+    places = _places(structures, kernel)
+    return with_copy(confirmed(kernel, compiled, places), kernel, copy, places)
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
@@ -227,13 +214,13 @@ def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
 
-def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
+def _places(structures: Structures, kernel: Kernel) -> list[MemberPlaces]:
     """Where the members lie that the kernel's data parameters are."""
     found = []
     for argument in sorted({member.argument for member in kernel.members}):
         own = [member for member in kernel.members if member.argument == argument]
         structure = own[0].structure.removeprefix("::").replace("::", SCOPE)
-        known = layout(prover.structures, [structure])
+        known = layout(structures, [structure])
         if known is None:
             continue
         prefix = kernel.parameters[argument].name
@@ -245,14 +232,11 @@ def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
     return found
 
 
-def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
-    unit, bounds = prover.unit, LaunchBounds(prover.unit)
-    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for part, function in _kernels(unit):
-        proof = prover.prove(part, function)
-        assert proof is not None
-        by_name[function.name].append(_kernel(prover, part, function, proof, bounds))
-    return by_name
+def _by_name(kernels: Iterable[Kernel]) -> ByName:
+    found: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in kernels:
+        found[kernel.name].append(kernel)
+    return found
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
@@ -281,37 +265,3 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
 def _seen(unit: Unit) -> Seen:
     """The user's files as they are written and as they are compiled, where that is known."""
     return tuple((part.source, part.syntax) for part in unit.parts) if unit.is_expanded else ()
-
-
-def _kernels(unit: Unit) -> Iterable[tuple[UnitPart, SourceFunction]]:
-    return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
-
-
-def _kernel(
-    prover: Prover, part: UnitPart, function: SourceFunction, proof: Proof, bounds: LaunchBounds
-) -> Kernel:
-    found, impurity = _data_parameters(prover, proof)
-    return Kernel(
-        function.name,
-        part.source,
-        proof.text.span,
-        proof.parameters,
-        proof.text.template_parameters,
-        proof.dimensions,
-        impurity,
-        found,
-        bounds.of(function.name, proof.text.head),
-        warp_level=is_warp_level(prover.unit, proof.text),
-        members=tuple(m for m in proof.bound.members if m.name in {p.name for p in found}),
-    )
-
-
-def _data_parameters(
-    prover: Prover, proof: Proof
-) -> tuple[tuple[DataParameter, ...], Impurity | None]:
-    """The data parameters; a kernel in which they cannot be determined is not touched."""
-    try:
-        return data_parameters(prover, proof), proof.impurity
-    except RecursionError:
-        message = Code.NOT_PROVEN.template.format(what="nested too deeply")
-        return (), Impurity(Code.NOT_PROVEN, message, proof.text.span)

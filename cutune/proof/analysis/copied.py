@@ -11,15 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.copies import callee_of_copy, copies
-from cutune.source.program import DimensionProof, Impurity, Kernel, KernelCopy, LaunchSite, Program
+from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.launch_edit import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.unit.location_macros import Unsteady
@@ -144,20 +143,13 @@ def _shows_name(text: str, namespace: str) -> bool:
     return re.search(rf"{variable}|{letters}", text, re.MULTILINE) is not None
 
 
-def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberPlaces]) -> Kernel:
-    """The kernel with its copy's proof, if that is better."""
+def with_copy(
+    kernel: Kernel, declared: Kernel, found: ProvenCopy | None, places: Sequence[MemberPlaces]
+) -> Kernel:
+    """A kernel with its copy's proof, if that is better; `declared`: without any proof."""
     if found is None or kernel.pure_dimensions:
         return kernel
-    code = Code.NOT_PROVEN
-    unread = Impurity(code, code.template.format(what="a constant block"), kernel.span)
-    unknown = DimensionProof(False)
-    blank = replace(
-        without_meetings(kernel),
-        impurity=unread,
-        dimensions=(unknown, unknown, unknown),
-        data_parameters=(),
-    )
-    known = confirmed(blank, found.compiled, places)
+    known = confirmed(declared, found.compiled, places)
     return replace(known, copy=found.copy) if known.pure_dimensions else kernel
 
 

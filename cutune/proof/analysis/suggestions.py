@@ -10,18 +10,23 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
-from cutune.proof.analysis.suggested_blocks import Proposal, collective, keeps_memory, proposal
+from cutune.proof.analysis.suggested_blocks import Proposal, collective, proposal
 from cutune.proof.analysis.suggested_constants import constant_of_block
 from cutune.source.host_formula import constant
 from cutune.source.launches.annotations import ASSERTABLE
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.unit.integers import integer_type
 
+#: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
-    "It seems to be right with one block alone: its text does not ask how wide the block is, or "
-    "its shared arrays are too short for others. Compute with blockDim in place of constants; then "
-    "an annotation can say which blocks are right."
+    "Its compiled code does not read how wide the block is: the kernel is made for the block of "
+    "its launch. With blockDim in place of the constants that stand for that width, an annotation "
+    "can say which blocks are right."
 )
+SHORT_ARRAY = (
+    "Its shared array '{name}' has places for at most {most} threads in {d}: no other block fits."
+)
+NO_OTHER = "Nothing is known that would make it tunable."
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
@@ -77,7 +82,8 @@ def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
     """What an annotation of the kernel could say; None where it would not help."""
     if kernel is None or site.code not in ASSERTABLE:
         return None
-    return None if _has_unknown_memory(site) and not keeps_memory(kernel) else proposal(kernel)
+    follows_block = kernel.block_use.follows_block
+    return None if _has_unknown_memory(site) and follows_block else proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -136,6 +142,18 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     )
 
 
+def _obstacle(kernel: Kernel) -> str:
+    """Why no annotation can say which other blocks are right."""
+    use = kernel.block_use
+    if not use.widths:
+        return ONE_BLOCK
+    limits = [(most, d) for d, most in use.limits if d in use.widths]
+    if not limits:
+        return NO_OTHER
+    most, d = min(limits)
+    return SHORT_ARRAY.format(name=use.array[0], most=most, d=d)
+
+
 def _is_integer(type_: str) -> bool:
     return integer_type(type_.replace("::", "$").split()) is not None
 
@@ -151,7 +169,7 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
     remedy = code.meaning
     if code in ASSERTABLE and kernel is not None:
         name = collective(kernel)
-        remedy = ONE_BLOCK if name is None else COLLECTIVE.format(name=name)
+        remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
         if found := constant_of_block(program, site, kernel.max_threads):
             place = {"name": found.name, "line": found.line, "path": found.path}
             remedy += CONSTANT.format(pragma=found.pragma, **place)

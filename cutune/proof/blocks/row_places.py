@@ -25,8 +25,8 @@ from cutune.proof.memory.access_places import (
 )
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.polynomial import ZERO, IntegerPolynomial
 from cutune.proof.values.terms import Atoms, constant_term
-from cutune.source.values.polynomial import ZERO, IntegerPolynomial
 
 
 @dataclass(frozen=True)

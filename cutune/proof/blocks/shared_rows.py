@@ -23,10 +23,10 @@ from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
 from cutune.proof.values.terms import MOST_THREADS, Atoms
 from cutune.ptx.types import Instruction
-from cutune.source.values.polynomial import ONE, IntegerPolynomial
 
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.

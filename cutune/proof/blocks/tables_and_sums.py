@@ -20,9 +20,9 @@ from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL, BlockSums
 from cutune.proof.values.launch_conditions import Meetings
+from cutune.proof.values.polynomial import ONE, IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
 from cutune.proof.values.terms import MOST_THREADS
-from cutune.source.values.polynomial import ONE, IntegerPolynomial
 
 _SHARED = "shared"
 _INTEGERS = frozenset({"b32", "s32", "u32", "b64", "s64", "u64"})

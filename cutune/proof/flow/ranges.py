@@ -17,6 +17,16 @@ from math import gcd
 
 from cutune.proof.flow.walk import Known, Walk
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
+from cutune.proof.values.polynomial import (
+    IDENTITY,
+    ONE,
+    OPAQUE,
+    PARAMETER,
+    Atom,
+    IntegerPolynomial,
+    Monomial,
+    TooLarge,
+)
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     ANYTHING,
@@ -26,16 +36,6 @@ from cutune.proof.values.terms import (
     is_of_parameters,
     number_range,
     sum_of_intervals,
-)
-from cutune.source.values.polynomial import (
-    IDENTITY,
-    ONE,
-    OPAQUE,
-    PARAMETER,
-    Atom,
-    IntegerPolynomial,
-    Monomial,
-    TooLarge,
 )
 
 #: Registers of other widths are not compared.

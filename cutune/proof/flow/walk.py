@@ -19,6 +19,14 @@ from cutune.proof.flow.graph import Graph
 from cutune.proof.values.built_ins import BuiltIns, KeptGrid
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    THREAD,
+    IntegerPolynomial,
+    TooLarge,
+)
 from cutune.proof.values.predicates import (
     Fixed,
     Predicate,
@@ -41,14 +49,6 @@ from cutune.proof.values.terms import (
 )
 from cutune.ptx.taint import results
 from cutune.ptx.types import Instruction, integer
-from cutune.source.values.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    THREAD,
-    IntegerPolynomial,
-    TooLarge,
-)
 
 #: The header of a loop, and a register.
 Stepping = tuple[int, str]

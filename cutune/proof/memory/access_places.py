@@ -10,9 +10,7 @@ from math import gcd
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.id_bounds import ID_BITS
 from cutune.proof.values.launch_conditions import SizeConditions
-from cutune.proof.values.predicates import Relation
-from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, only_atom
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     IDENTITY,
     OPAQUE,
     PARAMETER,
@@ -23,6 +21,8 @@ from cutune.source.values.polynomial import (
     TooLarge,
     term_over,
 )
+from cutune.proof.values.predicates import Relation
+from cutune.proof.values.terms import Atoms, constant_term, is_of_parameters, only_atom
 
 #: Constants beyond it are not added to unsigned indices.
 _FAR = 1 << 30

@@ -16,6 +16,7 @@ from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, parts
+from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation, Unknown, Value, properties_of
 from cutune.proof.values.terms import (
     ANYTHING,
@@ -30,7 +31,6 @@ from cutune.proof.values.terms import (
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.taint import names, sources
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
-from cutune.source.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 
 SPACES = ("param", "global", "const", "local", "shared")
 PREFETCHES = frozenset({"prefetch", "prefetchu"})
@@ -45,6 +45,8 @@ def uncallable(
 ) -> tuple[Code, str] | None:
     """Return why a function may not be called: it reads its ids, or its threads cooperate."""
     function = functions.get(name)
+    if name == "vprintf":
+        return Code.ORDERING, "printf"
     if function is None or function.body is None:
         return Code.UNKNOWN_FUNCTION, f"'{name}'"
     seen.add(name)
@@ -155,7 +157,7 @@ class Recorder:
     _indices: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        body = [item for item in self.function.body or () if isinstance(item, Instruction)]
+        body = self.function.instructions
         self._read = frozenset(name for item in body for name in sources(item))
         self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
 

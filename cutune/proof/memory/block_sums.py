@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial
 from cutune.ptx.types import Variable
-from cutune.source.values.polynomial import OPAQUE, IntegerPolynomial
 
 #: Operations that may be done in parts, and their neutral values; None: a sum may begin at any
 #: value, since adding it again changes nothing.

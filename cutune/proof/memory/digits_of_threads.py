@@ -32,8 +32,7 @@ from cutune.proof.values.launch_conditions import (
     Spread,
     can_hold,
 )
-from cutune.proof.values.terms import Atoms, is_of_parameters
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
@@ -43,6 +42,7 @@ from cutune.source.values.polynomial import (
     TooLarge,
     exactly,
 )
+from cutune.proof.values.terms import Atoms, is_of_parameters
 
 
 def elements_of(header: int, dimension: str) -> IntegerPolynomial:

@@ -212,10 +212,6 @@ class _Following:
     _waiting_for: set[str] = field(default_factory=set)
 
     @cached_property
-    def body(self) -> list[Instruction]:
-        return [item for item in self.function.body or () if isinstance(item, Instruction)]
-
-    @cached_property
     def positions(self) -> dict[str, int]:
         return {parameter.name: i for i, parameter in enumerate(self.function.parameters)}
 
@@ -227,10 +223,10 @@ class _Following:
         Raises:
             _Unknown: an instruction that is not known to be harmless.
         """
-        for instruction in self.body:
+        for instruction in self.function.instructions:
             self._check(instruction)
             self._waiting_for.update(results(instruction))
-        while sum(map(self._pass, self.body)):
+        while sum(map(self._pass, self.function.instructions)):
             pass
 
     def _pass(self, instruction: Instruction) -> bool:
@@ -333,7 +329,7 @@ class _Following:
 
     @cached_property
     def _read(self) -> frozenset[str]:
-        return frozenset(name for item in self.body for name in sources(item))
+        return frozenset(name for item in self.function.instructions for name in sources(item))
 
     # Where they lead.
 
@@ -344,7 +340,7 @@ class _Following:
             _Unknown: it may wait for another thread.
         """
         accesses: set[PointerAccess] = set()
-        for instruction in self.body:
+        for instruction in self.function.instructions:
             match instruction.opcode:
                 case "ld":
                     accesses.update(self._access(instruction, "load", instruction.operands[1]))
@@ -359,7 +355,7 @@ class _Following:
                     accesses.update(self._access(instruction, "atomic", address))
                 case _:
                     self._leaks |= self._revealed(instruction)
-        if may_wait(self.function, self.body):
+        if may_wait(self.function, self.function.instructions):
             raise _Unknown("has a loop that may wait for another thread", is_order=True)
         spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
         return PointerUses(None, frozenset(accesses), frozenset(self._leaks), spaces)

@@ -1,26 +1,46 @@
-"""How the parameters of an entry reach its work. Takes a finished walk, gives roles by place."""
+"""How the parameters of an entry reach its work. Takes a finished walk, gives roles by place.
+
+A value is a sum of signed products. The role of a parameter depends on its side of a comparison, as
+this holds where the work is done, or on what varies beside it in an address.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.id_bounds import IdBound
-from cutune.proof.values.predicates import Both, Not, Predicate, Relation
-from cutune.proof.values.terms import Atoms
-from cutune.source.program import Role
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     BLOCK,
     IDENTITY,
     OPAQUE,
     PARAMETER,
     Atom,
     IntegerPolynomial,
+    Monomial,
 )
+from cutune.proof.values.predicates import Both, Not, Predicate, Relation
+from cutune.proof.values.terms import Atoms
+from cutune.source.program import Role
 
 _ORDER = tuple(Role)
+_EQUALITIES = ("eq", "ne")
+_LARGER = ("gt", "ge", "hi", "hs")
+#: A number that was made longer is the number.
+_EXTENSIONS = ("s8", "u8", "s16", "u16", "s32", "u32")
+
+
+class Term(NamedTuple):
+    """A product: its sign, the parameters in it, and whether it differs between evaluations."""
+
+    sign: int
+    places: frozenset[str]
+    varies: bool
 
 
 def roles(
@@ -37,75 +57,177 @@ def roles(
 def _uses(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> Iterator[tuple[str, Role]]:
-    leaving = {
-        block
-        for blocks in graph.loop_of_header.values()
-        for block in blocks
-        if set(graph.flow.blocks[block].terminator.targets) - blocks
-    }
-    compared: dict[Role, list[IntegerPolynomial]] = {Role.BOUND: [], Role.BRANCH: []}
+    accesses, terms = list(accesses), _Terms(walk.atoms)
+    for bound in bounds:
+        for term in terms.of(bound.limit):
+            yield from _each(term, Role.GUARD if term.sign > 0 else Role.COUNTER)
+    readings = _Readings(graph, {access.block for access in accesses})
     for block, predicate in walk.branches.items():
-        for comparison in _comparisons(predicate):
-            role = Role.BOUND if block in leaving else Role.BRANCH
-            compared[role] += comparison.left, comparison.right
-    for role, values in {Role.GUARD: [bound.limit for bound in bounds], **compared}.items():
-        for place in _parameters(values, walk.atoms):
-            yield place, role
-    addresses = [access.address for access in accesses if access.address is not None]
-    yield from _in_addresses(addresses, walk.atoms)
+        plain = Role.BOUND if readings.leaves_loop(block) else Role.BRANCH
+        for holds in readings.of(block):
+            for comparison in _comparisons(predicate, holds):
+                yield from _compared(comparison, plain, terms)
+    for access in accesses:
+        for comparison in access.known if access.instruction.guard else ():
+            yield from _compared(comparison, Role.BRANCH, terms)
+        for term in terms.of(_distance(access.address)):
+            yield from _each(term, Role.STRIDE if term.varies else Role.OFFSET)
+    yield from _in_steps(accesses)
 
 
-def _comparisons(predicate: Predicate) -> Iterator[Relation]:
+def _in_steps(accesses: Iterable[MemoryAccess]) -> Iterator[tuple[str, Role]]:
+    """`a[i - w]` beside `a[i + w]`, as unrolled loops leave it: one is a stride from the other."""
+    found: defaultdict[tuple[frozenset[Monomial], Monomial], set[int]] = defaultdict(set)
+    for access in accesses:
+        terms = access.address.terms if access.address is not None else ()
+        base = frozenset(monomial for monomial, _ in terms if _is_pointer(monomial))
+        for monomial, coefficient in terms:
+            if monomial and monomial not in base and all(a.kind == PARAMETER for a in monomial):
+                found[base, monomial].add(coefficient)
+    for (_, monomial), coefficients in found.items():
+        if len(coefficients) > 1:
+            yield from ((atom.name, Role.STRIDE) for atom in monomial)
+
+
+def _distance(address: IntegerPolynomial | None) -> IntegerPolynomial:
+    """An address without the pointers that it is counted from."""
+    terms = address.terms if address is not None else ()
+    return IntegerPolynomial(tuple((m, c) for m, c in terms if not _is_pointer(m)))
+
+
+def _is_pointer(monomial: Monomial) -> bool:
+    return len(monomial) == 1 and monomial[0].name.endswith(":b64")
+
+
+def _each(term: Term, role: Role) -> Iterator[tuple[str, Role]]:
+    return ((place, role) for place in term.places)
+
+
+def _compared(comparison: Relation, plain: Role, terms: _Terms) -> Iterator[tuple[str, Role]]:
+    """`plain`: the role of a parameter that is compared with nothing that varies."""
+    left, right = terms.of(comparison.left), terms.of(comparison.right)
+    if comparison.relation in _LARGER:
+        left, right = right, left
+    has_counterpart = all(any(t.varies or t.places for t in side) for side in (left, right))
+    if not has_counterpart and not any(term.varies for term in (*left, *right)):
+        for term in (*left, *right):
+            yield from _each(term, plain)
+        return
+    is_equality = comparison.relation in _EQUALITIES
+    is_loop_end = is_equality and plain is Role.BOUND
+    sides = [(term, -1) for term in left] + [(term, 1) for term in right]
+    # What a loop counts up to has the other sign than what it counts from.
+    counting = next((term.sign * larger for term, larger in sides if term.varies), -1)
+    for term, larger in sides:
+        is_bound = term.sign * larger != counting if is_loop_end else term.sign * larger > 0
+        is_bound = is_bound and (is_loop_end or not is_equality)
+        yield from _each(term, Role.BOUND if is_bound else Role.COUNTER)
+
+
+def _comparisons(predicate: Predicate, holds: bool) -> Iterator[Relation]:
+    """The comparisons in a condition, each as it holds where the condition does, or does not."""
     match predicate:
         case Relation():
-            yield predicate
+            yield predicate if holds else predicate.negated()
         case Both(first, second):
-            yield from _comparisons(first)
-            yield from _comparisons(second)
+            yield from _comparisons(first, holds)
+            yield from _comparisons(second, holds)
         case Not(inner):
-            yield from _comparisons(inner)
+            yield from _comparisons(inner, not holds)
 
 
-def _in_addresses(
-    addresses: Iterable[IntegerPolynomial], atoms: Atoms
-) -> Iterator[tuple[str, Role]]:
-    """A factor of an id or of rounds is a stride; a pointer is none of it."""
-    for value in _inner(addresses, atoms):
-        for monomial, _ in value.terms:
-            own = [atom.name for atom in monomial if atom.kind == PARAMETER]
-            if len(monomial) == 1 and own and own[0].endswith(":b64"):
+class _Readings:
+    """Does the condition of a branch hold where the work is done, or the opposite?"""
+
+    def __init__(self, graph: Graph, working: Iterable[int]) -> None:
+        self.graph = graph
+        self._working = sum(1 << block for block in set(working))
+
+    def of(self, block: int) -> tuple[bool, ...]:
+        """Both, where both ways on do work, or neither does."""
+        targets = self.graph.flow.blocks[block].terminator.targets
+        if self.leaves_loop(block):
+            inside = self._inside(block)
+            return tuple(target in inside for target in targets[:1])
+        taken, other = (self._ahead[target] & self._working for target in targets[:2])
+        if bool(taken & ~other) == bool(other & ~taken):
+            return (True, False)
+        return (bool(taken & ~other),)
+
+    def leaves_loop(self, block: int) -> bool:
+        """Does one way on leave a loop?"""
+        return not self._inside(block) >= {*self.graph.flow.blocks[block].terminator.targets}
+
+    def _inside(self, block: int) -> frozenset[int]:
+        """The blocks of the innermost loop around a block; all, where there is none."""
+        loops = [self.graph.loop_of_header[h] for h in self.graph.loops_around[block]]
+        return min(loops, key=len, default=frozenset(range(self.graph.count)))
+
+    @cached_property
+    def _ahead(self) -> list[int]:
+        """Per block those that may follow it in the same round of a loop, as bits."""
+        found = [1 << index for index in range(self.graph.count)]
+        for index in reversed(range(self.graph.count)):
+            for target in self.graph.flow.blocks[index].terminator.targets:
+                if target > index:
+                    found[index] |= found[target]
+        return found
+
+
+class _Terms:
+    """Values as sums of signed products."""
+
+    def __init__(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self._inside: dict[Atom, frozenset[str]] = {}
+
+    def of(self, value: IntegerPolynomial) -> list[Term]:
+        """The terms; of a number that was made longer those of the number."""
+        found = []
+        for monomial, coefficient in value.terms:
+            sign = 1 if coefficient > 0 else -1
+            if len(monomial) == 1 and (number := self._extended(monomial[0])) is not None:
+                found += [term._replace(sign=sign * term.sign) for term in self.of(number)]
                 continue
-            moving = any(_moves(atom, atoms) for atom in monomial)
-            for place in own:
-                yield place, Role.STRIDE if moving else Role.OFFSET
+            places = frozenset(place for atom in monomial for place in self._places(atom))
+            found.append(Term(sign, places, any(map(self._varies, monomial))))
+        return found
 
+    def _extended(self, atom: Atom) -> IntegerPolynomial | None:
+        operation = self.atoms.operation(atom)
+        if operation is None or operation.name not in _EXTENSIONS:
+            return None
+        (number,) = operation.operands
+        return number if isinstance(number, IntegerPolynomial) else None
 
-def _moves(atom: Atom, atoms: Atoms) -> bool:
-    properties = atoms.properties(atom)
-    is_kept_block = atom.name.startswith(f"{BLOCK}.")
-    return atom.kind == IDENTITY or is_kept_block or bool(properties.ids or properties.loops)
+    def _varies(self, atom: Atom) -> bool:
+        known = self.atoms.properties(atom)
+        is_kept_block = atom.name.startswith(f"{BLOCK}.")
+        return atom.kind == IDENTITY or is_kept_block or bool(known.ids or known.loops)
 
+    def _places(self, atom: Atom) -> frozenset[str]:
+        """The parameters that an atom is, or is computed from."""
+        if atom.kind == PARAMETER:
+            return frozenset({atom.name})
+        if atom not in self._inside:
+            self._inside[atom] = frozenset()
+            operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+            operands = operation.operands if operation is not None else ()
+            self._inside[atom] = frozenset(
+                place for operand in operands for place in self._in_operand(operand)
+            )
+        return self._inside[atom]
 
-def _parameters(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[str]:
-    for inner in _inner(values, atoms):
-        yield from (atom.name for atom in inner.atoms if atom.kind == PARAMETER)
-
-
-def _inner(values: Iterable[IntegerPolynomial], atoms: Atoms) -> Iterator[IntegerPolynomial]:
-    """Values and all that they are computed from, each once: hashes use one value many times."""
-    seen: set[IntegerPolynomial] = set()
-    waiting = [*values]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        yield one
-        operations = (atoms.operation(atom) for atom in one.atoms if atom.kind == OPAQUE)
-        waiting += [
-            operand
-            for operation in operations
-            if operation is not None
-            for operand in operation.operands
-            if isinstance(operand, IntegerPolynomial)
-        ]
+    def _in_operand(self, operand: object) -> Iterator[str]:
+        match operand:
+            case IntegerPolynomial():
+                for atom in operand.atoms:
+                    yield from self._places(atom)
+            case Relation(left=left, right=right):
+                yield from self._in_operand(left)
+                yield from self._in_operand(right)
+            case Both(first, second):
+                yield from self._in_operand(first)
+                yield from self._in_operand(second)
+            case Not(inner):
+                yield from self._in_operand(inner)

@@ -17,8 +17,8 @@ from math import gcd
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.memory.access_places import AccessPlace, is_multiple, size_of, steps_of
 from cutune.proof.values.launch_conditions import NO_CONDITIONS, SizeConditions, all_of
+from cutune.proof.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.values.terms import is_of_parameters, only_atom
-from cutune.source.values.polynomial import IDENTITY, ONE, PARAMETER, ZERO, IntegerPolynomial
 
 
 @dataclass(frozen=True)

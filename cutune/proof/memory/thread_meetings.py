@@ -42,15 +42,8 @@ from cutune.proof.memory.digits_of_threads import separating_digits
 from cutune.proof.memory.rows_of_threads import row_per_thread
 from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.polynomial import IDENTITY, STRIDE, ZERO, Atom, IntegerPolynomial, TooLarge
 from cutune.proof.values.terms import Atoms
-from cutune.source.values.polynomial import (
-    IDENTITY,
-    STRIDE,
-    ZERO,
-    Atom,
-    IntegerPolynomial,
-    TooLarge,
-)
 
 #: Atomic operations that may not be done in any order, if their operands differ.
 _ORDERED = frozenset({"exch", "cas", "inc", "dec"})

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
@@ -25,6 +24,7 @@ from cutune.source.values.polynomial import (
     IntegerPolynomial,
     Monomial,
 )
+from cutune.proof.values.terms import MOST_THREADS, WARP, AtomProperties, Atoms, Interval
 
 _WARP = IntegerPolynomial.constant(WARP)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from cutune.proof.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import (
     WARP,
@@ -21,7 +22,6 @@ from cutune.proof.values.terms import (
     is_of_parameters,
     only_atom,
 )
-from cutune.source.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
 
 _SMALL = 1 << 19
 #: So many bits distinguish any two ids.

@@ -20,14 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cutune.proof.values.launch_conditions import SizeConditions
-from cutune.proof.values.terms import (
-    MOST_THREADS,
-    Alternatives,
-    Atoms,
-    is_of_parameters,
-    modulo,
-)
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     IDENTITY,
     ONE,
     OPAQUE,
@@ -36,6 +29,13 @@ from cutune.source.values.polynomial import (
     IntegerPolynomial,
     Monomial,
     exactly,
+)
+from cutune.proof.values.terms import (
+    MOST_THREADS,
+    Alternatives,
+    Atoms,
+    is_of_parameters,
+    modulo,
 )
 
 _MOST = IntegerPolynomial.constant(MOST_THREADS)

@@ -6,15 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from cutune.proof.values.polynomial import ONE, OPAQUE, PARAMETER, Atom, IntegerPolynomial, TooLarge
 from cutune.proof.values.terms import MOST_THREADS
-from cutune.source.values.polynomial import (
-    ONE,
-    OPAQUE,
-    PARAMETER,
-    Atom,
-    IntegerPolynomial,
-    TooLarge,
-)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cutune.proof.values.polynomial import IntegerPolynomial, Monomial
 from cutune.proof.values.terms import ANYTHING, Atoms, Interval, modulo, number_range, wrapped
 from cutune.ptx.types import TYPE_BYTES
-from cutune.source.values.polynomial import IntegerPolynomial, Monomial
 
 
 def bits_of(kind: str) -> int:

@@ -22,6 +22,16 @@ from cutune.proof.values.operation_results import (
     whole_of,
     within,
 )
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    IDENTITY,
+    ONE,
+    OPAQUE,
+    THREAD,
+    ZERO,
+    IntegerPolynomial,
+    TooLarge,
+)
 from cutune.proof.values.predicates import (
     Both,
     Fixed,
@@ -47,16 +57,6 @@ from cutune.proof.values.terms import (
 )
 from cutune.ptx.types import TYPE_BYTES, Instruction
 from cutune.source.syntax.tokens import word_set
-from cutune.source.values.polynomial import (
-    BLOCK,
-    IDENTITY,
-    ONE,
-    OPAQUE,
-    THREAD,
-    ZERO,
-    IntegerPolynomial,
-    TooLarge,
-)
 
 Read = Callable[[str], Value]
 

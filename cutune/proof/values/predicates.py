@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms
-from cutune.source.values.polynomial import IntegerPolynomial
 
 _NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _NEGATED |= {"lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}

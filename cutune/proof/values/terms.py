@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from cutune.source.values.polynomial import (
+from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,

@@ -13,7 +13,7 @@ from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
-from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
@@ -22,15 +22,7 @@ from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_plac
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.launches.copies import callee_of_variant
-from cutune.source.program import (
-    DIMENSIONS,
-    DimensionProof,
-    Impurity,
-    Kernel,
-    KernelVariant,
-    LaunchSite,
-    Program,
-)
+from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.launch_edit import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.kernel_names import base_name, renamed_entry
@@ -315,15 +307,13 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     if not compiled.proofs.get(name):
         return _NOT_INSTANTIATED
     places = _places(kernel)
-    copy = replace(kernel, name=name, unproven=())
-    judged = [confirmed(one, compiled, places) for one in (_as_text(copy), _blank(copy))]
+    judged = confirmed(replace(kernel, name=name, unproven=()), compiled, places)
     for axis, d in enumerate(DIMENSIONS):
         if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        found = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
-        if kernel.dimensions[axis] not in found:
+        if d not in judged.pure_dimensions or judged.dimensions[axis] != kernel.dimensions[axis]:
             return f"is not proven in {d} as the kernel is"
-    return None if any(_is_as_free(one, kernel) for one in judged) else _OTHER_LAUNCHES
+    return None if _is_as_free(judged, kernel) else _OTHER_LAUNCHES
 
 
 _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
@@ -355,24 +345,6 @@ def _is_as_free(copy: Kernel, kernel: Kernel) -> bool:
     is_free = not copy.needs_warps and {*copy.distinct_places} <= {*kernel.distinct_places}
     is_free = is_free and {*copy.single_thread} <= {*kernel.single_thread}
     return is_free and asks_alike and (not copy.inner_pointers or _pairs(copy) <= _pairs(kernel))
-
-
-def _as_text(kernel: Kernel) -> Kernel:
-    """The kernel as if its proof had been read in its text."""
-    kept = Impurity(Code.BLOCK_DEPENDENT, "", kernel.span)
-    dimensions = [
-        replace(one, impurity=kept) if one.grid_kept else one for one in kernel.dimensions
-    ]
-    kernel = without_meetings(kernel)
-    return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
-
-
-def _blank(kernel: Kernel) -> Kernel:
-    """The kernel as if nothing had been read in its text."""
-    unread = Impurity(Code.NOT_PROVEN, "", kernel.span)
-    unknown = DimensionProof(False)
-    kernel = without_meetings(kernel)
-    return replace(kernel, impurity=unread, dimensions=(unknown, unknown, unknown))
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:

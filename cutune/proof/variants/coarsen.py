@@ -50,7 +50,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.variants.restrict import restriction_if_legal, with_restriction
 from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
-from cutune.ptx.types import Function, Instruction, Module
+from cutune.ptx.types import Module
 from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant
 from cutune.source.rewrite.c_text import one_line
 from cutune.source.unit.unit import split_commas
@@ -228,15 +228,10 @@ def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
     """
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
-    calls = any(isinstance(item, Instruction) and item.opcode == "call" for item in own.body or ())
+    calls = any(item.opcode == "call" for item in own.instructions)
     others = (function for function in module.functions.values() if not function.is_kernel)
     for function in (own, *(others if calls else ())):
-        read = _operands(function) & names
+        read: set[str] = function.operands & names
         if read:
             return min(read)
     return None
-
-
-def _operands(function: Function) -> set[str]:
-    body = (item for item in function.body or () if isinstance(item, Instruction))
-    return {operand for item in body for operand in item.operands}

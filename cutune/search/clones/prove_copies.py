@@ -19,7 +19,7 @@ from cutune.passes import ChooseValues, ReplaceTunables
 from cutune.proof.same_code import code_of
 from cutune.proof.unit_compiler import UnitCompiler
 from cutune.ptx.parse import parse
-from cutune.ptx.types import Module, PtxError, Variable
+from cutune.ptx.types import Module, PtxError
 from cutune.search.clones.declarations import Declaration, Expanded, Kind
 from cutune.search.clones.dependence import Dependent, NotBySize, Versions, expanded, plain_unit
 from cutune.source.program import Program
@@ -246,7 +246,7 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
     left = {name for name in left if not name.startswith(_OTHER)}
     if rest != left or any(code_of(first, name) != code_of(second, name) for name in rest):
         raise NotProven("more of the device's code depends on the values than is written again")
-    variables = [{v.name: _shape(v) for v in m.variables} for m in (first, second)]
+    variables = [{v.name: v.content for v in m.variables} for m in (first, second)]
     if any(variables[1].get(n) != s for n, s in variables[0].items() if not _TEXT.match(n)):
         raise NotProven("variables of the device depend on the values")
     for name in sorted(wanted):
@@ -258,17 +258,9 @@ def _compare_device(question: ProgramWithCopies, prefix: str, copied: str, alone
 
 def _memory_of(module: Module, name: str) -> object:
     """Return the variables of a module that a function names."""
-    words = {
-        word
-        for item in module.functions[name].body or ()
-        for operand in getattr(item, "operands", ())
-        for word in re.findall(r"[\w$.]+", operand)
-    }
-    return {one.name: _shape(one) for one in module.variables if one.name in words}
-
-
-def _shape(one: Variable) -> object:
-    return one.space, one.type, one.count, one.alignment, one.initial
+    operands = module.functions[name].operands
+    words = {word for operand in operands for word in re.findall(r"[\w$.]+", operand)}
+    return {one.name: one.content for one in module.variables if one.name in words}
 
 
 def _named(text: str, prefix: str, others: Sequence[str]) -> tuple[str, frozenset[str]]:

@@ -85,9 +85,9 @@ def technique_named(name: str) -> Technique:
     Raises:
         CutuneError: CT816 for an unknown name, CT817 without the package that it needs.
     """
-    wanted = _plain(name)
+    wanted = plain_name(name)
     words = {word: one for one in TECHNIQUES for word in (one.name, *one.others)}
-    technique = {_plain(word): one for word, one in words.items()}.get(wanted)
+    technique = {plain_name(word): one for word, one in words.items()}.get(wanted)
     if technique is None:
         nearest = next((near for word, near in NEAREST.items() if word in wanted), None)
         further = f"; the nearest is '{nearest}'" if nearest else meant(name, words)
@@ -173,6 +173,6 @@ NEAREST = {
 }
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """`Nelder-Mead` is `nelder_mead`."""
     return "".join(c for c in name.lower() if c.isalnum())

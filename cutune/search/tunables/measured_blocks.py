@@ -20,7 +20,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.model.emit.emitter import Emitter, c_integer
-from cutune.model.emit.routine import argument_bits, printed_extents
+from cutune.model.emit.routine import printed_extents
 from cutune.model.emit.selection import Decider, DecisionText
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
@@ -29,7 +29,7 @@ from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_ch
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.source.launch_sites import SiteKey
 from cutune.source.program import DIMENSIONS, Kernel, Program
-from cutune.source.rewrite.c_text import c_string
+from cutune.source.rewrite.c_text import argument_bits, c_string
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, as_block, is_block
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cutune.source.configuration import library as known
 from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import (
     ASSIGNMENTS,
@@ -29,7 +30,6 @@ from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token, word_set
-from cutune.source.unit import library as known
 from cutune.source.unit.unit import Unit, split_commas
 
 #: Their constructors take sizes by value.

@@ -16,13 +16,13 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
-from cutune.source.function.parameters import parameter_of
 from cutune.source.program import Deduced, DeducedFrom, Kernel
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.location_macros import Unsteady
-from cutune.source.unit.scope import namespace
+from cutune.source.unit.parameters import parameter_of
+from cutune.source.unit.scope import namespace, until_semicolon
 from cutune.source.unit.unit import FunctionText, Unit, split_commas
 
 _PLAINLY = "written as '{kernel}<<<grid, block>>>(…)', without attributes, it can be judged"
@@ -311,7 +311,7 @@ class Callees:
             return None
         return Signature(
             self._around(syntax, index),
-            tuple(_type(tokens, self.unit) for tokens in parameters),
+            tuple(map(_type, parameters)),
             any(token.text == "=" for tokens in parameters for token in tokens),
             "template" in head,
             "..." in head or any(token.text == "..." for token in inner),
@@ -354,16 +354,16 @@ class Callees:
             tokens = part.syntax.tokens
             for index, token in enumerate(tokens):
                 if token.text == "using":
-                    words = [t.text for t in _until_semicolon(tokens, index + 1)]
+                    words = [t.text for t in until_semicolon(tokens, index + 1)]
                     if words and "=" not in words:
                         kind = "namespace" if words[0] == "namespace" else "name"
                         found.add((kind, words[-1]))
         return found
 
 
-def _type(tokens: Sequence[Token], unit: Unit) -> str:
+def _type(tokens: Sequence[Token]) -> str:
     """The type of a parameter as far as it makes a difference to a caller."""
-    parameter, _ = parameter_of(tokens, unit.typedefs)
+    parameter = parameter_of(tokens)
     words = parameter.type.replace("[]", " *").split()
     if not parameter.is_pointer:
         words = [word for word in words if word not in ("const", "volatile")]
@@ -406,9 +406,3 @@ def _outside_bodies(syntax: Syntax) -> Iterator[int]:
         yield from range(position, function.body[0])
         position = function.body[1] + 1
     yield from range(position, len(syntax.tokens) - 1)
-
-
-def _until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
-    while index < len(tokens) and tokens[index].text != ";":
-        yield tokens[index]
-        index += 1

@@ -47,7 +47,7 @@ from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import Block
 
 #: Why the kernel itself is refused, where a copy may help.
-_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.CONTRADICTION, Code.UNPROVEN_CODE})
+_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.UNPROVEN_CODE})
 #: The same, where threads step through rows by a constant.
 _HELPED_IN_ROWS = frozenset({Code.SHARED_MEMORY, Code.BARRIER})
 _INDICES = frozenset({"threadIdx", "blockIdx"})

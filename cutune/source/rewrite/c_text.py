@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from cutune.core.source import Edit, Source, Span
@@ -36,6 +36,16 @@ def c_comment(text: str) -> str:
 def c_path(path: str) -> str:
     """Write a path, by the bytes of the file system, as a C string literal."""
     return c_string(os.fsencode(path).decode("latin-1"))
+
+
+def argument_bits(positions: Iterable[int]) -> str:
+    """Write the set of these arguments as C++."""
+    return f"{sum(1 << position for position in positions)}ull"
+
+
+def axis_bits(axes: Iterable[bool]) -> str:
+    """Write a bit for each dimension as C++."""
+    return f"{sum(1 << axis for axis, is_set in enumerate(axes) if is_set)}u"
 
 
 def guarded(text: str, macros: Collection[str]) -> str:

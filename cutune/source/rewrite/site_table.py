@@ -20,7 +20,7 @@ from cutune.source.program import (
     LaunchSite,
     Program,
 )
-from cutune.source.rewrite.c_text import c_path, c_string, one_line
+from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.launch_edit import variants_at
 from cutune.source.unit.integers import integer_type
 
@@ -195,7 +195,9 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
         )
         reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
         conditions = " && ".join([arguments.fit, *reaching, *meeting])
-        known = f"if ((~integers_ & {_bits(integers)}) != 0) return false; " if integers else ""
+        known = (
+            f"if ((~integers_ & {argument_bits(integers)}) != 0) return false; " if integers else ""
+        )
         body = f"{known}{arguments.declared}return {conditions};"
     named = ("argument_", "integers_", "extent_", "allocation_")
     unused = "".join(f"(void){name}; " for name in named if not re.search(rf"\b{name}\b", body))
@@ -245,14 +247,10 @@ def _variant_table(program: Program, site: LaunchSite) -> list[str]:
         return []
     rows = (
         f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
-        f"{_bits(one.pointers)}, {_bits(one.written)}, cutune_supposes_rightly}}"
+        f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, cutune_supposes_rightly}}"
         for one in variants
     )
     return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]
-
-
-def _bits(positions: Iterable[int]) -> str:
-    return f"{sum(1 << position for position in positions)}ull"
 
 
 def _guard_function(site: LaunchSite, kernel: Kernel, dimension: str, guard: str) -> str:
@@ -282,16 +280,17 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     guarding = {i for guard in bounds.values() for i in guard_parameters(kernel, guard) or ()}
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = _boolean(kernel.needs_warps)
-    single = _axes(d in kernel.single_thread for d in DIMENSIONS)
+    single = axis_bits(d in kernel.single_thread for d in DIMENSIONS)
     is_one = _boolean(_is_one_kernel(program, kernel))
     # May the program look at kernels in a graph, or give them another configuration?
     files = (program.source, *program.headers)
     edits = _boolean(any(_GRAPH_EDIT.search(file.text) for file in files))
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = _axes(dimension.indexed for dimension in kernel.dimensions)
+    indexed = axis_bits(dimension.indexed for dimension in kernel.dimensions)
     is_bound = bool(kernel.may_meet or kernel.distinct_places)
     free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
+    bound = argument_bits({*integers, *pointers})
     code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
     proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
     variants = variants_at(program, site)
@@ -300,16 +299,11 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rules)}}}, {{{', '.join(guards)}}}, "
-        f"{_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{argument_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
-        f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
+        f"{bound}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
         f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}}},"
     )
-
-
-def _axes(said: Iterable[bool]) -> str:
-    """A bit for each dimension."""
-    return f"{sum(1 << axis for axis, is_said in enumerate(said) if is_said)}u"
 
 
 def _boolean(value: bool) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.reading import read_source
+from cutune.core.reading import read_source, readable_source
 from cutune.core.source import Source
 from cutune.source.syntax.directives import directives_of
 
@@ -32,14 +32,7 @@ _PATH_OPTIONS = {
 
 def read_headers(paths: Iterable[str]) -> tuple[Source, ...]:
     """Read headers; the compiler also names files that only a `#line` mentions."""
-    return tuple(header for path in paths if (header := _readable(path)) is not None)
-
-
-def _readable(path: str | Path) -> Source | None:
-    try:
-        return read_source(path)
-    except CutuneError:
-        return None
+    return tuple(header for path in paths if (header := readable_source(path)) is not None)
 
 
 def include_directories(flags: Iterable[str]) -> tuple[str, ...]:
@@ -119,7 +112,7 @@ def find_headers(
             if path.resolve() in seen:
                 continue
             seen.add(path.resolve())
-            if (header := _readable(path)) is not None:
+            if (header := readable_source(path)) is not None:
                 found.append(header)
                 waiting.append(header)
     return tuple(found)

@@ -49,15 +49,6 @@ class MacroTable:
         """Macros that are numbers of uncertain value, or uncertain types."""
         return frozenset(n for n, d in self.definitions.items() if self._is_symbol(n, d, 0))
 
-    @property
-    def formulas(self) -> frozenset[str]:
-        """Macros with parameters whose value is some formula of them, but not certain which."""
-        return frozenset(
-            name
-            for name, found in self.definitions.items()
-            if _is_varied(found) and all(map(_is_formula, found))
-        )
-
     def is_formula(self, name: str) -> bool:
         """Is every definition of it arithmetic over the macro's own parameters?"""
         found = self.definitions.get(name, ())

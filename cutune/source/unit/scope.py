@@ -35,16 +35,6 @@ def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence
             yield name, ("not a simple type",)
 
 
-def tag(tokens: Sequence[Token]) -> Iterator[str]:
-    """tag = ("class" | "struct" …) attribute* NAME."""
-    for token in tokens:
-        if token.kind != "IDENTIFIER":
-            return
-        if not token.text.startswith(("__align", "alignas", "class")):
-            yield token.text
-            return
-
-
 def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, tuple[int, IntegerType]]]:
     """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
     for index in range(len(tokens) - 3):
@@ -76,19 +66,6 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
         is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
         if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
             yield index, tokens[index]
-
-
-def qualified_names(tokens: Sequence[Token], qualifier: str) -> Iterator[str]:
-    """declaration = … qualifier … NAME ("=" | "," | "[") … ";"; gives each NAME."""
-    is_qualified = False
-    for index in _outside_parentheses(tokens):
-        token = tokens[index]
-        if token.text in (";", "{", "}"):
-            is_qualified = False
-        is_qualified = is_qualified or token.text == qualifier
-        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        if is_qualified and token.kind == "IDENTIFIER" and after in ("=", ";", ",", "[", "{"):
-            yield token.text
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,12 @@ Takes the syntaxes that were read (the source and its headers, or the preprocess
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.core.codes import Code
 from cutune.core.source import Source, Span
-from cutune.source.program import Impurity
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
@@ -22,41 +19,20 @@ from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import IntegerType
 from cutune.source.unit.location_macros import Unsteady
 from cutune.source.unit.macros import MacroTable, Unexpandable
-from cutune.source.unit.scope import (
-    constants,
-    declared_names,
-    qualified_names,
-    tag,
-    typedef,
-    until_semicolon,
-)
-
-#: Macros that make the text differ between passes of the compiler, only one of which is read.
-_ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
-_CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
+from cutune.source.unit.scope import constants, declared_names, typedef, until_semicolon
 
 
 @dataclass(frozen=True)
 class FunctionText:
-    """A function definition cut out of its file, macros expanded."""
+    """What stands before the body of a function definition, macros expanded."""
 
-    function: SourceFunction
     #: The whole definition in its file.
     span: Span
     head: tuple[Token, ...]
     parameters: tuple[tuple[Token, ...], ...]
-    #: With its braces.
-    body: tuple[Token, ...]
     template_parameters: tuple[str, ...]
     #: Those template parameters that are types.
     type_parameters: frozenset[str]
-    #: Why the text is not certain.
-    impurity: Impurity | None = None
-
-    @property
-    def name(self) -> str:
-        """The name without namespaces."""
-        return self.function.name
 
 
 @dataclass(frozen=True)
@@ -96,12 +72,6 @@ class Unit:
         return table
 
     @cached_property
-    def types(self) -> frozenset[str]:
-        """Names of types that the sources define."""
-        aliases = {name for name, _ in self._aliases()}
-        return frozenset(aliases | {*self._after({"class", "struct", "union", "enum"})})
-
-    @cached_property
     def typedefs(self) -> Mapping[str, Sequence[str]]:
         """Aliases of integer types; one that is defined in two ways is left out."""
         found: dict[str, Sequence[str]] = {}
@@ -125,71 +95,34 @@ class Unit:
             doubtful |= {t.text for i, t in declared_names(tokens) if i not in definitions}
         return {name: value for name, value in found.items() if name not in doubtful}
 
-    @cached_property
-    def device_variables(self) -> frozenset[str]:
-        """Variables at file scope in the device's memory."""
-        kinds = ("__device__", "__constant__", "__managed__")
-        return frozenset().union(*map(self._variables_with, kinds))
-
-    @cached_property
-    def shared_variables(self) -> frozenset[str]:
-        """Variables at file scope in shared memory: each thread block has its own."""
-        return self._variables_with("__shared__")
-
-    def _variables_with(self, qualifier: str) -> frozenset[str]:
-        names = (n for tokens in self._scope_tokens for n in qualified_names(tokens, qualifier))
-        return frozenset(names)
-
-    @cached_property
-    def declared(self) -> frozenset[str]:
-        """Every name that occurs outside function bodies, and macros that are plain numbers."""
-        names = {t.text for tokens in self._scope_tokens for t in tokens if t.kind == "IDENTIFIER"}
-        return frozenset(names) | self.macros.symbols
-
-    @cached_property
-    def formulas(self) -> frozenset[str]:
-        """Macros that stay calls, because it is not certain which formula they stand for."""
-        return frozenset() if self.is_expanded else self.macros.formulas
-
     def text(self, part: UnitPart, function: SourceFunction) -> FunctionText:
         """Cut out one function and expand its macros."""
         syntax = part.syntax
         assert function.body is not None
         head = part.placed(syntax.tokens[function.first : function.parameters[0]])
         inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
-        body = list(syntax.tokens[function.body[0] : function.body[1] + 1])
-        parameters, body = part.placed(inner), part.placed(body)
-        span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
-        impurity = _conditional(syntax, function) or _asking(part.source, span)
-        try:
-            if not self.is_expanded:
-                head, parameters, body = map(self.macros.expand, (head, parameters, body))
-        except Unexpandable as error:
-            token = error.token
-            message = Code.UNRESOLVED_NAME.template.format(what=token.text)
-            impurity = Impurity(Code.UNRESOLVED_NAME, message, token.span)
+        parameters = part.placed(inner)
+        (last,) = part.placed(syntax.tokens[function.body[1] : function.body[1] + 1])
+        span = Span(head[0].start if head else parameters[0].start, last.end)
+        if not self.is_expanded:
+            head, parameters = map(self._expanded, (head, parameters))
         return FunctionText(
-            function,
             span,
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),
-            tuple(body),
             tuple(name for name, _ in template_parameters(head)),
             frozenset(name for name, is_type in template_parameters(head) if is_type),
-            impurity,
         )
+
+    def _expanded(self, tokens: list[Token]) -> list[Token]:
+        try:
+            return self.macros.expand(tokens)
+        except Unexpandable:
+            return tokens
 
     @cached_property
     def _scope_tokens(self) -> tuple[Sequence[Token], ...]:
         return tuple(list(outside_bodies(part.syntax)) for part in self.parts)
-
-    def _after(self, keywords: set[str]) -> Iterator[str]:
-        for part in self.parts:
-            tokens = part.syntax.tokens
-            for index, token in enumerate(tokens[:-1]):
-                if token.text in keywords:
-                    following = tokens[index + 1 : index + 40]
-                    yield from tag(following)
 
     def _aliases(self) -> Iterator[tuple[str, Sequence[str]]]:
         for tokens in self._scope_tokens:
@@ -239,24 +172,6 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         item.append(token)
     if item:
         yield item
-
-
-def _conditional(syntax: Syntax, function: SourceFunction) -> Impurity | None:
-    """A conditional directive inside the function, where it is not known what is compiled."""
-    assert function.body is not None
-    for directive in syntax.directives_within(function.first, function.body[1]):
-        if directive.name in _CONDITIONALS:
-            message = Code.CONDITIONAL_CODE.template.format(what=directive.name)
-            return Impurity(Code.CONDITIONAL_CODE, message, directive.token.span)
-    return None
-
-
-def _asking(source: Source, span: Span) -> Impurity | None:
-    """A test of the architecture in the text as it was written."""
-    if not _ASKS.search(source.text, span.start, span.end):
-        return None
-    message = Code.NOT_PROVEN.template.format(what="a test of the architecture")
-    return Impurity(Code.NOT_PROVEN, message, span)
 
 
 def outside_bodies(syntax: Syntax) -> Iterator[Token]:

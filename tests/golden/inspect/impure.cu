@@ -70,25 +70,25 @@ __global__ void conditional(int *a) {
 #endif
     a[i] = 0;
 }
-__global__ void unresolved(int *a) { a[GLOBAL_ID] = 0; }
+__global__ void grid_size(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = gridDim.x; }
 
 void run(int *a, float *f) {
-    shared<<<8, 256>>>(f);  // expect CT211: kernel 'shared' uses shared memory, which may depend on the block's shape
-    barrier<<<8, 256>>>(f);  // expect CT212: kernel 'barrier' synchronizes the threads of a block with __syncthreads
-    warp<<<8, 256>>>(a);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
-    assembly<<<8, 256>>>(a);  // expect CT215: kernel 'assembly' holds inline assembly, which is not analysed
+    shared<<<8, 256>>>(f);  // expect CT221: kernel 'shared' does not index its threads by blockIdx, blockDim and threadIdx
+    barrier<<<8, 256>>>(f);
+    warp<<<8, 256>>>(a);
+    assembly<<<8, 256>>>(a);
     ticket<<<8, 256>>>(a, a);  // expect CT216: kernel 'ticket' uses the result of atomicAdd, which depends on the order of threads
-    fixed_block<<<8, 256>>>(a);  // expect CT217: kernel 'fixed_block' uses threadIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
+    fixed_block<<<8, 256>>>(a);  // expect CT217: kernel 'fixed_block' uses threadIdx.x, blockIdx.x or blockDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
     block_number<<<8, 256>>>(a);  // expect CT217: kernel 'block_number' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
     only_y<<<8, 256>>>(a);
     unknown_function<<<8, 256>>>(a);  // expect CT218: kernel 'unknown_function' calls 'unknown', whose definition was not found
-    through_function<<<8, 256>>>(a);  // expect CT217: kernel 'through_function' uses threadIdx.x, in 'lane', other than as blockIdx.x * blockDim.x + threadIdx.x
+    through_function<<<8, 256>>>(a);
     no_index<<<1, 1>>>(a);  // expect CT221: kernel 'no_index' does not index its threads by blockIdx, blockDim and threadIdx
-    fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses __threadfence, whose effect depends on the order of threads
-    shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses volatile memory, whose effect depends on the order of threads
+    fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses a memory fence, whose effect depends on the order of threads
+    shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses 'st.volatile.global.u32', whose effect depends on the order of threads
     talks<<<8, 256>>>(8);  // expect CT222: kernel 'talks' uses printf, whose effect depends on the order of threads
-    jumps<<<8, 256>>>(a);  // expect CT219: kernel 'jumps' holds a construct that is not analysed: 'goto'
-    late<<<8, 256>>>(a);  // expect CT217: kernel 'late' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
-    conditional<<<8, 256>>>(a);  // expect CT223: kernel 'conditional' holds #ifdef; to have the branch known that is compiled give nvcc and the file's own options (-I, -D, -std)
-    unresolved<<<8, 256>>>(a);  // expect CT220: kernel 'unresolved' uses 'GLOBAL_ID', which is not declared in what was read and may be a macro; to have macros expanded give nvcc and the file's own options (-I, -D, -std)
+    jumps<<<8, 256>>>(a);
+    late<<<8, 256>>>(a);  // expect CT217: kernel 'late' uses threadIdx.x, blockIdx.x or blockDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
+    conditional<<<8, 256>>>(a);
+    grid_size<<<8, 256>>>(a);  // expect CT217: kernel 'grid_size' uses gridDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
 }

@@ -9,7 +9,7 @@ __global__ void set(int n, T *a, float value = 1) {
     if (i < n) a[i] = value;
 }
 #define LAUNCH(n, a) fill<<<(n), 64>>>((n), (a))  // expect CT204: the launch stands in the body of macro 'LAUNCH'; write it out or move it into a function
-#define CHECK(x) x
+#define CHECK(...) __VA_ARGS__
 #define BLOCK 64
 
 __device__ void nested(float *a) {

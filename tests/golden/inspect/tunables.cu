@@ -2,7 +2,7 @@
 struct Problem {
     int n, m;
     Problem *next;
-};
+}; unsigned long sum(int, int); template <int, int> int largest(int, int);
 
 __global__ void fill(int n, float *x) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,8 +4,11 @@
 #include "cutune_exact.h"
 static inline long long cutune_guard_1_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_2_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline bool cutune_free_2(const long long *argument_, unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) { (void)integers_; (void)extent_; return true && allocation_->are_apart(argument_[1], argument_[2]); }
 static inline long long cutune_guard_3_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline bool cutune_free_3(const long long *argument_, unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) { (void)integers_; (void)extent_; return true && allocation_->are_apart(argument_[1], argument_[2]); }
 static inline long long cutune_guard_4_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline bool cutune_free_4(const long long *argument_, unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) { (void)integers_; (void)extent_; return true && allocation_->are_apart(argument_[1], argument_[2]); }
 static inline long long cutune_guard_5_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_6_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_7_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
@@ -16,9 +19,9 @@ static inline long long cutune_guard_12_x(const long long *argument_) { const cu
 static inline long long cutune_guard_13_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
     {1, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
-    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
-    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
-    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
+    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, cutune_free_2, 6ull, true, nullptr, nullptr, false, nullptr, 0, false},
+    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, cutune_free_3, 6ull, true, nullptr, nullptr, false, nullptr, 0, false},
+    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, cutune_free_4, 6ull, true, nullptr, nullptr, false, nullptr, 0, false},
     {5, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
     {6, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},
     {7, "shifted", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_7_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, 0u, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0, false},

@@ -1,5 +1,5 @@
 // What an annotation would settle, and what it would not.
-__global__ void tiled(const float *a, float *b, int n) {
+__global__ void absent(int *a); __global__ void tiled(const float *a, float *b, int n) {
     __shared__ float tile[32][33];
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     tile[threadIdx.y][threadIdx.x] = a[y * n + x];
@@ -28,12 +28,12 @@ __global__ void fine(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }
 __global__ void set(int *a, int value = 0) { a[blockIdx.x * blockDim.x + threadIdx.x] = value; }
 
 void run(int *a, float *f, int n) {
-    tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape
-    tiled<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape
-    waits<float><<<n, 256>>>(f);  // expect CT212: kernel 'waits' synchronizes the threads of a block with __syncthreads
-    late<<<n, 256>>>(n, a);  // expect CT217: kernel 'late' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
-    dynamic<<<n, 256, 1024>>>(f);  // expect CT211: kernel 'dynamic' uses shared memory, which may depend on the block's shape
-    warp<<<n, 256>>>(a);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
+    tiled<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
+    waits<float><<<n, 256>>>(f);
+    late<<<n, 256>>>(n, a);  // expect CT217: kernel 'late' uses threadIdx.x, blockIdx.x or blockDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
+    dynamic<<<n, 256, 1024>>>(f);  // expect CT211: kernel 'dynamic' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x
+    warp<<<n, 256>>>(a);
     set<<<n++, 256>>>(a);  // expect CT206: '++' in the launch may have a side effect; store its value in a variable first
     void (*pointer)(int *) = fine;
     pointer<<<n, 256>>>(a);  // expect CT208: 'pointer' is not the name of a kernel; launch the kernel by its name

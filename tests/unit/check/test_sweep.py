@@ -36,12 +36,11 @@ from cutune.model.measurement.sweep import (
     write_sweep,
 )
 from cutune.model.selection.chooser import DEFAULT
-from cutune.proof.analysis.analyze import analyze
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.ptxas import StaticCounters
+from tests.support.analyzed import analyzed
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 RECORDED = Path(__file__).parents[2] / "recorded"
@@ -197,7 +196,7 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
     ]
     path = tmp_path / "timings"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"torn')
-    program = analyze(parse(Source("dir/app.cu", SOURCE)))
+    program = analyzed(Source("dir/app.cu", SOURCE))
     static = {"k": StaticCounters(20, static_shared_bytes=8)}
     entries = read_entries(path, "cutune-timing-1")
     (found,) = swept_launches(program, entries, 1000, 1e-5, static)

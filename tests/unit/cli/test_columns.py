@@ -19,9 +19,8 @@ from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
 from cutune.model.fit.models_file import read_models
 from cutune.model.selection.variants import VariantChooser
-from cutune.proof.analysis.analyze import analyze
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
+from tests.support.analyzed import analyzed
 
 ROOT = Path(__file__).parents[3]
 WIDTH = 80
@@ -36,7 +35,7 @@ def lines(text: str) -> list[str]:
 def test_launches(name: str) -> None:
     (path,) = ROOT.glob(f"tests/golden/inspect/{name}.cu")
     stream = io.StringIO()
-    program = analyze(parse(read_source(path)))
+    program = analyzed(read_source(path))
     print_programs([program], Console(file=stream, force_terminal=True, width=WIDTH))
     found = lines(stream.getvalue())
     rows = [line for line in found if line.startswith(tuple("123456789"))]

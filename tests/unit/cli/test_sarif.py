@@ -12,9 +12,8 @@ import pytest
 from cutune.cli.report.programs import lacking
 from cutune.cli.report.sarif import NOT_MODELLED, to_sarif
 from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 
 TEXT = """\
 __global__ void tile(int n, float *a)
@@ -88,7 +87,7 @@ def checked(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def program(path: str) -> Program:
-    return analyze(parse(Source(path, TEXT)))
+    return analyzed(Source(path, TEXT))
 
 
 def test_a_refused_launch_is_a_result(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from cutune.measure.gpu_sweep import (
 from cutune.measure.ncu import ProfiledLaunch, explanation, ncu_options, parse, profile
 from cutune.measure.program_runs import Run
 from cutune.model.measurement.sweep import IN_PROGRAM
-from cutune.proof.analysis.analyze import analyze
-from cutune.source.syntax.parse import parse as parse_source
+from tests.support.analyzed import analyzed
 
 RECORDED = Path(__file__).parents[2] / "recorded"
 
@@ -164,7 +163,7 @@ def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None
     path = tmp_path / "app"
     path.write_text(PROGRAM)
     path.chmod(0o755)
-    build = GpuBuild(analyze(parse_source(Source("app.cu", SOURCE))), {})
+    build = GpuBuild(analyzed(Source("app.cu", SOURCE)), {})
     run = Run((str(path),), {})
     (found,) = sweep_on_gpu(build, [run], "paper", lambda *_: None, IN_PROGRAM)
     assert found.own == (32, 1, 1)
@@ -173,7 +172,7 @@ def test_in_the_programs_sequence_the_last_launch_counts(tmp_path: Path) -> None
 
 
 def test_candidates_of_a_program() -> None:
-    program = analyze(parse_source(Source("app.cu", SOURCE)))
+    program = analyzed(Source("app.cu", SOURCE))
     lines = candidates_text(program, "paper", {1: (256, 1, 1), 2: (32, 4, 1)}).splitlines()
     flat = [line for line in lines if line.startswith("1 ")]
     rows = [line for line in lines if line.startswith("2 ")]

@@ -15,11 +15,10 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.subjects import FEW_REGISTERS, Subject, subjects
 from cutune.measure.resources import Resources
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.launch_sites import SiteKey, SiteNumbers
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.ptxas import StaticCounters
+from tests.support.analyzed import analyzed
 from tests.support.replayed_kernels import PTX, loaded, recorded
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
@@ -42,7 +41,7 @@ def module(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    found = analyze(parse(Source("/project/app.cu", TEXT)))
+    found = analyzed(Source("/project/app.cu", TEXT))
     assert [site.kernel for site in found.tunable_launches] == ["copy", "gather"]
     return found
 

@@ -11,11 +11,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.model.emit.programs import WIDTHS, random_blocks, random_program, random_programs
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import Kernel, Program
 from cutune.source.rewrite.output import Target
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
 PLANE = f"{LINE} int j = blockIdx.y * blockDim.y + threadIdx.y; if (j < n) a[j] = i;"
@@ -26,7 +25,7 @@ def program(
     body: str = LINE, before: str = "", launch: str = LAUNCH, name: str = "a.cu"
 ) -> Program:
     text = f"{before}\n__global__ void k(int n, float *a) {{ {body} }}\n{launch}"
-    return analyze(parse(Source(name, text)))
+    return analyzed(Source(name, text))
 
 
 def kernel(body: str = LINE, before: str = "") -> Kernel:
@@ -62,7 +61,7 @@ def test_of_a_plane_each_block_that_there_may_be() -> None:
 def test_a_kernel_that_was_compiled_for_fewer_threads_gets_no_more() -> None:
     bounds = "__global__ __launch_bounds__(128) void"
     text = program().source.text.replace("__global__ void", bounds)
-    (found,) = analyze(parse(Source("a.cu", text))).kernels
+    (found,) = analyzed(Source("a.cu", text)).kernels
     assert [x for x, _, _ in random_blocks(found)] == [w for w in WIDTHS if w <= 128]
 
 

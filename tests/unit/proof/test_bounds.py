@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cutune.proof.values.id_bounds import IdBound, bounds, common
+from cutune.proof.values.polynomial import IDENTITY, OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.proof.values.predicates import (
     Both,
     Fixed,
@@ -19,7 +20,6 @@ from cutune.proof.values.predicates import (
     negation,
 )
 from cutune.proof.values.terms import NOTHING, AtomOperation, Atoms
-from cutune.source.values.polynomial import IDENTITY, OPAQUE, PARAMETER, IntegerPolynomial
 
 X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")
 N, M = (IntegerPolynomial.atom(PARAMETER, name) for name in "nm")

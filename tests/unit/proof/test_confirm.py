@@ -1,4 +1,4 @@
-"""A kernel by its source and by proofs on its compiled code: where both agree, which decides."""
+"""Kernels in words of the source: what is proven of their entries, in all instances."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from cutune.core.codes import Code
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.compiled import Compiled
-from cutune.proof.confirm import MemberPlaces, confirmed, without_meetings
+from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
+from cutune.proof.source_lines import SourceLine
 from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
+from cutune.proof.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 from cutune.source.program import (
     DataParameter,
     DimensionProof,
@@ -25,16 +27,8 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.syntax.parse import parse
-from cutune.source.values.polynomial import OPAQUE, PARAMETER, IntegerPolynomial
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i;"
-STRIDED = (
-    "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
-    " a[i] = i;"
-)
-NOT_FOLLOWED = LINE.replace("a[i] = i", "unknown(a, i)")
-RAW = "a[threadIdx.x] = n;"
-WAITING = f"__syncthreads(); {LINE}"
 
 
 def kernel(body: str = LINE, head: str = "") -> Kernel:
@@ -72,64 +66,35 @@ def x_of(found: Kernel) -> DimensionProof:
 # Guards.
 
 
-def test_source_and_compiled_code_agree() -> None:
-    found = judged(kernel(), proof())
+def test_the_first_bound_is_the_guard() -> None:
+    found = judged(kernel(), proof(below(N, M), roles=(("0:0:b32", Role.GUARD),)))
     assert (found.pure_dimensions, x_of(found).guard) == (("x",), "n")
     assert found.proven_for == (80, 90)
     assert found.data_parameters == (DataParameter("n", Role.GUARD),)
+    assert x_of(judged(kernel(), proof(below(M, N)))).guard == "m"
+    # One that has no name in the source is none.
+    assert x_of(judged(kernel(), proof(below(UNNAMED)))).guard is None
+    assert x_of(judged(kernel(), proof(below()))).guard is None
+    quarter = IdBound(N - ONE - ONE - ONE, step=4)
+    assert x_of(judged(kernel(), proof(EntryDimension(True, None, (quarter,))))).guard == "n / 4"
 
 
 @pytest.mark.parametrize(
-    ("limits", "guard"),
+    ("limit", "guard"),
     [
-        ([N, M], "n"),
-        ([M, N], "n"),
-        # The compiler may have tightened it by a few steps.
-        ([N - ONE], "n"),
-        ([N - IntegerPolynomial.constant(8)], "n"),
-        # Without a bound in the compiled code the source's is none either.
-        ([], None),
-        ([UNNAMED], None),
+        (N, "n"),
+        (N - ONE, "n"),
+        (N - IntegerPolynomial.constant(8), "n"),
+        (N - IntegerPolynomial.constant(9), "n - 9"),
+        (N + ONE, "n + 1"),
+        (M, "m"),
     ],
 )
-def test_a_guard_of_the_source(limits: list[IntegerPolynomial], guard: str | None) -> None:
-    found = judged(kernel(), proof(below(*limits)))
-    assert (found.pure_dimensions, x_of(found).guard) == (("x",), guard)
-
-
-@pytest.mark.parametrize("limit", [M, N + ONE, N - IntegerPolynomial.constant(9)])
-def test_another_guard_is_a_contradiction(limit: IntegerPolynomial) -> None:
-    found = judged(kernel(), proof(below(limit)))
-    assert found.pure_dimensions == ()
-    reason = x_of(found).impurity
-    assert reason is not None and reason.code is Code.CONTRADICTION
-    assert "bounds x by n, the compiled code by " in reason.message
-
-
-def test_a_guard_that_divides_is_not_searched_for() -> None:
-    divided = judged(kernel(LINE.replace("i < n", "i < n / 2")), proof(below(M)))
-    assert (divided.pure_dimensions, x_of(divided).guard) == (("x",), None)
-
-
-def test_a_guard_that_the_text_does_not_tell_is_that_of_the_compiled_code() -> None:
-    quarter = IdBound(N - ONE - ONE - ONE, step=4)
-    compiled = proof(EntryDimension(True, None, (quarter,)))
-    shifted = judged(kernel(LINE.replace("i < n", "i < n >> 2")), compiled)
-    assert (shifted.pure_dimensions, x_of(shifted).guard) == (("x",), "n / 4")
-    product = judged(kernel(LINE.replace("i < n", "i < n * m / 4")), compiled)
-    assert x_of(product).guard == "n / 4"
-    # Without a bound in the compiled code, there is none.
-    assert x_of(judged(kernel(LINE.replace("i < n", "i < n >> 2")), proof(below()))).guard is None
-
-
-def test_a_guard_of_a_type_that_the_text_does_not_know_is_a_size() -> None:
-    text = (
-        f"template <typename T> __global__ void k(T n, unsigned m, float *a, float *b) {{ {LINE} }}"
-    )
-    own = analyze(parse(Source("a.cu", text.replace("= i;", "= m / 2 < i;")))).kernels[0]
-    assert "n" not in own.sizes
-    found = judged(own, proof(below(N), roles=(("0:0:b32", Role.GUARD),)))
-    assert (x_of(found).guard, found.sizes) == ("n", ("n", *own.sizes))
+def test_the_guard_of_a_kernel_is_that_of_its_copy_too(
+    limit: IntegerPolynomial, guard: str
+) -> None:
+    own = judged(kernel(), proof(below(N)))
+    assert x_of(judged(own, proof(below(limit)))).guard == guard
 
 
 def test_conditions_of_a_bound_are_asked_too() -> None:
@@ -150,9 +115,9 @@ def test_conditions_of_a_bound_are_asked_too() -> None:
 
 def test_a_bound_holds_in_all_instances() -> None:
     assert x_of(judged(kernel(), proof(below(N, M)), proof(below(N)))).guard == "n"
-    both = judged(kernel(NOT_FOLLOWED), proof(below(N, M)), proof(below(M)))
+    both = judged(kernel(), proof(below(N, M)), proof(below(M)))
     assert x_of(both).guard == "m"
-    neither = judged(kernel(NOT_FOLLOWED), proof(below(N)), proof(below(M)))
+    neither = judged(kernel(), proof(below(N)), proof(below(M)))
     assert x_of(neither).guard is None
     conditional = [
         proof(EntryDimension(True, None, (IdBound(N, (condition,)),)))
@@ -162,30 +127,15 @@ def test_a_bound_holds_in_all_instances() -> None:
 
 
 def test_strides_have_no_guard() -> None:
-    for one in (below(N, grid_stride=True), below(grid_stride=False)):
-        found = x_of(judged(kernel(STRIDED), proof(one)))
-        assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
-    # Bounds of the compiled code are none of the source's.
-    found = x_of(judged(kernel(STRIDED), proof(below(M))))
+    found = x_of(judged(kernel(), proof(below(N, grid_stride=True))))
     assert (found.grid_stride, found.guard, found.impurity) == (True, None, None)
-    by_code = x_of(judged(kernel(), proof(below(N, grid_stride=True))))
-    assert (by_code.grid_stride, by_code.guard) == (True, None)
 
 
-def test_a_source_without_a_guard_has_that_of_the_compiled_code() -> None:
-    found = x_of(judged(kernel(LINE.replace("if (i < n) ", "")), proof(below(N))))
-    assert (found.guard, found.impurity) == ("n", None)
-
-
-# Which of both decides.
-
-
-def test_what_was_not_followed_the_compiled_code_decides() -> None:
-    roles = (("0:0:b32", Role.BOUND), ("1:0:b32", Role.BRANCH), ("9:0:b32", Role.GUARD))
-    stronger = (("1:0:b32", Role.STRIDE), ("0:0:b32", Role.COUNTER))
-    own = kernel(NOT_FOLLOWED)
-    assert own.impurity is not None
-    found = judged(own, proof(below(M), roles=roles), proof(below(M), roles=stronger))
+def test_parameters_have_their_strongest_use_in_any_instance() -> None:
+    uses = (("0:0:b32", Role.BOUND), ("1:0:b32", Role.BRANCH), ("9:0:b32", Role.GUARD))
+    # A pointer that is compared is no size.
+    stronger = (("1:0:b32", Role.STRIDE), ("0:0:b32", Role.COUNTER), ("2:0:b64", Role.BOUND))
+    found = judged(kernel(), proof(below(M), roles=uses), proof(below(M), roles=stronger))
     assert (found.impurity, found.pure_dimensions, x_of(found).guard) == (None, ("x",), "m")
     assert found.data_parameters == (
         DataParameter("n", Role.BOUND),
@@ -193,64 +143,71 @@ def test_what_was_not_followed_the_compiled_code_decides() -> None:
     )
 
 
-def test_a_barrier_of_the_source_of_which_nothing_is_left() -> None:
-    own = kernel(WAITING)
-    assert own.impurity is not None and own.impurity.code is Code.BARRIER
-    found = judged(own, proof())
-    assert (found.impurity, found.pure_dimensions) == (None, ("x",))
+def test_without_compiled_code_nothing_is_proven() -> None:
+    found = kernel()
+    assert found.impurity is not None and found.impurity.code is Code.NO_COMPILED_CODE
+    assert found.pure_dimensions == () and found.data_parameters == ()
 
 
 def test_what_is_not_compiled_is_refused() -> None:
     found = confirmed(kernel(), Compiled({}, (80,)))
     assert found.impurity is not None and found.impurity.code is Code.NOT_COMPILED
     assert found.impurity.message == Code.NOT_COMPILED.template
-    # The reason of the source comes first.
-    waiting = confirmed(kernel(WAITING), Compiled({}, (80,)))
-    assert waiting.impurity is not None and waiting.impurity.code is Code.BARRIER
 
 
 def test_what_is_refused_in_one_instance_is_refused() -> None:
     refused = proof(refused=Refused(Code.SHARED_MEMORY, "uses shared memory"))
     found = judged(kernel(), proof(), refused)
-    assert found.impurity is not None and found.impurity.code is Code.UNPROVEN_CODE
-    assert "uses shared memory" in found.impurity.message
-    unfollowed = judged(kernel('asm(""); ' + LINE), refused)
-    assert unfollowed.impurity is not None
-    # What the source says is told, where it was analysed.
-    waiting = judged(kernel(WAITING), refused)
-    assert waiting.impurity is not None and waiting.impurity.code is Code.BARRIER
+    assert found.impurity is not None and found.impurity.code is Code.SHARED_MEMORY
+    assert found.impurity.message == "uses shared memory"
+    other = judged(kernel(), proof(refused=Refused(Code.NOT_PROVEN, "holds something")))
+    assert other.impurity is not None and other.impurity.code is Code.UNPROVEN_CODE
+    assert "holds something" in other.impurity.message
+
+
+def test_where_a_rule_is_broken_is_the_line_that_the_instruction_came_from() -> None:
+    own = kernel("\nint i = 0;\n  a[threadIdx.x] = i; // here\n")
+    call = SourceLine("a.cu", 3)
+    lines = {
+        1: SourceLine("a.cu", 3),
+        2: SourceLine("other.h", 1, call),
+        3: SourceLine("other.h", 3),
+        4: SourceLine("a.cu", 9),
+    }
+    for line, text in ((1, "a[threadIdx.x] = i;"), (2, "a[threadIdx.x] = i;"), (3, ""), (4, "")):
+        raw = EntryDimension(True, "threadIdx.x", line=line)
+        for broken in (
+            judged(own, proof(raw, locate=lines.get)).dimensions[0],
+            judged(own, proof(refused=Refused(Code.BARRIER, "", line), locate=lines.get)),
+        ):
+            assert broken.impurity is not None
+            assert own.source[broken.impurity.span] == text or broken.impurity.span == own.span
+            assert (broken.impurity.span == own.span) == (not text)
 
 
 def test_indices_that_the_compiled_code_uses_otherwise() -> None:
     raw = EntryDimension(True, "threadIdx.x")
-    contradicted = x_of(judged(kernel(), proof(raw))).impurity
-    assert contradicted is not None and contradicted.code is Code.CONTRADICTION
-    assert "the compiled code uses threadIdx.x other than as" in contradicted.message
-    told = x_of(judged(kernel(RAW), proof(raw))).impurity
-    assert told is not None and told == kernel(RAW).dimensions[0].impurity
-    unfollowed = x_of(judged(kernel(NOT_FOLLOWED), proof(raw))).impurity
-    assert unfollowed is not None and unfollowed.code is Code.BLOCK_DEPENDENT
-    assert unfollowed.message == Code.BLOCK_DEPENDENT.template.format(what="threadIdx.x", d="x")
-    # In a dimension that the source does not use.
+    told = x_of(judged(kernel(), proof(raw))).impurity
+    assert told is not None and told.code is Code.BLOCK_DEPENDENT
+    assert told.message == Code.BLOCK_DEPENDENT.template.format(what="threadIdx.x", d="x")
+    # In a dimension that the kernel has nothing to do with.
     other = judged(kernel(), proof(y=EntryDimension(True, "threadIdx.y")))
     assert (other.pure_dimensions, x_of(other).guard) == (("x",), "n")
     assert other.dimensions[1].impurity is not None
 
 
-def test_rows_are_shared_where_the_source_was_not_followed_to_an_id() -> None:
+def test_rows_are_shared() -> None:
     kept = EntryDimension(True, grid_kept=True)
-    found = x_of(judged(kernel(RAW), proof(kept)))
+    found = x_of(judged(kernel(), proof(kept)))
     assert (found.grid_kept, found.impurity, found.guard) == (True, None, None)
-    followed = x_of(judged(kernel(), proof(kept))).impurity
-    assert followed is not None and followed.code is Code.CONTRADICTION
-    mixed = x_of(judged(kernel(RAW), proof(kept), proof())).impurity
+    mixed = x_of(judged(kernel(), proof(kept), proof())).impurity
     assert mixed is not None
     # What rows need cannot be asked where warps keep their threads.
-    warps = x_of(judged(kernel(RAW), proof(kept, needs_warps=True)))
+    warps = x_of(judged(kernel(), proof(kept, needs_warps=True)))
     assert warps.impurity is not None and warps.impurity.code is Code.BLOCK_DEPENDENT
     assert "blockDim.x" in warps.impurity.message and not warps.grid_kept
     raw = EntryDimension(True, "threadIdx.y")
-    beside = judged(kernel(RAW), proof(kept, y=raw, needs_warps=True)).dimensions
+    beside = judged(kernel(), proof(kept, y=raw, needs_warps=True)).dimensions
     assert [one.impurity is not None for one in beside] == [True, True, False]
 
 
@@ -264,7 +221,7 @@ def test_of_a_template_only_some_instances_may_be_proven() -> None:
     found = judged(template, proof(), refused)
     assert found.pure_dimensions == ("x",)
     ((name, reason),) = found.unproven
-    assert (name, reason.code) == ("_Z1kf", Code.UNPROVEN_CODE)
+    assert (name, reason.code) == ("_Z1kf", Code.SHARED_MEMORY)
     # Not where one instance is refused on one architecture alone, or all are.
     assert judged(template, proof(), replace(refused, name="_Z1k")).pure_dimensions == ()
     assert judged(template, refused, replace(refused, name="_Z1ki")).pure_dimensions == ()
@@ -272,7 +229,7 @@ def test_of_a_template_only_some_instances_may_be_proven() -> None:
 
 
 def test_of_instances_that_are_tunable_in_different_dimensions_none_is() -> None:
-    template = kernel(RAW, "template <class t>")
+    template = kernel(LINE, "template <class t>")
     raw = EntryDimension(True, "threadIdx")
     own = [proof(name="_Z1k", y=raw), proof(raw, below(M), name="_Z1kf")]
     assert all(judged(template, one).pure_dimensions for one in own)
@@ -296,9 +253,6 @@ def test_what_a_launch_asks() -> None:
     assert found.distinct_places == (DistinctPlaces("4 * m", "4", 0),)
     assert (found.single_thread, found.max_threads) == (("y", "z"), 512)
     assert not found.needs_warps and found.inner_pointers == ()
-    forgotten = without_meetings(replace(found, needs_warps=True))
-    assert (forgotten.may_meet, forgotten.distinct_places, forgotten.single_thread) == ((), (), ())
-    assert not forgotten.needs_warps and forgotten.max_threads == 512
 
 
 @pytest.mark.parametrize(
@@ -341,7 +295,11 @@ def test_pointers_in_structures_come_behind_the_arguments() -> None:
     assert judged(kernel(), replace(own, parameters=(4, 4, 8, 24, 8))).needs_warps
     # They come behind the members of structures, too.
     with_members = replace(kernel(), members=(MemberParameter("s.n", "int", 3, "s", ()),))
-    assert judged(with_members, own).may_meet == ((2, 6), (5, 6))
+    places = MemberPlaces(3, 24, {"3:16:b32": "s.n"})
+    used = replace(own, roles=(("3:16:b32", Role.BOUND),))
+    assert judged(with_members, used, members=[places]).may_meet == ((2, 6), (5, 6))
+    # Of others nothing is asked.
+    assert judged(with_members, own, members=[places]).may_meet == ((2, 5), (4, 5))
     many = tuple((f"3:{8 * n}:b64", f"3:{8 * n + 8}:b64") for n in range(16))
     large = replace(own, parameters=(4, 4, 8, 8 * 17), pointers=many)
     assert judged(kernel(), large).needs_warps
@@ -356,14 +314,14 @@ def test_parameters_have_names_by_their_size() -> None:
     short = proof(below(of("0:0:s16")), parameters=(2, 4, 8, 8))
     assert x_of(judged(kernel(), short)).guard == "n"
     longer = proof(below(of("0:0:b32")), parameters=(8, 4, 8, 8))
-    assert x_of(judged(kernel(NOT_FOLLOWED), longer)).guard is None
+    assert x_of(judged(kernel(), longer)).guard is None
     # A number with a sign that is read without one is another number, and the other way round.
     for place, guard in (("0:0:u16", None), ("1:0:u16", "m"), ("1:0:s16", None)):
         other_kind = proof(below(of(place)), parameters=(2, 2, 8, 8))
-        assert x_of(judged(kernel(NOT_FOLLOWED), other_kind)).guard == guard
+        assert x_of(judged(kernel(), other_kind)).guard == guard
     # Nothing is known where there are others than the source lists.
     other = proof(below(N), parameters=(4, 4, 8))
-    assert x_of(judged(kernel(NOT_FOLLOWED), other)).guard is None
+    assert x_of(judged(kernel(), other)).guard is None
 
 
 def test_members_have_names_where_the_structure_is_as_long() -> None:
@@ -371,7 +329,7 @@ def test_members_have_names_where_the_structure_is_as_long() -> None:
     inner = of("3:8:b32")
     for size, guard in ((16, "s.n"), (24, None)):
         one = proof(below(inner), parameters=(4, 4, 8, size))
-        assert x_of(judged(kernel(NOT_FOLLOWED), one, members=[places])).guard == guard
+        assert x_of(judged(kernel(), one, members=[places])).guard == guard
     # Parameters keep theirs.
     scalar = proof(below(N), parameters=(4, 4, 8, 16))
-    assert x_of(judged(kernel(NOT_FOLLOWED), scalar, members=[places])).guard == "n"
+    assert x_of(judged(kernel(), scalar, members=[places])).guard == "n"

@@ -12,13 +12,12 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.subjects import launched_sites
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
 from cutune.source.launch_sites import SiteNumbers
 from cutune.source.program import CompiledCode, Impurity, Program, Verdict
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.cudafe import read_host_steps
+from tests.support.analyzed import analyzed
 from tests.support.program_texts import THREE_LAUNCHES
 
 pytestmark = pytest.mark.usefixtures("short_headers")
@@ -164,8 +163,8 @@ def test_an_answer_without_steps_says_why() -> None:
         read_host_steps(DRYRUN.format(flags="").replace("-E", "-M"))
 
 
-def analyzed(text: str = THREE_LAUNCHES) -> Program:
-    program = analyze(parse(Source("/a.cu", text)))
+def analyzed_text(text: str = THREE_LAUNCHES) -> Program:
+    program = analyzed(Source("/a.cu", text))
     assert all(site.verdict is Verdict.TUNABLE for site in program.launches)
     return program
 
@@ -177,7 +176,7 @@ def told(line: int, order: int, *entries: str, **also: bool) -> HostLaunch:
 
 
 def codes(*launches: HostLaunch, text: str = THREE_LAUNCHES) -> list[Code | None]:
-    program = confirmed(analyzed(text), launches)
+    program = confirmed(analyzed_text(text), launches)
     refused = [site.code for site in program.launches if site.verdict is Verdict.REFUSED]
     assert [d.code for d in program.diagnostics] == refused
     return [site.code for site in program.launches]
@@ -188,7 +187,7 @@ SECOND_LINE = (told(5, 0, "_Z1kPii"), told(5, 1, "_Z1kPii"))
 
 def test_sites_get_the_entries_of_their_line() -> None:
     launches = [told(4, 0, "_Z1kPii", "_ZN2ns1kEPii"), *SECOND_LINE, told(9, 0, "_Z1jv")]
-    program = confirmed(analyzed(), launches)
+    program = confirmed(analyzed_text(), launches)
     assert [site.entries for site in program.launches] == [
         ("_Z1kPii", "_ZN2ns1kEPii"),
         *[("_Z1kPii",)] * 2,
@@ -215,7 +214,7 @@ def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) ->
 
 def borrowing() -> Program:
     """A program whose kernel another source defines."""
-    program = analyzed()
+    program = analyzed_text()
     code = CompiledCode("0123456789abcdef", (80,))
     lent = replace(program.kernels[0], entries=("_Z1kPii",), elsewhere=code, proven_for=(80,))
     return replace(program, kernels=(lent,))
@@ -254,7 +253,7 @@ def test_several_launches_on_a_line() -> None:
     swapped = told(5, 1, "_Z1jPii")
     assert codes(first, SECOND_LINE[0], swapped) == [None, *[Code.OTHER_KERNEL] * 2]
     overload = told(5, 1, "_Z1kPfi")
-    program = confirmed(analyzed(), [first, SECOND_LINE[0], overload])
+    program = confirmed(analyzed_text(), [first, SECOND_LINE[0], overload])
     assert program.launches[1].entries == program.launches[2].entries == ("_Z1kPfi", "_Z1kPii")
 
 
@@ -265,7 +264,7 @@ def test_a_file_that_renumbers_lines_is_not_told() -> None:
 
 
 def test_without_an_answer_nothing_is_tuned() -> None:
-    program = unconfirmed(analyzed(), "no host compiler")
+    program = unconfirmed(analyzed_text(), "no host compiler")
     assert not program.tunable_launches and len(program.diagnostics) == 3
     assert "no host compiler" in program.launches[0].reason
     assert unconfirmed(program, "again") == program
@@ -277,7 +276,7 @@ def record(site: int, kernel: str) -> LaunchRecord:
 
 
 def test_another_entry_that_arrives_puts_its_site_out() -> None:
-    program = confirmed(analyzed(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
+    program = confirmed(analyzed_text(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
     (found,) = launched_sites(program, [records], SiteNumbers(), warnings.append)
@@ -297,7 +296,7 @@ LAMBDA, OTHER_LAMBDA, CLASS = "_Z1kIZ4mainEUliE_EviT_", "_Z1kIZ4mainEUliE0_EviT_
 
 def of_instances(entry: str, unproven: str | None = None) -> Program:
     """A program whose launches call one instance, while another one is not proven."""
-    program = analyzed()
+    program = analyzed_text()
     reason = Impurity(Code.BLOCK_DEPENDENT, "uses its block", program.kernels[0].span)
     kernel = replace(
         program.kernels[0],

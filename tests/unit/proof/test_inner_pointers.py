@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.compiled import Compiled
 from cutune.proof.confirm import confirmed
 from cutune.proof.entry import prove
@@ -13,7 +12,7 @@ from cutune.ptx.parse import parse as parse_ptx
 from cutune.source.program import Kernel, Program
 from cutune.source.rewrite.launch_edit import launch_edits
 from cutune.source.rewrite.site_table import needed_headers, site_table
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 
 #: `to[i] = from[i]` of two pointers that FROM and TO load into %rd1 and %rd2.
 PTX = """
@@ -50,7 +49,7 @@ def program_of(parameters: str, arguments: str = "f, 1") -> Program:
         f"__global__ void k({parameters}) {{ {HEAD} f.out[i] = f.in[i]; }}"
         f"void run(Fields f, float *p) {{ k<<<2, 32>>>({arguments}); }}"
     )
-    return analyze(parse(Source("test.cu", text)))
+    return analyzed(Source("test.cu", text))
 
 
 def proven(ptx_parameters: str, first: str, second: str, parameters: str) -> Kernel:

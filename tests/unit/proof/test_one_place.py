@@ -21,10 +21,10 @@ from cutune.proof.memory.access_places import (
     wrap_together,
 )
 from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
 from cutune.proof.values.terms import NOTHING
 from cutune.ptx.types import Instruction
-from cutune.source.values.polynomial import IDENTITY, PARAMETER, ZERO, IntegerPolynomial
 
 STORE = Instruction("st", ("global", "f32"), ("[%rd1]", "%f1"), "", False, 1, 0)
 X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.proof.entry import prove
+from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc

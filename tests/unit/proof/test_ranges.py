@@ -8,10 +8,10 @@ from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.operations import Operations
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import AtomOperation, AtomProperties, Atoms, Interval
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.parse import parse
-from cutune.source.values.polynomial import IntegerPolynomial
 
 EMPTY = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel() { ret; }\n"
 ATOMS = Atoms()

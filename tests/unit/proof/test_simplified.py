@@ -10,8 +10,8 @@ from math import prod
 import pytest
 
 from cutune.proof.values.operation_results import chosen, divided
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.terms import AtomProperties, Atoms, Interval
-from cutune.source.values.polynomial import IntegerPolynomial
 
 #: Ranges of `a` and `b`.
 RANGES = {

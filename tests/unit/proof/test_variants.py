@@ -10,14 +10,13 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.source import Source, apply_edits
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
 from cutune.source.launches.copies import callee_of_variant
 from cutune.source.launches.texts import KernelTexts
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 
 BODY = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }"
 #: How a proof names what the compiled code does: writes through A, reads through B.
@@ -43,7 +42,7 @@ def proof_of(kernel: Kernel) -> EntryProof:
 def varied(text: str, name: str = "k", headers: Iterable[Source] = ()) -> Kernel:
     """The kernel with its variants, as if its compiled code did what `ROLES` say."""
     source, headers = Source("test.cu", text), tuple(headers)
-    program = analyze(parse(source), headers=headers)
+    program = analyzed(source, headers)
     known = [kernel for kernel in (*program.kernels, *program.unlaunched) if kernel.name == name]
     kernels, proofs = map(tunable, known), [proof_of(kernel) for kernel in known]
     return registry.varied(kernels, {name: proofs}, KernelTexts((source, *headers)))[0]
@@ -230,7 +229,7 @@ def test_texts_without_a_variant(text: str, code: int, words: str) -> None:
 
 def test_a_kernel_that_a_macro_makes() -> None:
     head = "__global__ void k(float *A, float *B, int n)"
-    kernel = analyze(parse(Source("test.cu", f"{head} {BODY}\n"))).kernels[0]
+    kernel = analyzed(Source("test.cu", f"{head} {BODY}\n")).kernels[0]
     texts = KernelTexts((Source("test.cu", f"#define K(k) {head} {BODY}\nK(k)\n"),))
     found = varied_by(kernel, [proof_of(kernel)], texts)
     reason = dict(found.variant_reasons)["restrict"]
@@ -245,8 +244,8 @@ def test_a_kernel_that_reads_one_pointer_needs_none() -> None:
 
 def test_instances_have_to_agree() -> None:
     text = f"template <class T> __global__ void k(T *A, T *B, int n) {BODY}\n"
-    source = Source("test.cu", text)
-    program = analyze(parse(source))
+    source = Source("test.cu", f"{text}template __global__ void k(float *, float *, int);\n")
+    program = analyzed(source)
     kernel = (*program.kernels, *program.unlaunched)[0]
     good, texts = proof_of(kernel), KernelTexts((source,))
     bad = replace(good, uses=PointerUses("uses 'bar.sync'", is_order=True))
@@ -259,7 +258,7 @@ def test_instances_have_to_agree() -> None:
 def test_a_kernel_whose_warps_may_exchange_values_has_none() -> None:
     text = f"__global__ void k(float *A, float *B, int n) {BODY}\n"
     source = Source("test.cu", text)
-    kernel = replace(analyze(parse(source)).kernels[0], needs_warps=True)
+    kernel = replace(analyzed(source).kernels[0], needs_warps=True)
     proof = proof_of(kernel)
     reading = PointerAccess("load", PointerOrigin(frozenset({0})))
     uses = PointerUses(None, proof.uses.accesses | {reading})

@@ -8,9 +8,9 @@ import pytest
 
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
+from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.values.polynomial import IntegerPolynomial
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.proof_verdicts import value_of
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
 from cutune.search.launch_limits import LaunchLimits, says_limits, threads_of
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
 from cutune.space.condition import Value
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
+from tests.support.analyzed import analyzed
 
 LIMITS = DeviceProfile.named("h200").limits
 PROGRAM = """\
@@ -36,7 +35,7 @@ int main() {
 
 
 def program(configuration: str) -> Program:
-    return analyze(parse(Source("a.cu", PROGRAM % configuration)))
+    return analyzed(Source("a.cu", PROGRAM % configuration))
 
 
 @pytest.mark.parametrize(

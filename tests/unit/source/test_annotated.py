@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.program import Kernel, Program, Role
-from cutune.source.syntax.parse import parse
 from cutune.space.annotation import Values
+from tests.support.analyzed import analyzed
 
 KERNEL = """
 __global__ void k(int n, int m, unsigned long long wide, float *a) {
@@ -23,7 +22,7 @@ void run(int n, float *a) { k<<<n, 256>>>(n, n, n, a); }
 
 
 def program(annotations: str) -> Program:
-    return analyze(parse(Source("a.cu", annotations + KERNEL)))
+    return analyzed(Source("a.cu", annotations + KERNEL))
 
 
 def kernel(clauses: str) -> Kernel:
@@ -55,7 +54,7 @@ def test_the_grid_is_kept() -> None:
     assert found.dimensions[0].grid_kept and found.dimensions[0].guard is None
     # A kernel that is proven, too: what is said is more than that.
     text = "__global__ void k(int n, int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n"
-    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k grid(keep)\n{text}"))).kernels[0]
+    found = analyzed(Source("a.cu", f"#pragma cutune kernel k grid(keep)\n{text}")).kernels[0]
     assert found.asserted == ("x",)
 
 
@@ -69,7 +68,7 @@ def test_dimensions_that_block_does_not_name_keep_their_blocks(rows: str) -> Non
 def test_warp_level_code_hides_nothing_that_stays_refused() -> None:
     body = "int i = threadIdx.x; a[i] = __shfl_xor_sync(-1, i, 1); a[atomicAdd(a, n)] = 1;"
     text = f"__global__ void k(int n, int *a) {{ {body} }}\n"
-    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k block(x: 32, 64)\n{text}")))
+    found = analyzed(Source("a.cu", f"#pragma cutune kernel k block(x: 32, 64)\n{text}"))
     assert [diagnostic.code.number for diagnostic in found.diagnostics] == ["CT248"]
     assert found.kernels[0].allowed is None
 
@@ -117,7 +116,7 @@ def test_only_what_goes_beyond_the_proof_is_asserted(
 ) -> None:
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = m;"
     text = f"__global__ void k(int n, int m, int *a) {{ {body} }}\n"
-    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k {clauses}\n{text}")))
+    found = analyzed(Source("a.cu", f"#pragma cutune kernel k {clauses}\n{text}"))
     assert found.kernels[0].asserted == asserted
 
 

@@ -24,6 +24,7 @@ from cutune.source.syntax.headers import (
 )
 from cutune.source.syntax.parse import parse
 from cutune.source.unit.preprocess import user_headers
+from tests.support.analyzed import analyzed
 
 KERNEL = """#pragma once
 __global__ void scale(int n, float *a) {
@@ -52,9 +53,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def program(project: Path, early: frozenset[str] = frozenset()) -> Program:
-    """Read without a compiler."""
+    """Read without the compiler's preprocessor."""
     source = read_source(project / "src" / "main.cu")
-    return analyze(parse(source), headers=find_headers(source), early=early)
+    return analyzed(source, find_headers(source), early)
 
 
 def test_paths_of_line_markers_in_any_script() -> None:
@@ -111,7 +112,7 @@ def test_launches_of_headers_come_behind_those_of_the_source(project: Path) -> N
 
 def test_a_header_that_is_read_before_the_source_is_left_alone(project: Path) -> None:
     paths = frozenset(h.path for h in find_headers(read_source(project / "src" / "main.cu")))
-    assert [site.code for site in program(project, paths).launches] == [None, Code.EARLY_HEADER]
+    assert program(project, paths).launches[1].code is Code.EARLY_HEADER
 
 
 def test_a_macro_of_a_header_may_hide_a_name(project: Path) -> None:
@@ -136,7 +137,7 @@ def test_the_copies_have_the_same_relative_places(project: Path, tmp_path: Path)
 def test_where_a_program_is_written_to(project: Path) -> None:
     several = program(project)
     source = read_source(project / "src" / "main.cu")
-    one = analyze(parse(source))
+    one = analyzed(source)
     beside = project / "src"
     assert Target.of(several, None, "tuned") == Target(beside / "main.tuned", is_folder=True)
     assert Target.of(one, None, "tuned") == Target(beside / "main.tuned.cu")
@@ -188,7 +189,7 @@ OF_SOURCE = """int g(int N, int R) {
 def test_host_tunables_of_headers() -> None:
     """Those of headers come first: what the source chooses may depend on them."""
     header, source = Source("a.h", HOST), Source("a.cu", OF_SOURCE)
-    program = analyze(parse(source), None, [header])
+    program = analyzed(source, [header])
     assert [(t.name, t.group, t.given) for t in program.tunables] == [
         ("R", 1, ()),
         ("m", 2, ("R",)),
@@ -203,6 +204,6 @@ def test_host_tunables_of_headers() -> None:
 
 def test_host_tunables_of_a_header_read_before_the_source_are_left_alone() -> None:
     source = Source("a.cu", "__global__ void k() {}\n")
-    program = analyze(parse(source), None, [Source("a.h", HOST)], early=["a.h"])
+    program = analyzed(source, [Source("a.h", HOST)], ["a.h"])
     assert [d.code.number for d in program.diagnostics] == ["CT260"]
     assert program.tunables == ()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from cutune.core.source import Source
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.launch_sites import SiteKey, SiteNumbers, numbers_of
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 
 
 def program(path: str, launches: int) -> Program:
     body = "k<<<1, 32>>>();" * launches
-    return analyze(parse(Source(path, f"__global__ void k() {{}}\nvoid f() {{ {body} }}\n")))
+    return analyzed(Source(path, f"__global__ void k() {{}}\nvoid f() {{ {body} }}\n"))
 
 
 def test_numbers_of_sources_follow_each_other() -> None:

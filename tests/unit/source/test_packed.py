@@ -15,7 +15,6 @@ from cutune.model.emit.selection import emit_selection
 from cutune.model.emit.tables import Tables, literal
 from cutune.model.fit.models_file import read_models
 from cutune.passes import ReplaceLaunches
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.rewrite.compact_cpp import (
     WIDTH,
     cpp_tokens,
@@ -27,9 +26,9 @@ from cutune.source.rewrite.compact_cpp import (
     without_unused,
 )
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
+from tests.support.analyzed import analyzed
 
 HEADERS = sorted(INCLUDE_DIRECTORY.glob("*.h"))
 
@@ -236,7 +235,7 @@ def test_a_tuned_program_is_small(tmp_path: Path) -> None:
     models = read_models(tmp_path / "models.json")
     selection = emit_selection(models, [DeviceProfile.named("h200")])
     sample = Path(__file__).parents[3] / "samples" / "polybench" / "syrk.cu"
-    program = analyze(parse(read_source(sample)))
+    program = analyzed(read_source(sample))
     # What the compiler says besides, where it is asked.
     kernels = tuple(
         replace(kernel, may_meet=((4, 5),), proven_for=(75, 80, 90)) for kernel in program.kernels

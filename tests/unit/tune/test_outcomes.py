@@ -12,10 +12,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.core.typed import typed
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.recorded_launches import SeenLaunch, seen_launches
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
+from tests.support.analyzed import analyzed
 from tests.support.measured_kernel import KERNEL
 
 TEXT = """
@@ -33,7 +32,7 @@ void run(int n, float *a) {
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return analyze(parse(Source("/project/app.cu", TEXT)))
+    return analyzed(Source("/project/app.cu", TEXT))
 
 
 def test_launches_are_written_and_read(program: Program) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from cutune.core.reading import read_source
 from cutune.emulator.program_builds import instrument
-from cutune.proof.analysis.analyze import analyze
-from cutune.source.syntax.parse import parse
 from cutune.tune.nvcc.shadow_source import ShadowSource
+from tests.support.analyzed import analyzed
 
 HEADER = """#pragma once
 __global__ static void fill(int n, float *a) {
@@ -31,7 +30,7 @@ def test_a_rewritten_header_is_found_before_the_users(
         Path(name).parent.mkdir()
         Path(name).write_text(text)
     source, header = read_source("src/a.cu"), read_source("include/fill.h")
-    program = analyze(parse(source), None, (header,))
+    program = analyzed(source, (header,))
     assert program.launching_headers == (header,)
     unit = instrument(program)
     shadow = ShadowSource.write(unit, tmp_path / "copies")

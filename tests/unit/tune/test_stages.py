@@ -22,14 +22,13 @@ from cutune.model.fit.models_file import read_models, write_models
 from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
 from cutune.model.measurement.sweep import SweptLaunch, swept_line
 from cutune.model.selection.chooser import choose_block
-from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import CompiledCode, Program
 from cutune.source.rewrite.output import Target
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
 from cutune.tune.stages import collect, emit, fit, fit_collected
+from tests.support.analyzed import analyzed
 from tests.support.replayed_kernels import fitted, measured
 
 H200 = DeviceProfile.named("h200")
@@ -66,7 +65,7 @@ def save(workspace: Workspace, kernel: MeasuredKernel, measurements: Iterable[Me
 def program(folder: Path, text: str = TEXT + LAUNCH) -> Program:
     path = folder / "app.cu"
     path.write_text(text)
-    return analyze(parse(Source(str(path), text)))
+    return analyzed(Source(str(path), text))
 
 
 # ---- fit

@@ -21,8 +21,8 @@ class Atom(NamedTuple):
 THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE = "threadIdx", "blockIdx", "blockDim", "gridDim"
 #: blockIdx.d * blockDim.d + threadIdx.d, and gridDim.d * blockDim.d; `name` is the dimension.
 IDENTITY, STRIDE = "id", "stride"
-#: A kernel parameter that is never assigned; an integer quotient of such, as C text.
-PARAMETER, QUOTIENT = "parameter", "quotient"
+#: A kernel parameter, or a part of one, as the launch gives it.
+PARAMETER = "parameter"
 #: Any other value, each reading of it a symbol of its own.
 OPAQUE = "opaque"
 
@@ -195,10 +195,6 @@ def term_over(
 
 def to_c(polynomial: IntegerPolynomial) -> str:
     """C text over parameter names, positive terms first, for instance `2 * n - 1`."""
-    if len(polynomial.terms) == 1 and polynomial.terms[0][1] == 1:
-        monomial = polynomial.terms[0][0]
-        if len(monomial) == 1 and monomial[0].kind == QUOTIENT:
-            return monomial[0].name[1:-1]
     ordered = sorted(polynomial.terms, key=lambda term: (term[1] < 0, not term[0]))
     if not ordered:
         return "0"

@@ -1,14 +1,9 @@
-"""Functions of CUDA C++ that the text of a kernel may call and still be followed.
-
-`pure`: the value depends on the arguments (and memory) alone. A function in no
-table, and not defined in the program, is not followed: the compiled code then decides.
-"""
+"""Functions of CUDA C++ whose value depends on their arguments alone. Takes a name, tells them."""
 
 from __future__ import annotations
 
 import re
 
-from cutune.core.codes import Code
 from cutune.source.syntax.tokens import word_set
 
 _DOUBLE_MATH = word_set(
@@ -55,51 +50,7 @@ _PURE_PATTERNS = re.compile(
     r"|tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D)\w*read|__v(?:abs|add|avg|cmp|hadd|iadd|ib|imax|imin|max|min|neg|sad|set|sub)\w+|__\w+_as_\w+|__nv_cvt_\w+"
     r"|(?:min|max|lowest|epsilon|infinity|quiet_NaN|denorm_min))"
 )
-_EFFECT_PATTERNS = re.compile(
-    r"curand\w*|skipahead\w*|surf\w+write|memcpy|memset|__st(?:cg|cs|wb|wt)|__assert_fail|assert"
-    r"|__builtin_assume|__assume|__builtin_unreachable"
-)
-_ATOMIC = re.compile(
-    r"(?:atomic(?:Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_system)?"
-    r"|atomicAddNoRet|red)"
-)
-
 PURE = frozenset(_DOUBLE_MATH) | {f"{name}f" for name in _DOUBLE_MATH} | _INTEGER_AND_BITS
-
-_REFUSED = (
-    (re.compile(r"__syncthreads\w*|__cluster_\w+|barrier\w*|__barrier\w*"), Code.BARRIER),
-    (
-        re.compile(
-            r"__shfl\w*|__ballot\w*|__any\w*|__all\w*|__syncwarp|__activemask|__match_\w+"
-            r"|__reduce_\w+_sync|__lane\w*|__nv_laneid|wmma[\w$]*|nvcuda[\w$]*|__nanosleep"
-        ),
-        Code.WARP_LEVEL,
-    ),
-    (
-        re.compile(
-            r"cg\$[\w$]+|cooperative_groups[\w$]*|this_thread_block|this_grid|tiled_partition\w*"
-            r"|coalesced_threads|this_cluster|cub\$[\w$]+|cuda\$pipeline[\w$]*|__pipeline\w*"
-        ),
-        Code.COOPERATIVE,
-    ),
-    (
-        re.compile(
-            r"__threadfence\w*|__fence\w*|cuda\$atomic[\w$]*|clock|clock64|globaltimer\w*|__clock\w*"
-        ),
-        Code.ORDERING,
-    ),
-    (re.compile(r"printf|vprintf|puts"), Code.ORDERING),
-)
-
-#: Names that the compiler or the language declares.
-DECLARED = word_set(
-    """
-    threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
-    M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
-    FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr
-    cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap
-    """
-)
 
 
 def base_name(name: str) -> str:
@@ -111,18 +62,3 @@ def is_pure(name: str) -> bool:
     """Does the value of the library function depend on its arguments alone?"""
     short = base_name(name)
     return short in PURE or _PURE_PATTERNS.fullmatch(short) is not None
-
-
-def has_effect(name: str) -> bool:
-    """Does the known function write memory, or promise something to the compiler?"""
-    return _EFFECT_PATTERNS.fullmatch(base_name(name)) is not None
-
-
-def is_atomic(name: str) -> bool:
-    """Is it a read-modify-write of memory?"""
-    return _ATOMIC.fullmatch(name) is not None
-
-
-def refusal(name: str) -> Code | None:
-    """The rule that refuses a call of the function."""
-    return next((code for pattern, code in _REFUSED if pattern.fullmatch(name)), None)

@@ -1,0 +1,243 @@
+"""How an entry uses its thread block. Takes a function of a module, gives `BlockUse`.
+
+For entries that are not proven: what they are told about, and which blocks are proposed to whoever
+knows that others are right. What a proof does not understand is unknown here, and is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cutune.proof.flow.graph import Graph, Irreducible
+from cutune.proof.flow.walk import Moment, Walk
+from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    IDENTITY,
+    OPAQUE,
+    THREAD,
+    Atom,
+    IntegerPolynomial,
+)
+from cutune.proof.values.predicates import Both, Not, Relation, Unknown
+from cutune.proof.values.terms import AtomProperties, Atoms
+from cutune.ptx.control_flow import call_target, control_flow
+from cutune.ptx.taint import results
+from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
+from cutune.source.candidates import BlockUse
+from cutune.source.program import DIMENSIONS
+
+_WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
+_WARP_OPCODES |= {"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
+_LANES = ("%laneid", "%lanemask", "%warpid")
+_MEMORY = frozenset({"ld", "st", "atom", "red"})
+_SHARED = "shared"
+#: `_ZZ6kernelPfE4tile`: what ends the mangled name of a variable in a function.
+_LOCAL_NAME = re.compile(r"(?:E|^_Z)(\d+)(\w+)$")
+
+
+def is_warp_level(module: Module, function: Function) -> bool:
+    """May threads of a warp work together, here or in a function that is called?"""
+    for item in _instructions(module, function):
+        is_barrier = item.opcode in ("bar", "barrier") and "warp" in item.modifiers
+        asks = any(operand.startswith(_LANES) for operand in item.operands)
+        if item.opcode in _WARP_OPCODES or is_barrier or asks:
+            return True
+    return False
+
+
+def block_use(module: Module, function: Function) -> BlockUse:
+    """What its code says of its block."""
+    instructions = list(_instructions(module, function))
+    widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
+    halved = frozenset(d for d in widths if _halves(instructions, d))
+    try:
+        seen = _Seen(module, function)
+    except (NotUnderstood, Irreducible, *UNREADABLE):
+        return BlockUse(frozenset(widths), frozenset(widths), halved)
+    kept = frozenset(d for d in widths if not seen.has_global_id(d))
+    limits = {d: least for d in DIMENSIONS if (least := seen.limit(d)) is not None}
+    return BlockUse(
+        frozenset(widths), kept, halved, tuple(limits.items()), seen.array(), seen.follows_block()
+    )
+
+
+def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
+    """Those of a function and of all that it calls by name."""
+    left, reached = [function], {function.name}
+    for one in left:
+        for item in one.body or ():
+            if not isinstance(item, Instruction):
+                continue
+            yield item
+            called = module.functions.get(call_target(item)) if item.opcode == "call" else None
+            if called is not None and called.name not in reached:
+                reached.add(called.name)
+                left.append(called)
+
+
+def _halves(instructions: list[Instruction], d: str) -> bool:
+    """Is there `blockDim.d / 2`?"""
+    read = {i.operands[0] for i in instructions if i.opcode == "mov" and f"%ntid.{d}" in i.operands}
+    halves = {("shr", "1"), ("div", "2")}
+    return any(
+        (i.opcode, i.operands[-1]) in halves and i.operands[1] in read | {f"%ntid.{d}"}
+        for i in instructions
+        if len(i.operands) == 3
+    )
+
+
+class _Observer(Recorder):
+    """Passes over what proofs do not understand."""
+
+    def see(self, moment: Moment) -> bool:
+        try:
+            if super().see(moment):
+                return True
+        except NotUnderstood:
+            if moment.instruction.opcode in _MEMORY:
+                self._place(moment)
+        else:
+            if moment.instruction.opcode in FUNCTIONS:
+                return False
+        for register in results(moment.instruction):
+            moment.write(register, self._unknown(register, moment))
+        return True
+
+    def _place(self, moment: Moment) -> None:
+        place = next((o for o in moment.instruction.operands if o.startswith("[")), "")
+        is_shared = any(word.startswith(_SHARED) for word in moment.instruction.modifiers)
+        address, space = self._address(moment, place, _SHARED if is_shared else "")
+        self._add(moment, moment.instruction.opcode, address, space=space)
+
+    def _unknown(self, register: str, moment: Moment) -> Unknown | IntegerPolynomial:
+        known = AtomProperties(ids=frozenset(DIMENSIONS), is_loaded=True, loops=moment.loops)
+        name = f"unseen{moment.instruction.line}.{register}"
+        if self.function.registers.get(register) == "pred":
+            return Unknown(name, known)
+        return self.atoms.named(name, known)
+
+
+class _Seen:
+    """A walk that is finished, and questions about it."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.atoms = Atoms()
+        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+        flow = control_flow(function, lambda name: name not in module.functions)
+        observer = _Observer(function, module.functions, self.variables, self.atoms)
+        observer.shares_rows = True
+        parameters = (parameter.name for parameter in function.parameters)
+        self.walk = Walk(
+            Graph(flow),
+            self.atoms,
+            Operations(self.atoms),
+            function.registers,
+            frozenset({*self.variables, *module.functions, *parameters}),
+            observer.see,
+        )
+        self.walk.run(observer.begin)
+        self.places = [
+            _Place(access.address, variable)
+            for access in observer.accesses
+            if access.address is not None and (variable := self._shared(access)) is not None
+        ]
+        self._values = list(self._all_values(observer.accesses))
+
+    def _shared(self, access: MemoryAccess) -> Variable | None:
+        """The shared array that an access leads to."""
+        atoms = access.address.atoms if access.address is not None else ()
+        found = (self.variables.get(atom.name.removeprefix("&")) for atom in atoms)
+        return next((one for one in found if one is not None and one.space == _SHARED), None)
+
+    def has_global_id(self, d: str) -> bool:
+        """Is there a product of `blockIdx.d` and the width of the block, or its number of warps?"""
+        return any(
+            Atom(IDENTITY, d) in monomial
+            or (Atom(BLOCK, d) in monomial and any(self._is_width(atom, d) for atom in monomial))
+            for value in self._values
+            for monomial, _ in value.terms
+        )
+
+    def _is_width(self, atom: Atom, d: str) -> bool:
+        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+        if operation is None:
+            return atom == Atom(BLOCK_SIZE, d)
+        first = operation.operands[0]
+        return isinstance(first, IntegerPolynomial) and Atom(BLOCK_SIZE, d) in first.atoms
+
+    def limit(self, d: str) -> int | None:
+        """The widest block for which each shared array has a place for each thread."""
+        found = [least for place in self.places if (least := place.limit(d)) is not None]
+        return min(found, default=None)
+
+    def array(self) -> tuple[str, str]:
+        """A shared array, and the dimensions in which it has a place for each thread."""
+        by_threads = ((p.variable, "".join(p.steps)) for p in self.places if p.steps)
+        others = ((place.variable, "") for place in self.places)
+        variable, dimensions = next(by_threads, next(others, (None, "")))
+        return (_name(variable), dimensions) if variable is not None else ("", "")
+
+    def follows_block(self) -> bool:
+        """May the places in dynamic shared memory depend on the block?"""
+        dynamic = [place for place in self.places if place.variable.size == 0]
+        return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
+
+    def _all_values(self, accesses: list[MemoryAccess]) -> Iterator[IntegerPolynomial]:
+        left: list[object] = [*self.walk.branches.values()]
+        for access in accesses:
+            left += [access.address, *access.values]
+        known: set[object] = set()
+        while left:
+            value = left.pop()
+            if value is None or value in known:
+                continue
+            known.add(value)
+            match value:
+                case IntegerPolynomial():
+                    yield value
+                    operations = map(self.atoms.operation, value.atoms)
+                    left += [o for one in operations if one is not None for o in one.operands]
+                case Relation(left=first, right=second) | Both(first, second):
+                    left += [first, second]
+                case Not(inner):
+                    left.append(inner)
+
+
+class _Place:
+    """Where an access leads in a shared array."""
+
+    def __init__(self, address: IntegerPolynomial, variable: Variable) -> None:
+        self.variable = variable
+        coefficients = dict(address.terms)
+        #: Bytes between the places of neighbours, where each thread has its own.
+        self.steps: dict[str, int] = {}
+        rest = dict(coefficients)
+        for d in DIMENSIONS:
+            step = coefficients.get((Atom(THREAD, d),), 0)
+            width = Atom(BLOCK_SIZE, d)
+            rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
+            if step > 0 and not rounds:
+                self.steps[d] = step
+            elif step > 0:
+                # Threads step through a row by the width of the block.
+                for monomial in ((Atom(THREAD, d),), *rounds):
+                    rest.pop(monomial)
+        self.rest = IntegerPolynomial.of(rest)
+
+    def limit(self, d: str) -> int | None:
+        """The widest block of which each thread has a place."""
+        step, size = self.steps.get(d), self.variable.size
+        if step is None or not size:
+            return None
+        larger = [other for other in self.steps.values() if other > step]
+        return min([size, *larger]) // step
+
+
+def _name(variable: Variable) -> str:
+    """The name as the source has it."""
+    found = _LOCAL_NAME.search(variable.name)
+    return found[2][: int(found[1])] if found is not None else variable.name

@@ -1,1 +1,0 @@
-"""One device function, normalised for pycparser: its names, parameters, variables."""

@@ -1,1 +1,0 @@
-"""In which dimensions a kernel uses nothing but its global id, by its text."""

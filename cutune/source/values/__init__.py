@@ -1,1 +1,0 @@
-"""What expressions of a device function are worth: polynomials, ranges, guards."""
