@@ -429,12 +429,12 @@ def space_lines(
     program: Program, program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
 ) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
-    for constant in program.constants:
-        place = place_of(program, constant, constant.value, "line ")
-        by = f"; by {', '.join(constant.data)}" if constant.data else ""
-        values = listed(constant.parameter.values)
-        yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
-        yield f"  {_verdict_line(verdicts[constant.name])}"
+    for one in program.constants:
+        place = place_of(program, one, one.value, "line ")
+        by = f"; by {', '.join(one.data)}" if one.data else ""
+        values = listed(one.parameter.values)
+        yield f"constant {one.name} ({place}): {values}; is {one.own_text}{by}"
+        yield f"  {_verdict_line(verdicts[one.name])}"
     for parameter in program_space.space.parameters:
         setting = program_space.settings[parameter.name]
         if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):
