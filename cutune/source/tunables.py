@@ -177,7 +177,7 @@ def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tu
     reader = _PragmaReader(syntax)
     for pragma in syntax.pragmas:
         try:
-            said = read_annotation(pragma)
+            said = read_annotation(pragma.text)
             if isinstance(said, TuneAnnotation):
                 reader.check_names(pragma, said, [*found, *compiled])
                 if is_before_constants(syntax, pragma, said):

@@ -21,7 +21,6 @@ from functools import cache
 from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToken
 
 from cutune.core.typed import Integer, Name
-from cutune.source.syntax.directives import Pragma
 
 #: A longer range within a list is too long in any case.
 MOST_WRITTEN_OUT = 1 << 17
@@ -115,22 +114,22 @@ class AnnotationError(ValueError):
         self.offset = offset
 
 
-def read_annotation(pragma: Pragma) -> Annotation:
-    """Read a pragma.
+def read_annotation(text: str) -> Annotation:
+    """Read what stands behind `#pragma`.
 
     Raises:
         AnnotationError: it is not in the language.
     """
     try:
-        tree = _parser().parse(pragma.text, start="start")
+        tree = _parser().parse(text, start="start")
     except UnexpectedInput as error:
         ends = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-        offset = len(pragma.text) if ends else error.pos_in_stream or 0
-        found = next(iter(pragma.text[offset:].split()), "its end")
+        offset = len(text) if ends else error.pos_in_stream or 0
+        found = next(iter(text[offset:].split()), "its end")
         raise AnnotationError(f"not understood at '{found}'", offset) from error
     except RecursionError:
         raise AnnotationError("nested too deeply", 0) from None
-    return _annotation(_Values().transform(tree), pragma.text)
+    return _annotation(_Values().transform(tree), text)
 
 
 class _Values(Transformer[Token, Expression]):

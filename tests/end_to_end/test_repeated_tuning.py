@@ -88,7 +88,7 @@ def test_a_program_that_reads_a_file_is_run_each_time(tmp_path: Path) -> None:
 ONE_OBJECT = """\
 #!/bin/sh
 echo "$@" >> {log}
-case "$*" in */.cutune/tune/nvcc/*) test -e app.o && exit ;; esac
+case "$*" in */.cutune/nvcc/*) test -e app.o && exit ;; esac
 exec {nvcc} "$@"
 """
 
@@ -106,7 +106,7 @@ def compiled(folder: Path, *words: str, **variables: str) -> list[str]:
         done = cutune("nvcc", *options, *words, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     lines = log.read_text().splitlines()
-    assert f"{folder}/.cutune/tune/nvcc/" in lines[-1], "the rewritten source is compiled"
+    assert f"{folder}/.cutune/nvcc/" in lines[-1], "the rewritten source is compiled"
     return lines
 
 

@@ -429,12 +429,12 @@ def space_lines(
     program: Program, program_space: ProgramSpace, verdicts: Mapping[str, BySizeVerdict]
 ) -> Iterator[str]:
     """Parameters with their places, unless they are host integers; how many configurations."""
-    for one in program.constants:
-        place = place_of(program, one, one.value, "line ")
-        by = f"; by {', '.join(one.data)}" if one.data else ""
-        values = listed(one.parameter.values)
-        yield f"constant {one.name} ({place}): {values}; is {one.own_text}{by}"
-        yield f"  {_verdict_line(verdicts[one.name])}"
+    for tunable in program.constants:
+        place = place_of(program, tunable, tunable.value, "line ")
+        by = f"; by {', '.join(tunable.data)}" if tunable.data else ""
+        values = listed(tunable.parameter.values)
+        yield f"constant {tunable.name} ({place}): {values}; is {tunable.own_text}{by}"
+        yield f"  {_verdict_line(verdicts[tunable.name])}"
     for parameter in program_space.space.parameters:
         setting = program_space.settings[parameter.name]
         if setting in (Setting.FLAG, Setting.MAKE, Setting.RUN):

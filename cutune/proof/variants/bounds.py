@@ -22,8 +22,8 @@ keep fewer loads on their way. Which of both it is, the model says.
 
 The copy may only be launched with 256 threads, or fewer. In all else it does what the kernel does:
 its compiled code is the same, instruction by instruction, but for these two numbers
-(`cutune.proof.variants.check`). ptxas decides about registers afterwards, and adds nothing but loads and
-stores of what it has no register for; a copy with more of them than the kernel has is left out,
+(`cutune.proof.variants.check`). ptxas decides about registers afterwards, and adds only loads
+and stores of what it has no register for; a copy with more of them than the kernel has is left out,
 and so is one that needs no fewer registers (`cutune.measure.replay.subjects`).
 
 Blocks of 256, and at most four of them, are what every GPU since compute capability 7.5 has room

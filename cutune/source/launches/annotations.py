@@ -76,7 +76,7 @@ def annotated(
 
 def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | None:
     """What a pragma says about a kernel, KLARAPTOR's as if it were in cutune's language."""
-    match read_annotation(pragma):
+    match read_annotation(pragma.text):
         case KernelAnnotation() as annotation:
             return annotation
         case SizeIndexAnnotation(name, index):

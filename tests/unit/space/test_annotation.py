@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.core.source import Source
-from cutune.source.syntax.directives import Pragma
 from cutune.source.syntax.parse import parse
-from cutune.source.syntax.tokens import Token
 from cutune.space.annotation import (
     Annotation,
     AnnotationError,
@@ -24,7 +22,7 @@ from cutune.space.annotation import (
 
 
 def read(text: str) -> Annotation:
-    return read_annotation(Pragma(0, Token("DIRECTIVE", f"#pragma {text}", 0), text))
+    return read_annotation(text)
 
 
 @pytest.mark.parametrize(
