@@ -28,7 +28,6 @@ from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
 from cutune.core.workspace import Workspace
-from cutune.lab.tuner_comparison.compare import compare
 from cutune.measure.agreement import Agreement
 from cutune.measure.collect import measurements
 from cutune.measure.program_runs import RunPlan
@@ -37,6 +36,7 @@ from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.collect import HostSweep, Search, collect_host
+from cutune.search.compare import compare
 from cutune.search.output_check import rules_of
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named

@@ -5,12 +5,10 @@ Exit status: 0 done, 1 errors in the input, 2 wrong usage.
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 
 from cutune.cli.common import show
 from cutune.cli.options import parse
@@ -32,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return main_nvcc(words[1:])
     options = parse(words)
     try:
-        status = _verb(options.verb)(options)
+        status = next(v for v in VERBS if v.name == options.verb).handler()(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -55,11 +53,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + error.signal
     except KeyboardInterrupt:
         return 130
-
-
-def _verb(name: str) -> Callable[[argparse.Namespace], int]:
-    module = next(verb.module for verb in VERBS if verb.name == name)
-    verb: Callable[[argparse.Namespace], int] = getattr(
-        import_module(f"cutune.cli.{module}"), f"{name}_verb"
-    )
-    return verb

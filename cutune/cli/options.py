@@ -12,16 +12,6 @@ from cutune import __version__
 from cutune.cli.usage.command_line import NVCC_FLAG, arranged
 from cutune.cli.usage.completion import SHELLS
 from cutune.cli.usage.parser import VERBS, Parser
-from cutune.cli.usage.verb_options import (
-    SHAKE,
-    add_bat,
-    add_convert,
-    add_inspect,
-    add_instrument,
-    add_json,
-    add_shake,
-    add_verify,
-)
 from cutune.core.options import add_list, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 from cutune.toolchain.device.present import default_device
@@ -60,8 +50,8 @@ def parser() -> Parser:
     running = _running_options()
     judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
 
-    add_inspect(add("inspect", source))
-    add_instrument(add("instrument", source))
+    _add_inspect(add("inspect", source))
+    _add_instrument(add("instrument", source))
 
     collect = add("collect", source, place, fitting, running, recording)
     _add_collect_options(collect)
@@ -129,13 +119,13 @@ def parser() -> Parser:
 
     _add_device_options(add("device"))
     _add_run_options(add("run", source))
-    add_verify(add("verify", source, running))
+    _add_verify(add("verify", source, running))
     without_candidates = _running_options(with_candidates=False)
-    add_shake(add("shake", source, without_candidates, description=SHAKE))
+    _add_shake(add("shake", source, without_candidates, description=SHAKE))
     add("nvcc", add_help=False)
 
-    add_convert(add("convert"))
-    add_bat(add("bat", source, place))
+    add("convert")
+    add("bat", source, place)
 
     _add_doctor_options(add("doctor"))
     _add_help_options(add("help"))
@@ -148,9 +138,12 @@ def _add_verb(
     *parents: Parser,
     **keywords: Any,
 ) -> Parser:
-    """The parser of a verb, with the options of others."""
+    """The parser of a verb, with the options of others, and those of a verb of another room."""
     verb = next(verb for verb in VERBS if verb.name == name)
-    return verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
+    added = verbs.add_parser(name, verb=verb, help=verb.help, parents=parents, **keywords)
+    if verb.options:
+        verb.add_options(added)
+    return added
 
 
 def _add_make(verb: argparse.ArgumentParser, text: str) -> None:
@@ -163,6 +156,109 @@ def _chosen_by(text: str) -> int:
     if word != "random" or not (seed.isascii() and seed.isdigit()):
         raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")
     return int(seed)
+
+
+def add_json(verb: argparse._ActionsContainer) -> None:
+    """`--json`: docs/json.md has the documents."""
+    verb.add_argument("--json", action="store_true", help="for programs instead of people")
+
+
+def _add_inspect(inspect: argparse.ArgumentParser) -> None:
+    """`cutune inspect FILE …`."""
+    inspect.add_argument(
+        "files", nargs="+", metavar="FILE", help="sources, folders, or a compile_commands.json"
+    )
+    inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
+    inspect.add_argument(
+        "--device",
+        metavar="NAME",
+        help="GPU of which conditions ask (default: this machine's, else h200)",
+    )
+    output = inspect.add_mutually_exclusive_group()
+    add_json(output)
+    output.add_argument(
+        "--sarif", action="store_true", help="refused launches as SARIF 2.1.0, for code review"
+    )
+    add_list(
+        inspect,
+        "--require",
+        metavar="KERNEL",
+        help="end with status 3 unless launches of such kernels can be tuned; * stands for any "
+        "letters",
+    )
+    inspect.add_argument(
+        "--force", action="store_true", help="replace the file of --space where it is there"
+    )
+    inspect.add_argument(
+        "--suggest", action="store_true", help="say what would make the other launches tunable"
+    )
+
+
+def _add_instrument(instrument: argparse.ArgumentParser) -> None:
+    """`cutune instrument FILE`."""
+    instrument.add_argument("file", metavar="FILE", help="a source")
+    instrument.add_argument(
+        "-o", "--output", help="file or folder to write (default: standard output)"
+    )
+    instrument.add_argument(
+        "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
+    )
+    instrument.add_argument(
+        "--print-after", metavar="PASS", help="show the program behind a pass on standard error"
+    )
+
+
+SHAKE = """\
+Every launch that may be changed takes a random legal configuration, by the seed in CUTUNE_SEED.
+The program is built once and runs with each seed, with each variant wherever it may run
+(CUTUNE_VARIANT), and once with CUTUNE=off; all runs are compared with the original, which runs
+twice. Exit status: 0 'same', or 'nothing may change' and why; 1 'differs', with the command that
+shows it again, and after errors."""
+
+
+def _add_verify(verify: argparse.ArgumentParser) -> None:
+    """`cutune verify ORIGINAL TUNED`."""
+    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
+    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
+    _add_conditions(verify)
+
+
+def _add_shake(shake: argparse.ArgumentParser) -> None:
+    """`cutune shake FILE …`."""
+    shake.set_defaults(run="{program}")
+    shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
+    shake.add_argument(
+        "--seeds",
+        type=int,
+        default=20,
+        metavar="N",
+        help="seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone",
+    )
+    shake.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at a time (default: one per core; 1 on a GPU or with --file)",
+    )
+    shake.add_argument("--keep", metavar="DIR", help="leave both programs in this folder")
+    _add_conditions(shake)
+
+
+def _add_conditions(verb: argparse.ArgumentParser) -> None:
+    add_json(verb)
+    verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
+    verb.add_argument("--device", help="profile that is emulated")
+    verb.add_argument("--identical", action="store_true", help="only the same bytes will do")
+    verb.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="relative, for all numbers (default: 1e-5, and 0 for integers)",
+    )
+    verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
+    add_list(verb, "--file", metavar="PATH", help="compare this file, too")
+    verb.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+    add_status(verb)
 
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:

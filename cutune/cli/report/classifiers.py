@@ -8,8 +8,8 @@ from math import inf
 from rich.console import Console
 from rich.table import Table
 
-from cutune.lab.tuner_comparison.compare import TunerComparison
 from cutune.search.clones.value_sets import SetChoice
+from cutune.search.compare import TunerComparison
 from cutune.search.neighbours.classifier import Intervals, Regret
 from cutune.search.neighbours.model import ChoiceModel, FittedClassifier, Transfer
 from cutune.search.neighbours.published_procedure import Distribution, Split

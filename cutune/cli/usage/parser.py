@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from itertools import groupby
 from textwrap import fill, wrap
 from typing import Any, NamedTuple, NoReturn
@@ -16,38 +18,56 @@ from cutune.core.diagnostics import Diagnostic
 
 
 class Verb(NamedTuple):
-    """A verb: the module of `cutune.cli` that has its function `NAME_verb`, what it is for."""
+    """A verb: the module that has its function `NAME_verb`, and what it is for.
+
+    Attributes:
+        options: the module that has `add_NAME`; empty: `cutune.cli.options` has its options.
+    """
 
     name: str
     module: str
     group: str
     help: str
     example: str
+    options: str = ""
+
+    def handler(self) -> Callable[[argparse.Namespace], int]:
+        """The function that does it."""
+        return self._loaded(self.module, f"{self.name}_verb")
+
+    def add_options(self, parser: Parser) -> None:
+        """Add what a verb of another room takes."""
+        self._loaded(self.options, f"add_{self.name}")(parser)
+
+    @staticmethod
+    def _loaded(module: str, function: str) -> Callable[..., Any]:
+        loaded: Callable[..., Any] = getattr(import_module(module), function)
+        return loaded
 
 
 _TUNE, _SAME, _STEP = "tune a program", "is it still the same?", "the steps of tune"
 _MODEL, _HERE = "models and GPUs", "this tool"
-_OTHERS = "other tuners"
+_OTHERS, _LAB_OPTIONS = "other tuners", "cutune.lab.verbs.options"
 _RUN = "--run './{program} {n}' --vary n=128,256"
 
 VERBS = (
     Verb(
-        *("inspect", "source", _TUNE),
+        *("inspect", "cutune.cli.source", _TUNE),
         "list kernels and launches, and which can be tuned",
         "cutune inspect app.cu --suggest",
     ),
     Verb(
-        *("tune", "tuning", _TUNE),
+        *("tune", "cutune.cli.tuning", _TUNE),
         "all of it: instrument, collect, fit, emit",
         f"cutune tune app.cu {_RUN}",
     ),
     Verb(
-        *("select", "asking", _TUNE),
+        *("select", "cutune.cli.asking", _TUNE),
         "which thread block a kernel would get at given sizes",
         "cutune select gemm --all-sizes 1024",
     ),
     Verb(
-        *("report", "asking", _TUNE),
+        *("report", "cutune.cli.asking", _TUNE),
         "one HTML page about everything that is known",
         "cutune report -o report.html",
     ),
@@ -57,59 +77,63 @@ VERBS = (
         'make NVCC="cutune nvcc"',
     ),
     Verb(
-        *("verify", "comparing", _SAME),
+        *("verify", "cutune.cli.comparing", _SAME),
         "run a program and its tuned form, and compare what they give",
         "cutune verify app.cu app.tuned.cu --run './{program} 100'",
     ),
     Verb(
-        *("shake", "comparing", _SAME),
+        *("shake", "cutune.cli.comparing", _SAME),
         "run a program with random legal configurations, and compare what it gives",
         "cutune shake app.cu --run './{program} 1000' --seeds 20",
     ),
     Verb(
-        *("run", "running", _SAME),
+        *("run", "cutune.cli.running", _SAME),
         "run a program on the emulated device; a .cu file is compiled for it first",
         "cutune run --check app.cu 1000",
     ),
     Verb(
-        *("instrument", "source", _STEP),
+        *("instrument", "cutune.cli.source", _STEP),
         "put hooks at the launches of a program",
         "cutune instrument app.cu -o app.instrumented.cu",
     ),
     Verb(
-        *("collect", "tuning", _STEP),
+        *("collect", "cutune.cli.tuning", _STEP),
         "run the program on the emulated device and count what its kernels do",
         f"cutune collect app.cu {_RUN}",
     ),
-    Verb(*("fit", "tuning", _STEP), "fit models to measurements", "cutune fit"),
+    Verb(*("fit", "cutune.cli.tuning", _STEP), "fit models to measurements", "cutune fit"),
     Verb(
-        *("emit", "tuning", _STEP),
+        *("emit", "cutune.cli.tuning", _STEP),
         "write the program that chooses its thread blocks",
         "cutune emit app.cu -o app.tuned.cu",
     ),
     Verb(
-        *("evaluate", "gpu", _MODEL),
+        *("evaluate", "cutune.cli.gpu", _MODEL),
         "compare the chosen blocks with an exhaustive sweep, and with other strategies",
         "cutune evaluate app.cu --from sweep.json",
     ),
     Verb(
-        *("device", "asking", _MODEL),
+        *("device", "cutune.cli.asking", _MODEL),
         "list the GPUs that can be modelled, show one, or calibrate one",
         "cutune device h200",
     ),
     Verb(
-        *("convert", "tuners.convert", _OTHERS),
+        *("convert", "cutune.lab.verbs.convert", _OTHERS),
         "results of a search, from one tuner's format to another's",
         "cutune convert .cutune/trials.jsonl results.csv",
+        _LAB_OPTIONS,
     ),
     Verb(
-        *("bat", "tuners.bat", _OTHERS),
+        *("bat", "cutune.lab.verbs.bat", _OTHERS),
         "compare tuners on benchmarks, as the suite BAT does",
         "cutune bat -b sort -a kernel_tuner --replay sort.csv",
+        _LAB_OPTIONS,
     ),
-    Verb(*("doctor", "running", _HERE), "what this machine has and lacks", "cutune doctor"),
     Verb(
-        *("help", "running", _HERE),
+        *("doctor", "cutune.cli.running", _HERE), "what this machine has and lacks", "cutune doctor"
+    ),
+    Verb(
+        *("help", "cutune.cli.running", _HERE),
         "a page of the guide, what a message means, or how a verb is used",
         "cutune help CT211",
     ),

@@ -6,7 +6,7 @@ product of the groups of parameters that depend on each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.lab.interchange.results import Result, Results, Setting, Settings
+from cutune.search.compare import RecordedTable
 from cutune.search.techniques.replay import KnownTime
 from cutune.space.condition import Value
 from cutune.space.parameter import Parameter, ParameterOptions, checked
@@ -86,20 +87,6 @@ def _count(rows: Rows, columns: Sequence[int]) -> int:
 def _table(parameters: Sequence[Parameter], rows: Rows, group: Sequence[int]) -> Table:
     combinations = np.unique(rows[:, list(group)], axis=0)
     return Table(tuple(parameters[i] for i in group), tuple(combinations.T))
-
-
-@dataclass(frozen=True)
-class RecordedTable:
-    """The known times at one size on one device.
-
-    Attributes:
-        where: the device and the sizes, for people.
-        known: by number of the configuration.
-    """
-
-    where: str
-    space: Space
-    known: Mapping[int, KnownTime]
 
 
 def recorded_tables(results: Results, asked: ParameterOptions) -> Iterator[RecordedTable]:

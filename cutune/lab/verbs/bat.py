@@ -32,13 +32,13 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace, writing
 from cutune.lab.interchange.convert import read_results
-from cutune.lab.tuner_comparison.compare import TunerComparison, compare, compared
 from cutune.lab.tuner_comparison.examples import ExampleResult, examples_in, run_examples
 from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.lab.verbs.convert import asked_of as reading_of
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
+from cutune.search.compare import TunerComparison, compare, compared
 from cutune.search.output_check import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve

@@ -9,7 +9,6 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress, Reporter
-from cutune.lab.tuner_comparison.tables import RecordedTable
 from cutune.model.measurement.measurement import Origin
 from cutune.search.program_space import ProgramSpace, device_values, program_space
 from cutune.search.techniques.registry import Technique
@@ -18,9 +17,24 @@ from cutune.search.trial_runs import integers
 from cutune.search.trials import RecordedTrial, plain, read_trials
 from cutune.source.program import Program
 from cutune.space.parameter import ParameterOptions
+from cutune.space.space import Space
 from cutune.toolchain.device.profile import DeviceProfile
 
 COMMAND = "cutune collect --tunables --on gpu"
+
+
+@dataclass(frozen=True)
+class RecordedTable:
+    """The known times at one size on one device.
+
+    Attributes:
+        where: the device and the sizes, for people.
+        known: by number of the configuration.
+    """
+
+    where: str
+    space: Space
+    known: Mapping[int, KnownTime]
 
 
 @dataclass(frozen=True)
