@@ -95,7 +95,7 @@ class MakeBuilds(Builds):
         if built.failure:
             values: Any = {"folder": self.project.root, "log": copy.parent / LOG}
             values |= {"command": make, "reason": built.failure, "advice": _advice(make)}
-            raise CutuneError(Diagnostic.at(Code.COPY_NOT_BUILT, None, **values))
+            raise CutuneError.at(Code.COPY_NOT_BUILT, **values)
         what = ""
         if not any(_MARK in path.read_bytes() for path in _programs(copy)):
             what = f"program of '{source.path}'"
@@ -103,7 +103,7 @@ class MakeBuilds(Builds):
             what = f"'{started}', which --run starts,"
         if what:
             code = Code.NOT_IN_BUILD
-            raise CutuneError(Diagnostic.at(code, None, command=make, what=what, copy=copy))
+            raise CutuneError.at(code, command=make, what=what, copy=copy)
 
     def _built(self, values: Mapping[str, Value]) -> Built:
         name = folder_name(values, "-")
@@ -165,19 +165,15 @@ def _check_run(project: ProjectFolder, run: str) -> None:
     for path in words:
         if os.path.isabs(path) and (place := project.place(path)) is not None:
             reason = f"it runs the project itself, not a copy; write './{place}'"
-            raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=run, reason=reason))
+            raise CutuneError.at(Code.BAD_RUN, template=run, reason=reason)
 
 
 def _placed(project: ProjectFolder, source: Source) -> Path:
-    """Return the place of a file in a copy.
-
-    Raises:
-        CutuneError: CT848 for one that is not copied.
-    """
+    """Return the place of a file in a copy. Raises CT848 for one that is not copied."""
     place = project.place(source.path)
     if place is None:
         code, path = Code.OUTSIDE_PROJECT, source.path
-        raise CutuneError(Diagnostic.at(code, None, path=path, folder=project.root))
+        raise CutuneError.at(code, path=path, folder=project.root)
     return place
 
 
@@ -231,7 +227,7 @@ def _build(
             break
         if signal != SIGKILL:
             code, name = Code.COMPILER_KILLED, signal.name
-            raise CompilerKilled(Diagnostic.at(code, None, program=command, signal=name), signal)
+            raise CompilerKilled(Diagnostic.at(code, program=command, signal=name), signal)
     write_text(copy.parent / LOG, ended.output_text + ended.errors_text)
     return "" if ended.status == 0 else _reason(ended)
 

@@ -14,7 +14,7 @@ from enum import Enum
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
+from cutune.core.diagnostics import CutuneError, known_names, meant
 from cutune.source.program import Program
 from cutune.source.rewrite.tunable_edit import VALUE_PREFIX
 from cutune.source.tunable import HostTunable, TunableConstant
@@ -71,7 +71,7 @@ class ProgramSpace:
         for name in names:
             if name not in known:
                 reason = f"no tunable is named '{name}'; known: {known_names(name, known)}"
-                raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+                raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
         kept = tuple(p for p in self.space.parameters if p.name in names)
         fixed = {name: self.own[name] for name in known if name not in names and name in self.own}
         space = replace(self.space, parameters=kept, known={**self.space.known, **fixed})
@@ -121,7 +121,7 @@ def program_space(
     for parameter in asked.parameters:
         if (name := parameter.name) not in names:
             further = meant(name, names)
-            raise CutuneError(Diagnostic.at(Code.NOWHERE, None, name=name, further=further))
+            raise CutuneError.at(Code.NOWHERE, name=name, further=further)
     _check_once(names, Code.SEVERAL_PLACES)
     _check_once([parameter.name for parameter in asked.parameters], Code.PARAMETER_TWICE)
     by_name = {parameter.name: parameter for parameter in asked.parameters}
@@ -175,7 +175,7 @@ def _check_once(names: Sequence[str], code: Code) -> None:
     """Raise an error for the first name that occurs more than once."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise CutuneError(Diagnostic.at(code, None, name=twice))
+        raise CutuneError.at(code, name=twice)
 
 
 def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:

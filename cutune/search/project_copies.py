@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text, writing
 
@@ -48,11 +48,7 @@ class ProjectFolder:
 
     @staticmethod
     def here(workspace: Path) -> ProjectFolder:
-        """Return the current folder without a workspace.
-
-        Raises:
-            CutuneError: CT847 where it holds too much.
-        """
+        """Return the current folder without a workspace. Raises CT847 where it holds too much."""
         root, aside = Path.cwd().resolve(), workspace.resolve()
         # A workspace may hold the project: then only its builds are left out.
         is_within = aside != root and aside.is_relative_to(root)
@@ -63,7 +59,7 @@ class ProjectFolder:
             if count >= MOST_FILES or size > MOST_BYTES:
                 most = f"{MOST_FILES:,} files" if size <= MOST_BYTES else "1 GiB"
                 code, what = Code.LARGE_PROJECT, f"more than {most}"
-                raise CutuneError(Diagnostic.at(code, None, folder=root, what=what))
+                raise CutuneError.at(code, folder=root, what=what)
         return project
 
     @property
@@ -83,11 +79,7 @@ class ProjectFolder:
         return real.relative_to(self.root) if is_copied else None
 
     def copy(self, folder: Path, rewritten: Mapping[Path, Source]) -> None:
-        """Copy the project, with other sources at some places.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Copy the project, with other sources at some places. Raises CT002."""
         with writing(folder):
             if folder.exists():
                 shutil.rmtree(folder)
@@ -129,11 +121,7 @@ class ProjectFolder:
 
 
 def _copy(path: Path, target: Path) -> None:
-    """Copy a file with its age.
-
-    Raises:
-        CutuneError: CT001, CT002.
-    """
+    """Copy a file with its age. Raises CT001, CT002."""
     try:
         with writing(target):
             shutil.copy2(path, target)
@@ -142,7 +130,7 @@ def _copy(path: Path, target: Path) -> None:
         if not isinstance(cause, OSError) or cause.filename != str(path):
             raise
         code, reason = Code.UNREADABLE_FILE, cause.strerror
-        raise CutuneError(Diagnostic.at(code, None, path=path, reason=reason)) from cause
+        raise CutuneError.at(code, path=path, reason=reason) from cause
 
 
 def _is_source(path: Path) -> bool:

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import ProgramResult
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
 from cutune.measure.program_runs import RUN_SECONDS, Run
@@ -170,11 +170,7 @@ def measure_several(
     performed: Callable[[Task], TaskOutcome],
     folder: Path | None = None,
 ) -> MeasuredSettings | FailedSettings:
-    """Run the program once, and its regions once per setting.
-
-    Raises:
-        CutuneError: CT424, as `measure`.
-    """
+    """Run the program once, and its regions once per setting. Raises CT424, as `measure`."""
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
@@ -243,7 +239,7 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
         tunables = line["tunables"]
         for name, own in tunables.items():
             if own["ambiguous"]:
-                raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_REGION, None, name=name))
+                raise CutuneError.at(Code.AMBIGUOUS_REGION, name=name)
         values = {name: own["value"] for name, own in tunables.items()}
         data = {name: own["data"] for name, own in tunables.items()}
         key = json.dumps([values, data], sort_keys=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.size_relations import extents_at, only_at
@@ -140,11 +140,7 @@ def parse_sizes(words: Sequence[str]) -> dict[str, int]:
 
 
 def parse_size(text: str, example: str) -> int:
-    """A positive integer below 2^31.
-
-    Raises:
-        CutuneError: CT008.
-    """
+    """A positive integer below 2^31. Raises CT008."""
     try:
         value = int(text)
     except ValueError:
@@ -183,9 +179,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
         meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
-        raise CutuneError(
-            Diagnostic.at(code, None, kernel=kernel.name, example=example, meaning=meaning)
-        )
+        raise CutuneError.at(code, kernel=kernel.name, example=example, meaning=meaning)
     return LaunchSizes(sizes, _extents(kernel, sizes))
 
 
@@ -353,19 +347,15 @@ def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str
     if len(same) == 1:
         return same[0]
     names = known_names(name, known)
-    raise CutuneError(
-        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=kernel.name, known=names)
-    )
+    raise CutuneError.at(Code.UNKNOWN_SIZE, name=name, kernel=kernel.name, known=names)
 
 
 def _impossible(kernel: MeasuredKernel, reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=kernel.name, reason=reason))
+    return CutuneError.at(Code.IMPOSSIBLE_GRID, kernel=kernel.name, reason=reason)
 
 
 def _bad(text: str, wanted: str, example: str) -> CutuneError:
-    return CutuneError(
-        Diagnostic.at(Code.BAD_SIZE, None, text=text, wanted=wanted, example=example)
-    )
+    return CutuneError.at(Code.BAD_SIZE, text=text, wanted=wanted, example=example)
 
 
 #: Matrices, and long vectors.

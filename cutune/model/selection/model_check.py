@@ -45,7 +45,7 @@ def with_timings(
     agreement = None if choice is None else suitability(choice, launch, device)
     if agreement is not None and agreement < LEAST_CORRELATION:
         kernel, shown = model.kernel.name, f"{agreement:.2f}"
-        return model, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
+        return model, Diagnostic.at(Code.UNSUITED_MODEL, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
 
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from itertools import islice
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, meant
+from cutune.core.diagnostics import CutuneError, meant
 from cutune.search.techniques.library_techniques import (
     OPTUNA,
     annealing,
@@ -92,10 +92,10 @@ def technique_named(name: str) -> Technique:
         nearest = next((near for word, near in NEAREST.items() if word in wanted), None)
         further = f"; the nearest is '{nearest}'" if nearest else meant(name, words)
         known = ", ".join(one.name for one in TECHNIQUES) + further
-        raise CutuneError(Diagnostic.at(Code.UNKNOWN_TECHNIQUE, None, name=name, known=known))
+        raise CutuneError.at(Code.UNKNOWN_TECHNIQUE, name=name, known=known)
     if not technique.is_installed:
         name, package = technique.name, technique.package
-        raise CutuneError(Diagnostic.at(Code.TECHNIQUE_NEEDS, None, name=name, package=package))
+        raise CutuneError.at(Code.TECHNIQUE_NEEDS, name=name, package=package)
     return technique
 
 

@@ -88,7 +88,7 @@ def fit_host(
     own = {n: plain(v) for n, v in own_values(program, parameters).items()}
     held = _held(program, parameters, names)
     for name, text in held.items():
-        warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+        warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
     fixed = fit_fixed(_allowed(program, measured), names, own, held)
     values: Settings = {}
     sets = None
@@ -108,7 +108,7 @@ def fit_host(
         if table is not None:
             models.append(fit_choice(table, limit, len(first.given)))
     if not models and fixed is None:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
+        raise CutuneError.at(Code.NO_HOST_TIMES, path=program.source.path)
     return HostChoices(fixed, models, sets)
 
 
@@ -168,11 +168,7 @@ def write_choices(
     choices: HostChoices,
     blocks: Sequence[BlockClassifier],
 ) -> None:
-    """Save the choices, in place of older ones.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
         "models": [to_json(model) for model in choices.models],
@@ -197,7 +193,7 @@ def block_choices(
     """
     origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return blocks
 
 
@@ -220,7 +216,7 @@ def read_blocks(
     blocks = [choice for choice in launches.classifiers() if choice.device in names]
     if not blocks or (path is not None and str(Path(path).resolve()) != origin.path):
         device, path = " or ".join(sorted(names)), path or origin.path
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=device))
+        raise CutuneError.at(Code.NOT_SWEPT, path=path, device=device)
     return origin, blocks
 
 
@@ -328,7 +324,7 @@ def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
     if document.origin.path != origin.path:
         return None
     if document.origin != origin:
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return document
 
 

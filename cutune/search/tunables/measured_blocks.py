@@ -101,7 +101,7 @@ class BlockClassifier:
         for name in named:
             if name not in self.columns:
                 code, known = Code.UNKNOWN_SIZE, known_names(name, self.columns)
-                raise CutuneError(Diagnostic.at(code, None, name=name, kernel=kernel, known=known))
+                raise CutuneError.at(code, name=name, kernel=kernel, known=known)
         known_values = dict(named)
         if every is not None:
             arguments = (name for name in self.columns if "." not in name)
@@ -119,7 +119,7 @@ class BlockClassifier:
                 values.append(self.lowest[index])
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                missing = Diagnostic.at(code, None, kernel=kernel, example=example, meaning="")
+                missing = Diagnostic.at(code, kernel=kernel, example=example, meaning="")
                 raise CutuneError(missing)
         return tuple(values)
 
@@ -186,7 +186,7 @@ def fit_blocks(
             classifiers.append(choice)
     if not classifiers and not may_lack and not (program.tunables or program.constants):
         path = program.source.path
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
+        raise CutuneError.at(Code.NOT_SWEPT, path=path, device="a GPU")
     return classifiers
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.search.tunables.verb_options import DASK, LOCAL, SLURM
 from cutune.search.workers.local import LocalWorkers, check_gpus
 from cutune.search.workers.task import Workers
@@ -66,7 +66,7 @@ def _elsewhere(
     except ModuleNotFoundError as error:
         package = "dask-jobqueue" if error.name == "dask_jobqueue" else "distributed"
         code = Code.EXECUTOR_NEEDS
-        raise CutuneError(Diagnostic.at(code, None, name=executor, package=package)) from error
+        raise CutuneError.at(code, name=executor, package=package) from error
 
 
 def _gpus(text: str | None, refuse: Refuse) -> tuple[str, ...]:

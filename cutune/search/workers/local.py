@@ -24,7 +24,7 @@ from threading import Lock, Thread, Timer
 
 import cutune
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import discard
 from cutune.search.workers.task import StoppedError, Task, TaskOutcome, WorkerLostError, perform
@@ -72,11 +72,11 @@ def check_gpus(words: Sequence[str]) -> None:
     """
     listed = gpu_names()
     if not listed:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+        raise CutuneError.at(Code.REGIONS_NEED_GPU)
     for word in words:
         if word.isdigit() and int(word) >= len(listed):
             names = ", ".join(f"{number} ({name})" for number, name in enumerate(listed))
-            raise CutuneError(Diagnostic.at(Code.NO_SUCH_GPU, None, number=word, known=names))
+            raise CutuneError.at(Code.NO_SUCH_GPU, number=word, known=names)
 
 
 def serve_tasks() -> None:
