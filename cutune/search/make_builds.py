@@ -32,9 +32,9 @@ from cutune.core.workspace import write_text
 from cutune.emulator.elf import code_hash, is_loadable
 from cutune.measure.program_runs import Run
 from cutune.passes import InstrumentTunables
-from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
+from cutune.search.builds import ATTEMPTS, BUILDS, Builds, Built, first_line, folder_name
 from cutune.search.program_space import ProgramSpace, Setting
-from cutune.search.project_copies import BUILDS, STATE, ProjectFolder
+from cutune.search.project_copies import STATE, ProjectFolder
 from cutune.search.regions import Settings
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_path

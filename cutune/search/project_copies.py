@@ -18,11 +18,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text, writing
+from cutune.search.builds import BUILDS
 
 #: Begins the word of a trial that says which sources a project had.
 STATE = "project="
-#: The folder of a workspace for programs, and what they are made of.
-BUILDS = "builds"
 #: A project of more is probably none: cutune was called in a folder above it.
 MOST_BYTES, MOST_FILES = 1 << 30, 50_000
 #: Folders that no build reads.

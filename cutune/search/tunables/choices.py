@@ -6,7 +6,7 @@ Takes a compiler, a program and the measurements in its workspace, gives models 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -35,8 +35,9 @@ from cutune.search.neighbours.model import (
     fit_choice,
     to_json,
 )
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed, Values
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.by_size import ChosenTogether, chosen_together
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
@@ -268,6 +269,99 @@ def read_choices(workspace: Workspace) -> ChoicesDocument:
 
 def _origin(program: Program) -> Origin:
     return Origin.of(program.source, program.tunable_headers)
+
+
+# ---- tables
+
+#: The time of each configuration, while other tunables were held at some values.
+Times = dict[Configuration, float]
+#: Such times at one point, by the values of the other tunables.
+Slices = dict[tuple[int | str | None, ...], Times]
+
+
+@dataclass(frozen=True)
+class _TunableGroup:
+    """The tunables of one pragma, which are chosen together.
+
+    Attributes:
+        own: these tunables.
+        others: names of the tunables that must have the same values for times to be compared.
+    """
+
+    own: tuple[HostTunable, ...]
+    others: tuple[str, ...]
+
+    @staticmethod
+    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
+        own = tuple(t for t in tunables if t.group == group)
+        names = {t.name for t in own}
+        later = {t.name for t in tunables if names & set(t.given)}
+        chosen_apart = {*names, *own[0].given, *later}
+        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.own)
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of what the choice depends on: earlier tunables, then expressions."""
+        return (*self.own[0].given, *self.own[0].data)
+
+    def data_of(self, one: HostMeasurement) -> Values | None:
+        """Return the values of its data; None if a measurement does not count for this group."""
+        data = one.data.get(self.own[0].name, {})
+        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(data)
+        return data if is_known and is_allowed(one, self.own) else None
+
+
+def group_table(
+    tunables: Sequence[HostTunable],
+    group: int,
+    measured: Iterable[HostMeasurement],
+    is_needed: bool = False,
+) -> TimeTable | None:
+    """Return the times by which the tunables of one pragma are chosen; None where there are none.
+
+    Args:
+        is_needed: give a table also where there is only one configuration.
+
+    Tunables that are chosen later, given one of these, count with their best value. All others are
+    held at one value, because times at different values cannot be compared: where most
+    configurations were measured, and of such places at the fastest.
+    """
+    chosen_group = _TunableGroup.of(tunables, group)
+    slices = _slices(chosen_group, measured)
+    is_given = bool(chosen_group.own[0].given)
+
+    def rank(times: Times) -> tuple[float, float]:
+        """Sorts the best time first where values are given, else most configurations."""
+        best, fewest = min(times.values()), -len(times)
+        return (best, fewest) if is_given else (fewest, best)
+
+    chosen = {point: min(held.values(), key=rank) for point, held in slices.items()}
+    if not is_needed and not is_given:
+        # A point with one configuration has no choice.
+        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
+    tried = {one for held in slices.values() for times in held.values() for one in times}
+    if not chosen or (len(tried) == 1 and not is_needed):
+        return None
+    return TimeTable(chosen_group.data, chosen_group.names, chosen)
+
+
+def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
+    """Return the best time of each configuration, by point and by the values of the others."""
+    slices: dict[Point, Slices] = {}
+    for one in measured:
+        time = one.milliseconds
+        if time is None or (data := group.data_of(one)) is None:
+            continue
+        point = tuple(data[name] for name in group.data)
+        held = tuple(one.values.get(name) for name in group.others)
+        times = slices.setdefault(point, {}).setdefault(held, {})
+        configuration = tuple(int(one.values[name]) for name in group.names)
+        times[configuration] = min(times.get(configuration, time), time)
+    return slices
 
 
 # ---- emit
