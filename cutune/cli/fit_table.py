@@ -13,14 +13,18 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.search.neighbours.classifier import (
+    SCHEMA,
+    ChoiceModel,
     accuracy,
     corrected,
+    fit_choice,
     leave_one_out,
     null_accuracy,
     observed,
+    to_json,
+    transfer,
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
-from cutune.search.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json, transfer
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,

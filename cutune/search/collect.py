@@ -25,17 +25,16 @@ from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects
-from cutune.search.finalists import finals
-from cutune.search.launch_limits import LaunchLimits
 from cutune.search.make_builds import make_builds
 from cutune.search.program_space import (
+    LaunchLimits,
     ProgramSpace,
     Setting,
     device_values,
     program_space,
 )
 from cutune.search.regions import FailedRun, HostMeasurement
-from cutune.search.shared_processes import Batches
+from cutune.search.shared_processes import Batches, finals
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named

@@ -24,7 +24,7 @@ from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.model.measurement.measurement import Origin
-from cutune.search.project_copies import STATE, ProjectFolder
+from cutune.search.make_builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value

@@ -1,5 +1,7 @@
 """Chooses the value sets of one program by size. Takes times, gives a `SetChoice`, and it as C.
 
+Also gives the pass `choose-values` for the value sets whose copies are proven.
+
 A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
 one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
 has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
@@ -10,11 +12,26 @@ measured place, so that each thread remembers what it decided last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.typed import Integer, MemberName, Word, require
+from cutune.passes import ChooseValues
+from cutune.proof.unit_compiler import UnitCompiler
+from cutune.search.clones.dependence import NotBySize
+from cutune.search.clones.prove_copies import (
+    ProgramWithCopies,
+    by_size_verdicts,
+    found_copies,
+    note_of,
+    reduced,
+    tag,
+    without_unproven,
+)
+from cutune.search.neighbours.classifier import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -22,11 +39,14 @@ from cutune.search.neighbours.emit_classifier import (
     range_tests,
     run_mode,
 )
-from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.regions import HostMeasurement, Settings
 from cutune.search.tunables.compiled_values import ValueSet, best_times, own_values_of, set_table
+from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
+from cutune.source.tunable import HostTunable, TunableConstant
+from cutune.space.condition import Condition
+from cutune.space.parameter import ParameterOptions
 
 #: Most value sets besides the program's own.
 MOST_SETS = 8
@@ -244,3 +264,103 @@ def _remembering(names: Sequence[str], chosen: str) -> str:
         }}
         cutune_case = (int){known[-1]} - 1;
 """
+
+
+@dataclass(frozen=True)
+class ChosenTogether:
+    """Parameters that may be chosen by size together, and by which sizes."""
+
+    names: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def chosen_together(
+    compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
+) -> ChosenTogether | None:
+    """Return those of some parameters that one function of the host can choose, or None.
+
+    Where several functions could, that of most parameters does.
+    """
+    sized = [one for one in program.constants if one.name in names and one.data]
+    if not sized:
+        return None
+    free = _without_conditions(parameters, program, {one.name for one in sized})
+    verdicts = by_size_verdicts(compiler, program)
+    groups: dict[str, list[TunableConstant]] = {}
+    for one in sized:
+        if one.name in free and (outer := verdicts[one.name].outer):
+            groups.setdefault(outer, []).append(one)
+    if not groups:
+        return None
+    chosen = max(groups.values(), key=len)
+    sizes = dict.fromkeys(size for one in chosen for size in one.data)
+    return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
+
+
+def _without_conditions(
+    parameters: ParameterOptions, program: Program, names: Collection[str]
+) -> set[str]:
+    """Return those that no condition ties to a parameter that is not chosen with them."""
+    places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
+    conditions = [Condition.read(one.where) for one in places if one.where is not None]
+    conditions += parameters.conditions
+    others = {one.name for one in places} | {one.name for one in parameters.parameters}
+    free = {*names}
+    while tied := {
+        name
+        for condition in conditions
+        if condition.names & others - free
+        for name in condition.names & free
+    }:
+        free -= tied
+    return free
+
+
+@dataclass(frozen=True)
+class SetsInProgram:
+    """The pass with the proven sets, and the names of the parameters that are chosen by size."""
+
+    step: ChooseValues
+    names: tuple[str, ...]
+
+
+def sets_in_program(
+    compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
+) -> SetsInProgram | None:
+    """Return the proven copies for the chosen sets; None without any.
+
+    Args:
+        fixed: values of all parameters that have one for all sizes.
+    """
+    if choice is None:
+        return None
+    constants = [one for one in program.constants if one.name in choice.names]
+    rest = {n: str(v) for n, v in fixed.items() if n not in choice.names}
+    texts = [dict(zip(choice.names, map(str, one), strict=True)) for one in choice.sets]
+    try:
+        found, copies = found_copies(compiler, program, constants, rest, texts)
+    except NotBySize as problem:
+        warn(note_of(constants[0], problem))
+        return None
+    routine = f"cutune_set_{tag(program.source, texts)}"
+    own_texts = {constant.name: constant.own_text for constant in constants}
+    own = [own_texts[name] for name in choice.names if name in own_texts]
+    every = {number: number for number in range(1, len(texts) + 1)}
+    step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
+    copied = ProgramWithCopies(compiler, program, found, copies, rest, step)
+    proven, refused = without_unproven(copied)
+    for prefix, reason in refused.items():
+        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
+        code = Code.COPY_LEFT_OUT
+        warn(Diagnostic.at(code, program.source, values=values, reason=reason))
+    if not proven:
+        return None
+    cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
+    left = reduced(step, proven, emit_sets(choice, routine, cases, own))
+    return SetsInProgram(left, choice.names)
+
+
+def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
+    """Return the chosen values without those of parameters that are chosen by size."""
+    names = by_size.names if by_size is not None else ()
+    return {name: value for name, value in chosen.items() if name not in names}

@@ -17,7 +17,21 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import SetChoice, SetChoiceEntry, fit_sets
+from cutune.search.clones.value_sets import (
+    ChosenTogether,
+    SetChoice,
+    SetChoiceEntry,
+    chosen_together,
+    fit_sets,
+)
+from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
+from cutune.search.neighbours.classifier import (
+    ChoiceModel,
+    ChoiceModelEntry,
+    FittedClassifier,
+    fit_choice,
+    to_json,
+)
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -27,19 +41,10 @@ from cutune.search.neighbours.emit_classifier import (
     range_tests,
     run_mode,
 )
-from cutune.search.neighbours.model import SCHEMA as CHOICES_SCHEMA
-from cutune.search.neighbours.model import (
-    ChoiceModel,
-    ChoiceModelEntry,
-    FittedClassifier,
-    fit_choice,
-    to_json,
-)
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, by_group, is_allowed, Values
+from cutune.search.regions import HostMeasurement, Settings, Values, by_group, is_allowed
 from cutune.search.trials import plain, read_measured
-from cutune.search.tunables.by_size import ChosenTogether, chosen_together
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
 from cutune.search.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
 from cutune.source.program import Program

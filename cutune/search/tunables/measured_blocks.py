@@ -24,8 +24,8 @@ from cutune.model.emit.routine import argument_bits, printed_extents
 from cutune.model.emit.selection import Decider, DecisionText
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.search.neighbours.classifier import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.emit_classifier import emit_choices
-from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.source.launch_sites import SiteKey
 from cutune.source.program import DIMENSIONS, Kernel, Program

@@ -8,7 +8,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
-from cutune.search.launch_limits import LaunchLimits, says_limits, threads_of
+from cutune.search.program_space import LaunchLimits, says_limits, threads_of
 from cutune.source.program import Program
 from cutune.source.syntax.parse import parse
 from cutune.space.condition import Value

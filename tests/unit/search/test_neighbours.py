@@ -17,26 +17,24 @@ from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import typed
 from cutune.search.neighbours.classifier import (
+    ChoiceModel,
+    ChoiceModelEntry,
     Intervals,
     accuracy,
     best_fixed,
     classifier,
     corrected,
     densified,
+    fit_choice,
+    fit_rule,
     leave_one_out,
     null_accuracy,
     observed,
     regret,
-)
-from cutune.search.neighbours.emit_classifier import condition_c, emit_choices
-from cutune.search.neighbours.model import (
-    ChoiceModel,
-    ChoiceModelEntry,
-    fit_choice,
-    fit_rule,
     to_json,
     transfer,
 )
+from cutune.search.neighbours.emit_classifier import condition_c, emit_choices
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,
