@@ -21,7 +21,6 @@ from cutune.search.neighbours.classifier import (
     leave_one_out,
     null_accuracy,
     observed,
-    to_json,
     transfer,
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
@@ -125,7 +124,7 @@ def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
 
 def _write(model: ChoiceModel, path: Path) -> None:
     if path.suffix == ".json":
-        write_document(path, SCHEMA, {"models": [to_json(model)]})
+        write_document(path, SCHEMA, {"models": [model.to_json()]})
         return
     write_text(path, emit_choices([model]))
 

@@ -1,4 +1,4 @@
-"""Finds and proves copies for value sets. Takes a program and its sets, gives those that are proven.
+"""Finds and proves copies for value sets. Takes a program and its sets, gives the proven ones.
 
 `by_size_verdicts` says which parameters may have several values in one program. Copies are compared
 with programs that have these values alone. Three things must be equal: the tokens that the compiler

@@ -13,7 +13,7 @@ measured place, so that each thread remembers what it decided last.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from cutune.core.codes import Code
@@ -31,7 +31,7 @@ from cutune.search.clones.prove_copies import (
     tag,
     without_unproven,
 )
-from cutune.search.neighbours.classifier import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
+from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -41,7 +41,7 @@ from cutune.search.neighbours.emit_classifier import (
 )
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.regions import HostMeasurement, Settings
-from cutune.search.tunables.compiled_values import ValueSet, best_times, own_values_of, set_table
+from cutune.search.tunables.compiled_values import best_times, own_values_of, set_table
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
 from cutune.source.tunable import HostTunable, TunableConstant
@@ -66,14 +66,24 @@ class SetChoice:
         model: of one tunable, the number.
     """
 
-    names: tuple[str, ...]
-    sets: tuple[ValueSet, ...]
+    names: tuple[MemberName, ...]
+    sets: tuple[tuple[Integer | Word, ...], ...]
     model: ChoiceModel
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of choices.json."""
-        sets = [list(one) for one in self.sets]
-        return {"names": list(self.names), "sets": sets, "model": to_json(self.model)}
+        return {**asdict(self), "model": self.model.to_json()}
+
+    def check(self) -> None:
+        """Raise ValueError where entries of a file do not fit together."""
+        model = self.model
+        model.check()
+        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
+        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
+        is_number = len(model.tunables) == 1 and not model.given
+        require(is_number, "one number is chosen, by sizes alone")
+        labels = {label for choice in model.choices for (label,) in choice.configurations}
+        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
 
     def fits(self, one: HostMeasurement, own: Settings) -> bool:
         """Was it measured with the values that are chosen at its sizes?"""
@@ -83,31 +93,6 @@ class SetChoice:
         (label,) = self.model.choose(tuple(sizes[name] for name in self.model.sizes))
         wanted = own_values_of(self.names, own) if label == OWN else self.sets[label - 1]
         return wanted == tuple(one.values.get(name) for name in self.names)
-
-
-@dataclass(frozen=True)
-class SetChoiceEntry:
-    """Value sets as a file holds them."""
-
-    names: tuple[MemberName, ...]
-    sets: tuple[tuple[Integer | Word, ...], ...]
-    model: ChoiceModelEntry
-
-    def read(self) -> SetChoice:
-        """Return the choice.
-
-        Raises:
-            ValueError: its entries do not fit together.
-        """
-        model = self.model.read()
-        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
-        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
-        require(
-            len(model.tunables) == 1 and not model.given, "one number is chosen, by sizes alone"
-        )
-        labels = {label for choice in model.choices for (label,) in choice.rule.configurations}
-        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
-        return SetChoice(self.names, self.sets, model)
 
 
 def fit_sets(
@@ -137,7 +122,7 @@ def fit_sets(
     if not few.times:
         return None
     first = fit_choice(few, limit)
-    used = {label for choice in first.choices for (label,) in choice.rule.configurations}
+    used = {label for choice in first.choices for (label,) in choice.configurations}
     others = [number for number in kept if number in used and sets[number] != own_set]
     if len(used) < 2 or not others:
         return None

@@ -21,7 +21,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
@@ -255,18 +255,40 @@ class Evidence:
     amid: tuple[int, ...] = ()
 
 
+Integers = tuple[Integer, ...]
+
+
 @dataclass(frozen=True)
 class FittedClassifier:
-    """One classifier, for one combination of the given values."""
+    """One classifier, for one combination of the given values.
 
-    given: tuple[int, ...]
-    rule: Classifier
-    #: The number of measured sizes that it was made from, and their range, size by size.
-    measured: int
-    lowest: Point
-    highest: Point
-    #: None when the model was read from a file.
+    Attributes:
+        measured: the number of measured sizes that it was made from.
+        lowest, highest: the range of these, size by size.
+        limits, points, configurations: of `Intervals` (limits) or `Neighbours` (points).
+        evidence: None when the model was read from a file.
+    """
+
+    given: Integers
+    measured: Count
+    lowest: Integers
+    highest: Integers
+    limits: Integers | None = None
+    points: tuple[Integers, ...] | None = None
+    configurations: Annotated[tuple[Integers, ...], Meta(min_length=1)] = ()
     evidence: Evidence | None = None
+
+    @property
+    def rule(self) -> Classifier:
+        """The classifier itself."""
+        if self.limits is not None:
+            return Intervals(self.limits, self.configurations)
+        return Neighbours(self.points or (), self.configurations)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of choices.json, without evidence."""
+        entries = asdict(replace(self, evidence=None))
+        return {name: value for name, value in entries.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -281,17 +303,39 @@ class ChoiceModel:
             intervals.
     """
 
-    tunables: tuple[str, ...]
-    sizes: tuple[str, ...]
-    given: tuple[str, ...]
-    limit: float
-    choices: tuple[FittedClassifier, ...]
+    tunables: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
+    sizes: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
+    given: tuple[MemberName, ...]
+    limit: Quantity
+    choices: Annotated[tuple[FittedClassifier, ...], Meta(min_length=1)]
 
     def choose(self, point: Point, given: tuple[int, ...] = ()) -> Configuration:
         """Return the configuration at sizes; unknown given values get the last rule."""
-        return next((c for c in self.choices if c.given == given), self.choices[-1]).rule.choose(
-            point
-        )
+        fitted = next((c for c in self.choices if c.given == given), self.choices[-1])
+        return fitted.rule.choose(point)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of choices.json, without evidence."""
+        return {**asdict(self), "choices": [choice.to_json() for choice in self.choices]}
+
+    def check(self) -> None:
+        """Raise ValueError where entries of a file do not fit together."""
+        sizes, given, tunables = len(self.sizes), len(self.given), len(self.tunables)
+        names = (*self.sizes, *self.given)
+        require(len({*names}) == len(names), "each size stands there once")
+        different = {one.given for one in self.choices}
+        require(len(different) == len(self.choices), "given values have one classifier")
+        for one in self.choices:
+            require(len(one.lowest) == len(one.highest) == sizes, "a range is one of all sizes")
+            require(len(one.given) == given, "a choice has all given values")
+            require(one.limits is None or sizes == 1, "intervals are those of one size")
+            has_all = all(len(configuration) == tunables for configuration in one.configurations)
+            require(has_all, "a configuration has a value for each tunable")
+        for one in self.choices:
+            count = len(one.points or ()) if one.limits is None else len(one.limits) + 1
+            has_sizes = one.limits is not None or all(len(p) == sizes for p in one.points or ())
+            require(has_sizes, "a point has all sizes")
+            require(count == len(one.configurations), "each point has a configuration")
 
 
 def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
@@ -306,7 +350,8 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
         rule = fit_rule(own, limit)
         lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
         evidence = _evidence(own, rule, limit)
-        choices.append(FittedClassifier(values, rule, len(times), lowest, highest, evidence))
+        about = values, len(times), lowest, highest
+        choices.append(FittedClassifier(*about, **vars(rule), evidence=evidence))
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
@@ -352,87 +397,6 @@ def _amid(
     gaps = (gap for gap in pairwise(table.points) if lossy.intersection(gap))
     middles = (round(sqrt(low[0] * high[0])) for low, high in gaps)
     return tuple(size for size in middles if (size,) not in table.times)
-
-
-def to_json(model: ChoiceModel) -> dict[str, Any]:
-    """Return a model as JSON, without its evidence."""
-    names = {"tunables": model.tunables, "sizes": model.sizes, "given": model.given}
-    choices = [
-        {
-            "given": choice.given,
-            "measured": choice.measured,
-            "lowest": choice.lowest,
-            "highest": choice.highest,
-            **asdict(choice.rule),
-        }
-        for choice in model.choices
-    ]
-    return {**names, "limit": model.limit, "choices": choices}
-
-
-Integers = tuple[Integer, ...]
-
-
-@dataclass(frozen=True)
-class FittedClassifierEntry:
-    """A classifier as a file holds it: intervals have limits, neighbours points."""
-
-    given: Integers
-    measured: Count
-    lowest: Integers
-    highest: Integers
-    configurations: Annotated[tuple[Integers, ...], Meta(min_length=1)]
-    limits: Integers | None = None
-    points: tuple[Integers, ...] | None = None
-
-    def read(self) -> FittedClassifier:
-        """Return the classifier.
-
-        Raises:
-            ValueError: its entries do not fit together.
-        """
-        rule: Classifier
-        if self.limits is not None:
-            rule = Intervals(self.limits, self.configurations)
-            count = len(self.limits) + 1
-        else:
-            rule = Neighbours(self.points or (), self.configurations)
-            count = len(rule.points)
-            sizes = len(self.lowest)
-            require(all(len(p) == sizes for p in rule.points), "a point has all sizes")
-        require(count == len(self.configurations), "each point has a configuration")
-        return FittedClassifier(self.given, rule, self.measured, self.lowest, self.highest)
-
-
-@dataclass(frozen=True)
-class ChoiceModelEntry:
-    """A model as a file holds it."""
-
-    tunables: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
-    sizes: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
-    given: tuple[MemberName, ...]
-    limit: Quantity
-    choices: Annotated[tuple[FittedClassifierEntry, ...], Meta(min_length=1)]
-
-    def read(self) -> ChoiceModel:
-        """Return the model.
-
-        Raises:
-            ValueError: its entries do not fit together.
-        """
-        sizes, given, tunables = len(self.sizes), len(self.given), len(self.tunables)
-        names = (*self.sizes, *self.given)
-        require(len({*names}) == len(names), "each size stands there once")
-        different = {one.given for one in self.choices}
-        require(len(different) == len(self.choices), "given values have one classifier")
-        for one in self.choices:
-            require(len(one.lowest) == len(one.highest) == sizes, "a range is one of all sizes")
-            require(len(one.given) == given, "a choice has all given values")
-            require(one.limits is None or sizes == 1, "intervals are those of one size")
-            has_all = all(len(configuration) == tunables for configuration in one.configurations)
-            require(has_all, "a configuration has a value for each tunable")
-        choices = tuple(choice.read() for choice in self.choices)
-        return ChoiceModel(self.tunables, self.sizes, self.given, self.limit, choices)
 
 
 @dataclass(frozen=True)

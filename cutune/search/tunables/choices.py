@@ -20,17 +20,14 @@ from cutune.proof.unit_compiler import UnitCompiler
 from cutune.search.clones.value_sets import (
     ChosenTogether,
     SetChoice,
-    SetChoiceEntry,
     chosen_together,
     fit_sets,
 )
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
 from cutune.search.neighbours.classifier import (
     ChoiceModel,
-    ChoiceModelEntry,
     FittedClassifier,
     fit_choice,
-    to_json,
 )
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
@@ -46,7 +43,7 @@ from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings, Values, by_group, is_allowed
 from cutune.search.trials import plain, read_measured
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
-from cutune.search.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
+from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
 from cutune.source.tunable import HostTunable, TunableConstant
@@ -177,7 +174,7 @@ def write_choices(
     """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
-        "models": [to_json(model) for model in choices.models],
+        "models": [model.to_json() for model in choices.models],
         "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
         "sets": choices.sets.to_json() if choices.sets is not None else None,
         "launches": {
@@ -216,10 +213,10 @@ def read_blocks(
             devices.
     """
     document = read_choices(workspace)
-    launches = document.launches or LaunchesEntry(document.origin, ())
+    launches = document.launches or MeasuredLaunches(document.origin, ())
     origin = launches.origin
     names = {device.name for device in devices}
-    blocks = [choice for choice in launches.classifiers() if choice.device in names]
+    blocks = [choice for choice in launches.blocks if choice.device in names]
     if not blocks or (path is not None and str(Path(path).resolve()) != origin.path):
         device, path = " or ".join(sorted(names)), path or origin.path
         raise CutuneError.at(Code.NOT_SWEPT, path=path, device=device)
@@ -227,14 +224,11 @@ def read_blocks(
 
 
 @dataclass(frozen=True)
-class LaunchesEntry:
+class MeasuredLaunches:
     """Classifiers of blocks, and the version of the source that they were made of."""
 
     origin: Origin
-    blocks: tuple[BlockClassifierEntry, ...]
-
-    def classifiers(self) -> list[BlockClassifier]:
-        return [block.read() for block in self.blocks]
+    blocks: tuple[BlockClassifier, ...]
 
 
 @dataclass(frozen=True)
@@ -242,25 +236,22 @@ class ChoicesDocument:
     """The entries of choices.json."""
 
     origin: Origin
-    models: tuple[ChoiceModelEntry, ...]
-    launches: LaunchesEntry | None = None
+    models: tuple[ChoiceModel, ...]
+    launches: MeasuredLaunches | None = None
     #: Values that were chosen for all sizes.
     fixed: Settings = field(default_factory=dict)
     #: Values that are chosen by size.
-    sets: SetChoiceEntry | None = None
-
-    def choices(self) -> list[ChoiceModel]:
-        """Return the models of host tunables."""
-        return [model.read() for model in self.models]
+    sets: SetChoice | None = None
 
     def __post_init__(self) -> None:
-        # All of it is read, whichever part is asked for.
-        names = [name for model in self.choices() for name in model.tunables]
+        for model in self.models:
+            model.check()
+        names = [name for model in self.models for name in model.tunables]
         require(len({*names}) == len(names), "a tunable has one model")
-        if self.launches is not None:
-            self.launches.classifiers()
+        for block in self.launches.blocks if self.launches is not None else ():
+            block.check()
         if self.sets is not None:
-            self.sets.read()
+            self.sets.check()
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
@@ -388,7 +379,7 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     """
     document = _choices(program, workspace)
     values = {name: str(value) for name, value in document.fixed.items()} if document else {}
-    models = document.choices() if document else []
+    models = document.models if document else ()
     if not models:
         return ReplaceTunables(values=values)
     selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
@@ -412,7 +403,7 @@ def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
         CutuneError: CT513 when the program has changed since it was measured.
     """
     document = _choices(program, workspace)
-    return document.sets.read() if document is not None and document.sets is not None else None
+    return document.sets if document is not None else None
 
 
 def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
