@@ -25,8 +25,7 @@ from cutune.cli.report.evaluations import print_evaluation
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models, write_models
 from cutune.model.measurement.sweep import RecordedSweep, read_sweep
-from cutune.model.selection.chooser import DEFAULT
-from cutune.model.selection.model_check import choice_at, with_timings
+from cutune.model.selection.chooser import DEFAULT, choice_at, with_timings
 from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.swept_programs import JUDGES, SAMPLES, SMALL, recorded_sweep, set_name, tuned

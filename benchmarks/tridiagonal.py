@@ -9,8 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from cutune.search.neighbours.classifier import Regret, best_fixed, classifier, observed, regret
-from cutune.search.neighbours.model import ChoiceModel, fit_choice
+from cutune.search.neighbours.classifier import (
+    ChoiceModel,
+    Regret,
+    best_fixed,
+    classifier,
+    fit_choice,
+    observed,
+    regret,
+)
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from samples.tridiagonal.sweep import (
     BETWEEN,

@@ -13,14 +13,17 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.search.neighbours.classifier import (
+    SCHEMA,
+    ChoiceModel,
     accuracy,
     corrected,
+    fit_choice,
     leave_one_out,
     null_accuracy,
     observed,
+    transfer,
 )
 from cutune.search.neighbours.emit_classifier import emit_choices
-from cutune.search.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json, transfer
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,
@@ -121,7 +124,7 @@ def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
 
 def _write(model: ChoiceModel, path: Path) -> None:
     if path.suffix == ".json":
-        write_document(path, SCHEMA, {"models": [to_json(model)]})
+        write_document(path, SCHEMA, {"models": [model.to_json()]})
         return
     write_text(path, emit_choices([model]))
 

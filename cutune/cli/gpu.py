@@ -37,13 +37,13 @@ from cutune.model.measurement.sweep import read_sweep, write_sweep
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.collect import HostSweep, Search, collect_host
 from cutune.search.compare import compare
-from cutune.search.output_check import rules_of
+from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import GPU, Measuring
 from cutune.search.tunables.verb_options import TECHNIQUES
-from cutune.search.workers.choose_workers import workers_of
+from cutune.search.workers.local import workers_of
 from cutune.source.program import Program
 from cutune.space.parameter import holes
 from cutune.toolchain.device.present import profile_of

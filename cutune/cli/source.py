@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cutune.cli.report.programs import Lacking
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.linked import ReadSource
-    from cutune.search.clones.find_copies import BySizeVerdict
+    from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
     from cutune.space.parameter import ParameterOptions
@@ -46,7 +46,7 @@ def inspect_verb(options: argparse.Namespace) -> int:
         try:
             if program.tunables or program.constants or parameters.parameters:
                 from cutune.proof.unit_compiler import UnitCompiler
-                from cutune.search.clones.find_copies import by_size_verdicts
+                from cutune.search.clones.prove_copies import by_size_verdicts
 
                 found = _space_of(program, parameters, options)
                 # Conditions that leave nothing are found before anything is printed.

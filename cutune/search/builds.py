@@ -23,7 +23,6 @@ from cutune.emulator.program_builds import build_options
 from cutune.measure.program_runs import Run
 from cutune.passes import InstrumentTunables
 from cutune.search.program_space import COMPILED, ProgramSpace, Setting
-from cutune.search.project_copies import BUILDS
 from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
@@ -34,6 +33,8 @@ from cutune.toolchain.nvcc import Nvcc
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.toolchain import Toolchain
 
+#: The folder of a workspace for programs, and what they are made of.
+BUILDS = "builds"
 #: Of a compiler that is killed: the second time it is for want of memory.
 ATTEMPTS = 2
 ValueSet = tuple[tuple[str, Value], ...]

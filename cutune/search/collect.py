@@ -25,17 +25,16 @@ from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects
-from cutune.search.finalists import finals
-from cutune.search.launch_limits import LaunchLimits
 from cutune.search.make_builds import make_builds
 from cutune.search.program_space import (
+    LaunchLimits,
     ProgramSpace,
     Setting,
     device_values,
     program_space,
 )
 from cutune.search.regions import FailedRun, HostMeasurement
-from cutune.search.shared_processes import Batches
+from cutune.search.shared_processes import Batches, finals
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, TrialRuns, Tried, integers, named
@@ -225,10 +224,10 @@ def _checked_spaces(
     whole = program_space(program, sweep.parameters, template, vary, known)
     path = program.source.path
     if not whole.space.parameters:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=path))
+        raise CutuneError.at(Code.NO_HOST_TUNABLES, program.source, path=path)
     if not program.regions:
         where = _first_launch(program)
-        raise CutuneError(Diagnostic.at(Code.NO_REGION, program.source, path=path, where=where))
+        raise CutuneError.at(Code.NO_REGION, program.source, path=path, where=where)
     space = whole.restricted(sweep.names) if sweep.names else whole
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
@@ -240,7 +239,7 @@ def _checked_spaces(
 
 def _require_gpu(on: str) -> None:
     if on == GPU and shutil.which("nvidia-smi") is None:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+        raise CutuneError.at(Code.REGIONS_NEED_GPU)
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
@@ -258,7 +257,7 @@ def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
 
 
 def _bad_sweep(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    return CutuneError.at(Code.BAD_SWEEP, reason=reason)
 
 
 def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
@@ -279,7 +278,7 @@ def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
     if workers > 1 and not technique.is_ahead:
         known = ", ".join(one.name for one in TECHNIQUES if one.is_ahead)
         code, name = Code.ONE_AT_A_TIME, technique.name
-        warn(Diagnostic.at(code, None, name=name, count=workers, known=known))
+        warn(Diagnostic.at(code, name=name, count=workers, known=known))
 
 
 def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
@@ -290,7 +289,7 @@ def _gpus_of(crew: Crew, workers: Workers) -> tuple[str, ...]:
     """
     gpus = crew.submit(lambda: tuple(crew.gpus or ()), tuple[str, ...]).result()
     if not gpus and workers != LocalWorkers():
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+        raise CutuneError.at(Code.REGIONS_NEED_GPU)
     return gpus
 
 
@@ -416,7 +415,7 @@ def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
 
 
 def _nothing_measured(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
+    return CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=reason)
 
 
 def _key(one: Tried) -> tuple[object, ...]:
@@ -425,7 +424,7 @@ def _key(one: Tried) -> tuple[object, ...]:
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
     def warn(code: Code, count: int, reason: str, how: str = "") -> None:
-        say(Diagnostic.at(code, None, count=count, reason=reason, how=how))
+        say(Diagnostic.at(code, count=count, reason=reason, how=how))
 
     wrong = [one for one in failed if one.ended.status is Status.WRONG]
     others = [one for one in failed if one.ended.status is not Status.WRONG]

@@ -1,6 +1,8 @@
 """Builds a project by its own command: once per value set, each time in a copy of its folder.
 
-Takes an instrumented program and a command, gives programs as `builds` does.
+Takes an instrumented program and a command, gives programs as `builds` does. The sources of a copy
+are newer than all else in it: else a build would take what was made of the originals for up to
+date.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,13 +31,12 @@ from cutune.core.processes import (
 )
 from cutune.core.reading import read_source
 from cutune.core.source import Source
-from cutune.core.workspace import write_text
+from cutune.core.workspace import make_folder, write_text, writing
 from cutune.emulator.elf import code_hash, is_loadable
 from cutune.measure.program_runs import Run
 from cutune.passes import InstrumentTunables
-from cutune.search.builds import ATTEMPTS, Builds, Built, first_line, folder_name
+from cutune.search.builds import ATTEMPTS, BUILDS, Builds, Built, first_line, folder_name
 from cutune.search.program_space import ProgramSpace, Setting
-from cutune.search.project_copies import BUILDS, STATE, ProjectFolder
 from cutune.search.regions import Settings
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_path
@@ -46,6 +48,122 @@ from cutune.space.parameter import ParameterOptions, shown
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.toolchain import Toolchain
+
+#: Begins the word of a trial that says which sources a project had.
+STATE = "project="
+#: A project of more is probably none: cutune was called in a folder above it.
+MOST_BYTES, MOST_FILES = 1 << 30, 50_000
+#: Folders that no build reads.
+_ASIDE = frozenset({".git", ".hg", ".svn", ".cutune"})
+#: CMake writes it into a folder that it builds in, which must not be moved.
+_CMAKE_CACHE = "CMakeCache.txt"
+#: What a build makes something of.
+_SOURCES = frozenset(
+    [
+        *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl"),
+        *(".inc", ".ipp", ".tpp", ".ptx", ".f", ".f90", ".s", ".S", ".in", ".mk", ".cmake"),
+    ]
+)
+_BUILD_FILES = frozenset({"makefile", "gnumakefile", "cmakelists.txt", "build.ninja"})
+
+
+@dataclass(frozen=True)
+class ProjectFolder:
+    """The folder that is copied, as a real path, and the folder within that is left out."""
+
+    root: Path
+    aside: Path
+
+    @staticmethod
+    def here(workspace: Path) -> ProjectFolder:
+        """Return the current folder without a workspace. Raises CT847 where it holds too much."""
+        root, aside = Path.cwd().resolve(), workspace.resolve()
+        # A workspace may hold the project: then only its builds are left out.
+        is_within = aside != root and aside.is_relative_to(root)
+        project = ProjectFolder(root, aside if is_within else aside / BUILDS)
+        size = 0
+        for count, path in enumerate(project._paths()):
+            size += path.lstat().st_size
+            if count >= MOST_FILES or size > MOST_BYTES:
+                most = f"{MOST_FILES:,} files" if size <= MOST_BYTES else "1 GiB"
+                code, what = Code.LARGE_PROJECT, f"more than {most}"
+                raise CutuneError.at(code, folder=root, what=what)
+        return project
+
+    @property
+    def state(self) -> str:
+        """A hash of all sources."""
+        content = sha256()
+        for path in self._paths():
+            if _is_source(path) and path.is_file():
+                content.update(f"{path.relative_to(self.root)}\0".encode(errors="surrogateescape"))
+                content.update(sha256(path.read_bytes()).digest())
+        return content.hexdigest()[:16]
+
+    def place(self, path: str) -> Path | None:
+        """Return the place of a file in a copy; None for one that is not copied."""
+        real = Path(os.path.realpath(path))
+        is_copied = real.is_relative_to(self.root) and not real.is_relative_to(self.aside)
+        return real.relative_to(self.root) if is_copied else None
+
+    def copy(self, folder: Path, rewritten: Mapping[Path, Source]) -> None:
+        """Copy the project, with other sources at some places. Raises CT002."""
+        with writing(folder):
+            if folder.exists():
+                shutil.rmtree(folder)
+        make_folder(folder)
+        now = time.time()
+        for path in self._paths():
+            target = folder / path.relative_to(self.root)
+            make_folder(target.parent)
+            if path.is_symlink():
+                # A link leads into the copy, or to what lies elsewhere.
+                place = self.place(str(path))
+                with writing(target):
+                    target.symlink_to(os.path.realpath(path) if place is None else folder / place)
+                continue
+            _copy(path, target)
+            if _is_source(path):
+                os.utime(target, (now, now))
+        for place, source in rewritten.items():
+            target = folder / place
+            mode = target.stat().st_mode
+            write_text(target, source.text)
+            target.chmod(mode)
+
+    def _paths(self) -> Iterator[Path]:
+        """Yield files and links, in order; not what cutune wrote: it would be a second `main`."""
+        for name, folders, files in os.walk(self.root):
+            parent = Path(name)
+            links = [one for one in folders if (parent / one).is_symlink()]
+            folders[:] = sorted(one for one in folders if self._is_copied(parent / one))
+            for one in sorted([*files, *links]):
+                path = parent / one
+                if ".tuned." not in one and (path.is_symlink() or path.is_file()):
+                    yield path
+
+    def _is_copied(self, folder: Path) -> bool:
+        """Is a folder below it a part of the project?"""
+        is_aside = folder.name in _ASIDE or folder == self.aside or folder.suffix == ".tuned"
+        return not (is_aside or folder.is_symlink() or (folder / _CMAKE_CACHE).exists())
+
+
+def _copy(path: Path, target: Path) -> None:
+    """Copy a file with its age. Raises CT001, CT002."""
+    try:
+        with writing(target):
+            shutil.copy2(path, target)
+    except CutuneError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.filename != str(path):
+            raise
+        code, reason = Code.UNREADABLE_FILE, cause.strerror
+        raise CutuneError.at(code, path=path, reason=reason) from cause
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in _SOURCES or path.name.lower() in _BUILD_FILES
+
 
 BUILD_SECONDS = 3600.0
 _HEADER = INCLUDE_DIRECTORY / "cutune_tunables.h"
@@ -95,7 +213,7 @@ class MakeBuilds(Builds):
         if built.failure:
             values: Any = {"folder": self.project.root, "log": copy.parent / LOG}
             values |= {"command": make, "reason": built.failure, "advice": _advice(make)}
-            raise CutuneError(Diagnostic.at(Code.COPY_NOT_BUILT, None, **values))
+            raise CutuneError.at(Code.COPY_NOT_BUILT, **values)
         what = ""
         if not any(_MARK in path.read_bytes() for path in _programs(copy)):
             what = f"program of '{source.path}'"
@@ -103,7 +221,7 @@ class MakeBuilds(Builds):
             what = f"'{started}', which --run starts,"
         if what:
             code = Code.NOT_IN_BUILD
-            raise CutuneError(Diagnostic.at(code, None, command=make, what=what, copy=copy))
+            raise CutuneError.at(code, command=make, what=what, copy=copy)
 
     def _built(self, values: Mapping[str, Value]) -> Built:
         name = folder_name(values, "-")
@@ -165,19 +283,15 @@ def _check_run(project: ProjectFolder, run: str) -> None:
     for path in words:
         if os.path.isabs(path) and (place := project.place(path)) is not None:
             reason = f"it runs the project itself, not a copy; write './{place}'"
-            raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=run, reason=reason))
+            raise CutuneError.at(Code.BAD_RUN, template=run, reason=reason)
 
 
 def _placed(project: ProjectFolder, source: Source) -> Path:
-    """Return the place of a file in a copy.
-
-    Raises:
-        CutuneError: CT848 for one that is not copied.
-    """
+    """Return the place of a file in a copy. Raises CT848 for one that is not copied."""
     place = project.place(source.path)
     if place is None:
         code, path = Code.OUTSIDE_PROJECT, source.path
-        raise CutuneError(Diagnostic.at(code, None, path=path, folder=project.root))
+        raise CutuneError.at(code, path=path, folder=project.root)
     return place
 
 
@@ -231,7 +345,7 @@ def _build(
             break
         if signal != SIGKILL:
             code, name = Code.COMPILER_KILLED, signal.name
-            raise CompilerKilled(Diagnostic.at(code, None, program=command, signal=name), signal)
+            raise CompilerKilled(Diagnostic.at(code, program=command, signal=name), signal)
     write_text(copy.parent / LOG, ended.output_text + ended.errors_text)
     return "" if ended.status == 0 else _reason(ended)
 

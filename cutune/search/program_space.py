@@ -3,25 +3,43 @@
 Where the name of a parameter stands says how it is set: a host integer by the environment, a macro
 or constant by `-D`, `{R}` in the options of nvcc or in the command that builds a project, `{G}` in
 the command line of `--run`.
+
+`LaunchLimits` says which launches a device refuses: a thread block whose size follows from
+parameters is judged before anything is compiled, and again, with the registers and the shared
+memory of its kernel, before the program runs.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
-from cutune.source.program import Program
+from cutune.core.diagnostics import CutuneError, known_names, meant
+from cutune.source.host_formula import Call, Cast, Formula, HostOperation, Name, Number
+from cutune.source.host_formula import constant as constant_value
+from cutune.source.program import LaunchSite, Program
 from cutune.source.rewrite.tunable_edit import VALUE_PREFIX
 from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.space.condition import Condition, Value
 from cutune.space.parameter import Parameter, ParameterOptions, holes, narrowed, shown
 from cutune.space.space import Configuration, Space
-from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.profile import (
+    REGISTER_UNIT,
+    SUB_PARTITIONS,
+    BlockResources,
+    DeviceProfile,
+    Limits,
+    can_launch,
+)
+from cutune.toolchain.device.thread_block import WARP
+from cutune.toolchain.kernel_names import base_name
+from cutune.toolchain.ptxas import StaticCounters
 
 
 class Setting(Enum):
@@ -71,7 +89,7 @@ class ProgramSpace:
         for name in names:
             if name not in known:
                 reason = f"no tunable is named '{name}'; known: {known_names(name, known)}"
-                raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+                raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
         kept = tuple(p for p in self.space.parameters if p.name in names)
         fixed = {name: self.own[name] for name in known if name not in names and name in self.own}
         space = replace(self.space, parameters=kept, known={**self.space.known, **fixed})
@@ -121,7 +139,7 @@ def program_space(
     for parameter in asked.parameters:
         if (name := parameter.name) not in names:
             further = meant(name, names)
-            raise CutuneError(Diagnostic.at(Code.NOWHERE, None, name=name, further=further))
+            raise CutuneError.at(Code.NOWHERE, name=name, further=further)
     _check_once(names, Code.SEVERAL_PLACES)
     _check_once([parameter.name for parameter in asked.parameters], Code.PARAMETER_TWICE)
     by_name = {parameter.name: parameter for parameter in asked.parameters}
@@ -175,7 +193,7 @@ def _check_once(names: Sequence[str], code: Code) -> None:
     """Raise an error for the first name that occurs more than once."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise CutuneError(Diagnostic.at(code, None, name=twice))
+        raise CutuneError.at(code, name=twice)
 
 
 def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:
@@ -210,3 +228,101 @@ def own_values(program: Program, asked: ParameterOptions) -> dict[str, Value]:
         if value is not None or (text.isascii() and text.isdigit()):
             values[constant.name] = int(text) if value is None else value
     return values
+
+
+Counters = Mapping[str, StaticCounters]
+#: Messages of CUDA and ptxas about a launch that needs more than there is.
+_REFUSED = re.compile(
+    r"too many resources requested for launch|invalid configuration argument"
+    r"|uses too much shared data|LaunchOutOfResources|InvalidConfiguration"
+)
+
+
+def says_limits(reason: str) -> bool:
+    """Is a failure that of a launch, or a kernel, that needs more than the device has?"""
+    return _REFUSED.search(reason) is not None
+
+
+@dataclass(frozen=True)
+class LaunchLimits:
+    """The limits of a device for the launches of a program."""
+
+    program: Program
+    limits: Limits
+
+    def refusal(self, values: Mapping[str, Value], counters: Counters) -> str:
+        """Return why the device would refuse a launch; empty where that is not known.
+
+        Args:
+            values: of parameters whose names stand in the source.
+            counters: of the program with these values; without them only the size of a block
+                counts.
+        """
+        return next(self._refusals(values, counters), "")
+
+    def _refusals(self, values: Mapping[str, Value], counters: Counters) -> Iterator[str]:
+        for site in self.program.launches:
+            threads = threads_of(site, values)
+            if threads is None:
+                continue
+            launch = f"kernel '{site.kernel}' with {threads} threads per block"
+            if threads > self.limits.threads_per_block:
+                yield f"{launch}; the device has {self.limits.threads_per_block}"
+            kernel = counters_of(site, counters)
+            if kernel is None or threads < 1:
+                continue
+            dynamic = _value(site.resolved.shared, values) if site.resolved else None
+            shared = kernel.static_shared_bytes + int(dynamic or 0)
+            if shared > self.limits.shared_bytes_opt_in:
+                most = self.limits.shared_bytes_opt_in
+                yield f"{launch} and {shared} bytes of shared memory; the device has {most}"
+            if not can_launch(BlockResources(threads, kernel.registers, 0), self.limits):
+                # As they are allocated for a warp.
+                each = -(-kernel.registers * WARP // REGISTER_UNIT) * REGISTER_UNIT // WARP
+                warps = self.limits.registers_per_sm // SUB_PARTITIONS // (each * WARP)
+                most = SUB_PARTITIONS * warps * WARP
+                yield f"{launch} of {each} registers; the device has room for {most}"
+
+
+def threads_of(site: LaunchSite, values: Mapping[str, Value]) -> int | None:
+    """Return the threads per block of a launch, where they follow from values of parameters."""
+    if site.resolved is None:
+        return None
+    sides = [_value(side, values) for side in site.resolved.block]
+    known = [side for side in sides if side is not None]
+    return int(prod(known)) if len(known) == len(sides) else None
+
+
+def counters_of(site: LaunchSite, counters: Counters) -> StaticCounters | None:
+    """Return the counters of a launch's kernel; of several instances the least of each."""
+    named = [counters[entry] for entry in site.entries if entry in counters]
+    found = named or [one for entry, one in counters.items() if base_name(entry) == site.kernel]
+    if not found:
+        return None
+    shared = min(one.static_shared_bytes for one in found)
+    return StaticCounters(min(one.registers for one in found), shared)
+
+
+def _value(formula: Formula | None, values: Mapping[str, Value]) -> Fraction | None:
+    return None if formula is None else constant_value(_with(formula, values))
+
+
+def _with(formula: Formula, values: Mapping[str, Value]) -> Formula:
+    """Replace the names that are certain to be parameters by their values."""
+    match formula:
+        case Name(text, key, value):
+            chosen = values.get(text)
+            # A name that no definition reaches may be that of another variable.
+            is_parameter = isinstance(value, Number) or key in (f"macro {text}", f"constant {text}")
+            if isinstance(chosen, int | Fraction) and is_parameter:
+                return Number(Fraction(chosen))
+            if text in values or value is None:
+                return Name(text)
+            return Name(text, key, _with(value, values))
+        case HostOperation(operator, operands):
+            return HostOperation(operator, tuple(_with(one, values) for one in operands))
+        case Call(name, arguments):
+            return Call(name, tuple(_with(one, values) for one in arguments))
+        case Cast(type_, operand):
+            return Cast(type_, _with(operand, values))
+    return formula

@@ -1,8 +1,11 @@
-"""Timed regions. Runs an instrumented program, gives times by tunables and data, and tables.
+"""Timed regions. Runs an instrumented program, gives times by tunables and data; compares outputs.
 
 The program is run once per configuration and repetition: the environment sets its host tunables,
 and it writes a line per region (`cutune_tunables.h`). Where all regions may repeat, one run serves
 many configurations.
+
+A configuration may only change how something is computed. A comparison leaves out numbers that vary
+from run to run, those beside a unit or a word of time, and parameters that a program prints.
 """
 
 from __future__ import annotations
@@ -10,21 +13,23 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
+from threading import Lock
 from typing import Any
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import ProgramResult
 from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
+from cutune.measure.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying, times
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
-from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.workers.task import Task, TaskOutcome, perform
 from cutune.source.tunable import HostTunable
-from cutune.space.condition import holds
+from cutune.space.condition import Value, holds
+from cutune.space.parameter import shown
 
 LINE_SCHEMA = "cutune-region-1"
 #: How a shell says that signal 9 ended what it ran.
@@ -170,11 +175,7 @@ def measure_several(
     performed: Callable[[Task], TaskOutcome],
     folder: Path | None = None,
 ) -> MeasuredSettings | FailedSettings:
-    """Run the program once, and its regions once per setting.
-
-    Raises:
-        CutuneError: CT424, as `measure`.
-    """
+    """Run the program once, and its regions once per setting. Raises CT424, as `measure`."""
     first, *others = map(setting_text, turns)
     settings = {**environment, "CUTUNE_SET": first, "CUTUNE_REPEAT": ";".join(others)}
     outcome = performed(Task(run.command, settings, seconds, str(folder or Path.cwd())))
@@ -243,106 +244,117 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
         tunables = line["tunables"]
         for name, own in tunables.items():
             if own["ambiguous"]:
-                raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_REGION, None, name=name))
+                raise CutuneError.at(Code.AMBIGUOUS_REGION, name=name)
         values = {name: own["value"] for name, own in tunables.items()}
         data = {name: own["data"] for name, own in tunables.items()}
         key = json.dumps([values, data], sort_keys=True)
         entry = entries.setdefault(key, (line["device"], values, data, []))
         entry[3].append(line["milliseconds"])
-    for device, own_values, own_data, times in entries.values():
-        known = [time for time in times if time is not None]
-        total = sum(known) if len(known) == len(times) else None
+    for device, own_values, own_data, each in entries.values():
+        known = [time for time in each if time is not None]
+        total = sum(known) if len(known) == len(each) else None
         yield HostMeasurement(origin, device, own_values, own_data, total)
 
 
-# ---- tables
-
-#: The time of each configuration, while other tunables were held at some values.
-Times = dict[Configuration, float]
-#: Such times at one point, by the values of the other tunables.
-Slices = dict[tuple[int | str | None, ...], Times]
+#: Numbers below this are rounding: residuals, and errors against a reference.
+ABSOLUTE = 1e-5
+#: The program runs so often again until a difference counts.
+CONFIRMING_RUNS = 2
 
 
-@dataclass(frozen=True)
-class _TunableGroup:
-    """The tunables of one pragma, which are chosen together.
-
-    Attributes:
-        own: these tunables.
-        others: names of the tunables that must have the same values for times to be compared.
-    """
-
-    own: tuple[HostTunable, ...]
-    others: tuple[str, ...]
-
-    @staticmethod
-    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
-        own = tuple(t for t in tunables if t.group == group)
-        names = {t.name for t in own}
-        later = {t.name for t in tunables if names & set(t.given)}
-        chosen_apart = {*names, *own[0].given, *later}
-        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(t.name for t in self.own)
-
-    @property
-    def data(self) -> tuple[str, ...]:
-        """Names of what the choice depends on: earlier tunables, then expressions."""
-        return (*self.own[0].given, *self.own[0].data)
-
-    def data_of(self, one: HostMeasurement) -> Values | None:
-        """Return the values of its data; None if a measurement does not count for this group."""
-        data = one.data.get(self.own[0].name, {})
-        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(data)
-        return data if is_known and is_allowed(one, self.own) else None
-
-
-def group_table(
-    tunables: Sequence[HostTunable],
-    group: int,
-    measured: Iterable[HostMeasurement],
-    is_needed: bool = False,
-) -> TimeTable | None:
-    """Return the times by which the tunables of one pragma are chosen; None where there are none.
+def rules_of(tolerance: float | None = None, ignored: str | None = None) -> Agreement:
+    """Return the rules by which outputs agree.
 
     Args:
-        is_needed: give a table also where there is only one configuration.
-
-    Tunables that are chosen later, given one of these, count with their best value. All others are
-    held at one value, because times at different values cannot be compared: where most
-    configurations were measured, and of such places at the fastest.
+        tolerance: of all numbers, relative and absolute; None: 1e-5, and none of integers.
+        ignored: pattern of lines that are no result.
     """
-    chosen_group = _TunableGroup.of(tunables, group)
-    slices = _slices(chosen_group, measured)
-    is_given = bool(chosen_group.own[0].given)
-
-    def rank(times: Times) -> tuple[float, float]:
-        """Sorts the best time first where values are given, else most configurations."""
-        best, fewest = min(times.values()), -len(times)
-        return (best, fewest) if is_given else (fewest, best)
-
-    chosen = {point: min(held.values(), key=rank) for point, held in slices.items()}
-    if not is_needed and not is_given:
-        # A point with one configuration has no choice.
-        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    tried = {one for held in slices.values() for times in held.values() for one in times}
-    if not chosen or (len(tried) == 1 and not is_needed):
-        return None
-    return TimeTable(chosen_group.data, chosen_group.names, chosen)
+    if tolerance is None:
+        return Agreement(absolute=ABSOLUTE, ignored=ignored)
+    absolute = max(ABSOLUTE, tolerance)
+    return Agreement(False, tolerance, absolute, ignored, exact_integers=False)
 
 
-def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
-    """Return the best time of each configuration, by point and by the values of the others."""
-    slices: dict[Point, Slices] = {}
-    for one in measured:
-        time = one.milliseconds
-        if time is None or (data := group.data_of(one)) is None:
-            continue
-        point = tuple(data[name] for name in group.data)
-        held = tuple(one.values.get(name) for name in group.others)
-        times = slices.setdefault(point, {}).setdefault(held, {})
-        configuration = tuple(int(one.values[name]) for name in group.names)
-        times[configuration] = min(times.get(configuration, time), time)
-    return slices
+@dataclass
+class ReferenceOutput:
+    """The output of the program in its own configuration at one size.
+
+    Attributes:
+        ran: its first run; or why it failed.
+        again: runs it once more.
+        own: the program's own values, as far as they are known before it runs.
+    """
+
+    ran: MeasuredRun | FailedRun
+    again: Callable[[], MeasuredRun | FailedRun]
+    own: Mapping[str, Value]
+    rules: Agreement
+    _varying: Varying = NOTHING
+    _runs: int = 0
+    _is_compared: bool = True
+    #: Several trials are compared with it at once.
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The program's own values, as far as they are known."""
+        host = self.ran.own if isinstance(self.ran, MeasuredRun) else {}
+        return {**self.own, **host}
+
+    @property
+    def fails(self) -> bool:
+        """Does the program fail, or a launch in its region?"""
+        return isinstance(self.ran, FailedRun) or bool(self.ran.error)
+
+    @property
+    def region_seconds(self) -> float:
+        """Seconds that the regions of the program take; 0 where it fails."""
+        measured = () if isinstance(self.ran, FailedRun) else self.ran.measured
+        return sum(one.milliseconds or 0.0 for one in measured) / 1000
+
+    def is_failure(self, error: str) -> bool:
+        """Is there an error of CUDA in a region that the program's own configuration lacks?"""
+        return bool(error) and not (isinstance(self.ran, MeasuredRun) and self.ran.error == error)
+
+    def difference(self, output: bytes, values: Mapping[str, Value]) -> str:
+        """Return the first difference of an output in another configuration, or ""."""
+        if isinstance(self.ran, FailedRun):
+            return ""
+        own = self.ran.output
+        with self._lock:
+            difference = self._difference(own, output, values)
+            while difference is not None and self._is_compared and self._runs < CONFIRMING_RUNS:
+                self._run_again(own)
+                difference = self._difference(own, output, values)
+            return difference or "" if self._is_compared else ""
+
+    def _difference(self, own: bytes, output: bytes, values: Mapping[str, Value]) -> str | None:
+        if own == output:
+            return None
+        left_out: dict[int, frozenset[int]] = {}
+        lines = zip(self.rules.lines(own), self.rules.lines(output), strict=False)
+        for (number, line), (_, other) in lines:
+            if line != other:
+                printed = _printed(line, other, self.values, values)
+                left_out[number] = frozenset((*times(line), *printed))
+        return self.rules.difference(own, output, self._varying | Varying(left_out))
+
+    def _run_again(self, own: bytes) -> None:
+        self._runs += 1
+        again = self.again()
+        try:
+            if isinstance(again, MeasuredRun):
+                self._varying |= self.rules.varying(own, again.output)
+        except OtherLength:
+            self._is_compared = False
+
+
+def _printed(
+    line: bytes, other: bytes, own: Mapping[str, Value], values: Mapping[str, Value]
+) -> Iterator[int]:
+    """Yield the indices of numbers in two lines that are the values of one parameter."""
+    pairs = {(shown(own[name]), shown(value)) for name, value in values.items() if name in own}
+    tokens = zip(NUMBER_TOKEN.findall(line), NUMBER_TOKEN.findall(other), strict=False)
+    for index, (first, second) in enumerate(tokens):
+        if (first.decode("latin-1"), second.decode("latin-1")) in pairs:
+            yield index

@@ -19,16 +19,16 @@ from threading import Lock
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.search.builds import Builds, Built
-from cutune.search.launch_limits import LaunchLimits, says_limits
-from cutune.search.output_check import ReferenceOutput, rules_of
-from cutune.search.program_space import COMPILED, Setting
+from cutune.search.program_space import COMPILED, LaunchLimits, Setting, says_limits
 from cutune.search.regions import (
     FailedRun,
     HostMeasurement,
     MeasuredRun,
+    ReferenceOutput,
     is_allowed_by_all,
     measure,
     merged,
+    rules_of,
 )
 from cutune.search.trials import EndedTrial, Status, Trial, Trials, plain
 from cutune.search.workers.crew import Crew

@@ -24,7 +24,7 @@ from cutune.core.diagnostics import Warn
 from cutune.core.typed import Quantity, Symbol, one_of, typed
 from cutune.core.workspace import append_lines, read_lines
 from cutune.model.measurement.measurement import Origin
-from cutune.search.project_copies import STATE, ProjectFolder
+from cutune.search.make_builds import STATE, ProjectFolder
 from cutune.search.regions import HostMeasurement, is_allowed_by_all
 from cutune.source.tunable import HostTunable
 from cutune.space.condition import Value
@@ -165,11 +165,7 @@ class Trials:
     _crowds: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def load(self) -> Trials:
-        """Read what the file has of this version.
-
-        Raises:
-            CutuneError: CT001 when it is unreadable.
-        """
+        """Read what the file has of this version. Raises CT001 when it is unreadable."""
         if self.path is not None and self.path.exists():
             for entry in _entries(self.path, self.origin, self.warn):
                 if entry["event"] == "begin":
@@ -193,29 +189,17 @@ class Trials:
         return None
 
     def begin(self, trial: Trial) -> None:
-        """Say that a trial begins.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Say that a trial begins. Raises CT002."""
         self._begun[trial.id] += 1
         self._append(trial.to_json())
 
     def stop(self, trial: Trial) -> None:
-        """Say that a trial was given up for a reason that is not its own.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Say that a trial was given up for a reason that is not its own. Raises CT002."""
         self._begun[trial.id] -= 1
         self._append({**trial.to_json(), "event": "stop"})
 
     def end(self, trial: Trial, ended: EndedTrial) -> None:
-        """Keep how it ended.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Keep how it ended. Raises CT002."""
         self._ended[trial.id] = ended
         self._append(trial.ended_json(ended))
 
@@ -228,11 +212,7 @@ class Trials:
         return isqrt(min(crowds)) if crowds else None
 
     def share(self, trials: Sequence[Trial]) -> str:
-        """Say that a process of several trials begins; return its name.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Say that a process of several trials begins; return its name. Raises CT002."""
         names = [trial.id for trial in trials]
         shared = sha256("".join(names).encode()).hexdigest()[:16]
         self._share(shared, names)
@@ -240,11 +220,7 @@ class Trials:
         return shared
 
     def part(self, shared: str) -> None:
-        """Say that a process of several is over, however it ended.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Say that a process of several is over, however it ended. Raises CT002."""
         self._part(shared)
         self._append(_line("part", shared, self.origin))
 

@@ -23,10 +23,9 @@ from cutune.model.fit.fitted_model import FittedModel, with_variants
 from cutune.model.fit.models_file import read_models, write_models
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by_entry
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
-from cutune.model.selection.chooser import DEFAULT
-from cutune.model.selection.model_check import with_timings
+from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.search.tunables.by_size import fixed_for_all_sizes, sets_in_program
+from cutune.search.clones.value_sets import fixed_for_all_sizes, sets_in_program
 from cutune.search.tunables.choices import block_choices, chosen_sets, fixed_values, replacement
 from cutune.search.tunables.compiled_values import changed, without_place
 from cutune.search.tunables.measured_blocks import block_deciders

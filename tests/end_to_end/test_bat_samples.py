@@ -18,8 +18,7 @@ from cutune.cli.main import main
 from cutune.emulator.run import program_environment
 from cutune.measure.gpu_sweep import gpu_target
 from cutune.search.builds import Builds
-from cutune.search.launch_limits import LaunchLimits
-from cutune.search.program_space import ProgramSpace, Setting
+from cutune.search.program_space import LaunchLimits, ProgramSpace, Setting
 from cutune.space.condition import Value
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample

@@ -15,9 +15,8 @@ import pytest
 from pycparser import c_ast, c_parser
 
 from cutune.model.emit.emitter import Emitter
-from cutune.model.emit.model import OUTPUTS, emit_model, padded
+from cutune.model.emit.model import OUTPUTS, emit_model, padded, simplify
 from cutune.model.emit.routine import emit_rule
-from cutune.model.emit.simplify import simplify
 from cutune.model.emit.tables import Tables
 from cutune.model.performance.constants import (
     OWN_BAND_DATA_LARGER,

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutune.model.emit.family import families
-from cutune.model.emit.simplify import simplify
+from cutune.model.emit.model import simplify
+from cutune.model.emit.selection import families
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
-from cutune.model.performance.candidates import launchable
-from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR
+from cutune.model.performance.definitions import TIME, TIME_WITH_FLOOR, launchable
 from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.program import RationalProgram
 from cutune.model.selection.chooser import MODELS

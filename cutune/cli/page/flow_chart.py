@@ -11,8 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from cutune.cli.page.page_facts import FlowChart, Line, Step
-from cutune.model.emit.model import OUTPUTS, needed
-from cutune.model.emit.simplify import simplify
+from cutune.model.emit.model import OUTPUTS, needed, simplify
 from cutune.model.performance.constants import LAUNCH_BOUND, VARIANT_SHARE
 from cutune.model.rational.program import (
     NORMS,

@@ -16,8 +16,8 @@ from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.size_relations import usually_held
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
-from cutune.model.performance.candidates import launchable
 from cutune.model.performance.constants import REPORTED_BAND
+from cutune.model.performance.definitions import launchable
 from cutune.model.selection.choose import PredictedBlock
 from cutune.model.selection.chooser import (
     DEFAULT,

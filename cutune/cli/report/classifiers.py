@@ -10,8 +10,13 @@ from rich.table import Table
 
 from cutune.search.clones.value_sets import SetChoice
 from cutune.search.compare import TunerComparison
-from cutune.search.neighbours.classifier import Intervals, Regret
-from cutune.search.neighbours.model import ChoiceModel, FittedClassifier, Transfer
+from cutune.search.neighbours.classifier import (
+    ChoiceModel,
+    FittedClassifier,
+    Intervals,
+    Regret,
+    Transfer,
+)
 from cutune.search.neighbours.published_procedure import Distribution, Split
 from cutune.search.neighbours.table import Configuration
 from cutune.search.techniques.replay import MOST, quartiles

@@ -38,7 +38,7 @@ from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief
 
 if TYPE_CHECKING:
-    from cutune.search.clones.find_copies import BySizeVerdict
+    from cutune.search.clones.prove_copies import BySizeVerdict
 
 Json = dict[str, object]
 #: Remark on verdicts where the compiler was not asked.

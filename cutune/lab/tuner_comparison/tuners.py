@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.lab.tuner_comparison.other_searches import kernel_tuner, opentuner, pyatf
-from cutune.search.techniques.library_techniques import OPTUNA
 from cutune.search.techniques.registry import (
     DEFAULT,
+    OPTUNA,
     TECHNIQUES,
     Run,
     Technique,

@@ -39,14 +39,14 @@ from cutune.lab.tuner_comparison.tuners import contenders
 from cutune.lab.verbs.convert import asked_of as reading_of
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
 from cutune.search.compare import TunerComparison, compare, compared
-from cutune.search.output_check import rules_of
+from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
 from cutune.search.trials import plain
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS
-from cutune.search.workers.choose_workers import workers_of
+from cutune.search.workers.local import workers_of
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 

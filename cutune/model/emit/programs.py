@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.selection import Decider, emit_selection
@@ -69,7 +69,7 @@ def random_program(analyzer: Analyzer, program: Program, seed: int, target: Targ
     sites = program.tunable_launches
     if not sites and not program.is_lent:
         path = program.source.path
-        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+        raise CutuneError.at(Code.NOTHING_TUNABLE, path=path)
     program = analyzer.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
@@ -172,5 +172,5 @@ def models_of(
     known = read_models(workspace.models) if fitted is None else fitted
     models = [m for m in known if m.kernel.origin.path == origin.path]
     if any(model.kernel.origin != origin for model in models):
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return models

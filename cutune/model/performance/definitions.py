@@ -1,27 +1,57 @@
-"""Building blocks of all performance models: the lines of a rational program, and their meanings.
+"""Building blocks of performance models: lines of a rational program, features, and candidates.
 
 `Lines` collects the definitions and tables of a rational program with one entry per candidate. The
-meanings of its definitions are comments in the emitted C.
+meanings of its definitions are comments in the emitted C. `Features` are counts and feature columns
+of a fitted kernel as expressions. Of candidates the properties and static tables are defined that
+no size changes (shapes, warps, how many an SM holds), and the blocks and warps with work of three
+kinds of launches:
+
+- One dimension: the working threads are those that access memory.
+- Two or three dimensions: blocks at the edges are partly idle.
+- The number of blocks is kept.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from cutune.model.fit.fitted_model import FittedModel
+from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, in_single_precision
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
+from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
+    Cell,
+    Constant,
     Definition,
     Expression,
     Lookup,
     Number,
     RationalProgram,
     Reference,
+    ceiling,
+    choice,
     expression,
+    maximum,
+    minimum,
     size_name,
 )
-from cutune.toolchain.device.profile import BlockResources
-from cutune.toolchain.device.thread_block import EXTENTS, Block, threads_of
+from cutune.toolchain.device.profile import (
+    BlockResources,
+    DeviceProfile,
+    can_launch,
+    resident_blocks,
+)
+from cutune.toolchain.device.thread_block import (
+    EXTENTS,
+    WARP,
+    Block,
+    threads_of,
+    warp_footprint,
+    warps_of,
+)
 
 #: By name without its number, which stands for `{}`.
 MEANINGS = {
@@ -182,3 +212,195 @@ def resources_of(model: FittedModel, block: Block) -> BlockResources:
     static = model.kernel.compiled.static
     shared = static.static_shared_bytes + model.kernel.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)
+
+
+#: The constant with the cost of one unit, by kind of feature; of other kinds a unit costs 1.
+COST_OF = {
+    "request": "cycles_per_request",
+    "load": "load_cycles_per_wavefront",
+    "shared": "shared_cycles_per_wavefront",
+    "store": "store_cycles_per_sector",
+    "rewritten": "cycles_per_rewritten_sector",
+}
+
+
+class Features:
+    """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
+
+    `symbolic`: constants of the model are parameters of the program, so that they can be fitted.
+    """
+
+    def __init__(
+        self, model: FittedModel, device: DeviceProfile, lines: Lines, symbolic: bool
+    ) -> None:
+        self.model, self.device, self.lines = model, device, lines
+        self.symbolic = symbolic
+
+    def constant(self, name: str) -> Expression:
+        """A constant of the model: its value, or its name where constants are being fitted."""
+        if self.symbolic:
+            return Reference(name)
+        return expression(getattr(self.device.model, name))
+
+    def per_thread(self, count: RationalFunction) -> Expression:
+        """A total divided by the number of working threads."""
+        if count.is_zero:
+            return expression(0)
+        return maximum(0, count.expression()) / Reference("working")
+
+    def total(
+        self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
+    ) -> Expression:
+        """Sum over columns with their indices: value * trips * cost, plus `fixed`.
+
+        Terms that are the same for all blocks are defined once, as `NAME_fixed`.
+        """
+        varying = expression(0)
+        for index, column in columns:
+            cost = COST_OF.get(column.kind)
+            weight = expression(1) if cost is None else self.constant(cost)
+            weight = weight * Reference(f"trips_{column.group}")
+            cell = self.cell(index, column)
+            if not isinstance(cell, Constant):
+                varying = varying + self.lines.define(f"weight_{index}", weight) * cell
+            else:
+                fixed = fixed + weight * cell
+        return self.lines.define(f"{name}_fixed", fixed) + varying
+
+    def missed(self, array: int) -> Expression | None:
+        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
+        columns = [(i, c) for i, c in self.filled(("missed",)) if c.array == array]
+        return self.total(f"missed_{array}", expression(0), columns) if columns else None
+
+    def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
+        """The columns of some kinds that are not all zero, with their indices."""
+        columns = enumerate(self.model.columns)
+        return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]
+
+    def cell(self, index: int, column: FeatureColumn) -> Expression:
+        """A column's value for the class and candidate: a table, or a constant if all are equal."""
+        if len(set(column.values)) == 1:
+            return expression(Fraction(column.values[0]))
+        table, row = f"{column.kind}_{index}", Reference(ALIGNMENT_CLASS)
+        by_class = column.values[:: len(self.model.blocks)]
+        if column.values == tuple(v for v in by_class for _ in self.model.blocks):
+            self.lines.tables[table] = by_class
+            return Lookup(table, row)
+        self.lines.tables[table] = column.values
+        return Cell(table, row)
+
+    def only(self, kind: str) -> Expression:
+        """The single column of a kind; 1 if there is none."""
+        columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
+        return self.cell(*columns[0]) if columns else expression(1)
+
+    @property
+    def keeps_grid(self) -> bool:
+        """Is the number of blocks kept, so that the threads of a block share its work?"""
+        return self.model.kernel.keeps_grid
+
+    @property
+    def in_phases(self) -> bool:
+        """Do the warps of a block wait for each other in every round of a loop?"""
+        return self.model.looped and self.has_barriers
+
+    @property
+    def has_barriers(self) -> bool:
+        """Do threads of a block ever wait for each other?"""
+        return not self.model.barriers.is_zero
+
+
+@dataclass(frozen=True)
+class Residency:
+    """Resident on an SM: warps by candidate, and the most bytes of shared memory of any."""
+
+    warps: tuple[int, ...]
+    shared_bytes: int
+
+
+def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
+    """The model without the candidates that need more resources than the device has."""
+    blocks = [b for b in model.blocks if can_launch(resources_of(model, b), device.limits)]
+    return model.restricted(blocks)
+
+
+def describe_candidates(features: Features) -> Residency:
+    """Define the static properties and tables of the candidates."""
+    model, device, lines = features.model, features.device, features.lines
+    _describe_shapes(model, lines)
+    warps = [warps_of(block) for block in model.blocks]
+    needs = [resources_of(model, block) for block in model.blocks]
+    resident = [max(1, resident_blocks(need, device.limits)) for need in needs]
+    most = device.limits.warps_per_sm
+    held = tuple(min(r * w, most) for r, w in zip(resident, warps, strict=True))
+    lines.properties["threads"] = tuple(threads_of(block) for block in model.blocks)
+    lines.properties["warps"] = tuple(warps)
+    # Blocks that fill the GPU once. The two tables of reciprocals save a division per candidate.
+    lines.properties["wave"] = tuple(device.sm_count * r for r in resident)
+    lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
+    lines.tables["share"] = in_single_precision([1 / n for n in held])
+    in_use = (r * need.shared_bytes for r, need in zip(resident, needs, strict=True))
+    return Residency(held, max(in_use, default=0))
+
+
+def _describe_shapes(model: FittedModel, lines: Lines) -> None:
+    """Per dimension: threads of a block, of a warp, and warps of a block if the grid is kept."""
+    for axis, name in enumerate("xyz"):
+        threads = [block[axis] for block in model.blocks]
+        footprints = [warp_footprint(block)[axis] for block in model.blocks]
+        lines.properties[f"block_{name}"] = tuple(threads)
+        lines.properties[f"footprint_{name}"] = tuple(footprints)
+        if model.kernel.grid_kept[axis]:
+            lines.properties[f"footprints_{name}"] = tuple(
+                -(-width // footprint) for width, footprint in zip(threads, footprints, strict=True)
+            )
+
+
+def define_grid(features: Features) -> None:
+    """Defines `blocks` and `active_warps`, over the whole launch."""
+    blocks, warps = _of_all_dimensions(features)
+    if features.model.one_dimensional and not features.keeps_grid:
+        working = Reference("working")
+        blocks = minimum(blocks, ceiling(working / Reference("threads")))
+        warps = maximum(1, working / WARP)
+    features.lines.define("blocks", blocks)
+    features.lines.define("active_warps", warps)
+
+
+def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
+    """Blocks and warps of the launch: products over its dimensions."""
+    blocks, warps = expression(1), expression(1)
+    kernel = features.model.kernel
+    for axis, name in enumerate("xyz"):
+        extent = Reference(f"extent_{name}")
+        if kernel.grid_kept[axis]:
+            blocks = blocks * extent
+            warps = warps * (extent * Reference(f"footprints_{name}"))
+        elif _may_have_several_threads(kernel, axis):
+            blocks = blocks * ceiling(extent / Reference(f"block_{name}"))
+            warps = warps * ceiling(extent / Reference(f"footprint_{name}"))
+    return blocks, warps
+
+
+def _may_have_several_threads(kernel: MeasuredKernel, axis: int) -> bool:
+    is_told = kernel.guards[axis] is not None or kernel.variable_extents[axis]
+    return is_told or any(threads[axis] != 1 for _, threads in kernel.recorded)
+
+
+def define_warps_on_sm(features: Features, one_wave: Expression) -> Reference:
+    """Defines `warps_on_sm`: warps with work on the SM that has most of them.
+
+    In one dimension all warps work but those behind the end. In several, idle warps count less, by
+    share / (offset + slope * share) that works. `one_wave`: do all blocks run at once?
+    """
+    lines, warps = features.lines, Reference("warps")
+    share = lines.define("blocks_per_sm", Reference("blocks") / features.device.sm_count)
+    blocks = choice(one_wave, ceiling(share), share + LAST_BLOCK)
+    if features.model.one_dimensional:
+        on_sm = maximum(1, minimum(blocks * warps, Reference("active_warps")))
+    else:
+        launched = lines.define("launched_warps", Reference("blocks") * warps)
+        working = lines.define("working_warps", minimum(Reference("active_warps"), launched))
+        filled = FILL_OFFSET * launched + FILL_SLOPE * working
+        on_sm = blocks * warps * working / filled
+    return lines.define("warps_on_sm", on_sm)

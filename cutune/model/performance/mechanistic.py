@@ -23,7 +23,6 @@ from cutune.model.fit.fitted_model import (
     FittedModel,
     in_single_precision,
 )
-from cutune.model.performance.candidates import define_grid, define_warps_on_sm, describe_candidates
 from cutune.model.performance.constants import (
     IN_PHASES,
     NEARLY_ALL,
@@ -40,9 +39,12 @@ from cutune.model.performance.definitions import (
     CYCLES_PER_WARP,
     TIME,
     TIME_WITH_FLOOR,
+    Features,
     Lines,
+    define_grid,
+    define_warps_on_sm,
+    describe_candidates,
 )
-from cutune.model.performance.features import Features
 from cutune.model.performance.memory_traffic import (
     beside_sms,
     define_arrays,

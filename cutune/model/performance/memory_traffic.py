@@ -13,7 +13,6 @@ from itertools import cycle
 from math import sqrt
 
 from cutune.model.fit.fitted_model import ATOMIC, ATOMIC_REAL, FeatureColumn, in_single_precision
-from cutune.model.performance.candidates import Residency
 from cutune.model.performance.constants import (
     ALONE_UNMERGED,
     ENDLESS,
@@ -22,7 +21,7 @@ from cutune.model.performance.constants import (
     MERGING_WARPS,
     NEARLY_NONE,
 )
-from cutune.model.performance.features import Features
+from cutune.model.performance.definitions import Features, Residency
 from cutune.model.rational.program import (
     Expression,
     Reference,

@@ -3,28 +3,43 @@
 `MODELS` has the performance models by name. Beyond the sizes for which its counts hold, a model is
 not asked and the program's own block and kernel stay: `cutune select` says so, and the selection
 routine of a tuned program does the same.
+
+Timings (`collect --on gpu`) test the model, they do not override it or break its ties: measured,
+that made choices worse, because a timing holds at its own size and alignment only. The timings of
+one size are used: the smallest at which the kernel takes `PREFERRED_TIME` times the launch floor.
+A model that chooses well there is confirmed: small predicted gains then count too.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.size_relations import extents_at, only_at
-from cutune.model.performance.candidates import launchable
+from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.performance.constants import (
     ASKING_US,
+    FEWEST_BLOCKS,
+    INFORMATIVE_TIME,
+    LEAST_CORRELATION,
+    LEAST_SPREAD,
+    MINIMUM_TIME,
+    NO_LONGER,
+    PREFERRED_TIME,
     REACH_EXACT,
     REACH_NUMERICAL,
     REACH_ON_DATA,
 )
+from cutune.model.performance.definitions import launchable
 from cutune.model.performance.mechanistic import compose
 from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
 from cutune.model.rational.evaluate import evaluate_each
@@ -140,11 +155,7 @@ def parse_sizes(words: Sequence[str]) -> dict[str, int]:
 
 
 def parse_size(text: str, example: str) -> int:
-    """A positive integer below 2^31.
-
-    Raises:
-        CutuneError: CT008.
-    """
+    """A positive integer below 2^31. Raises CT008."""
     try:
         value = int(text)
     except ValueError:
@@ -183,9 +194,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
         meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
-        raise CutuneError(
-            Diagnostic.at(code, None, kernel=kernel.name, example=example, meaning=meaning)
-        )
+        raise CutuneError.at(code, kernel=kernel.name, example=example, meaning=meaning)
     return LaunchSizes(sizes, _extents(kernel, sizes))
 
 
@@ -353,19 +362,15 @@ def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str
     if len(same) == 1:
         return same[0]
     names = known_names(name, known)
-    raise CutuneError(
-        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=kernel.name, known=names)
-    )
+    raise CutuneError.at(Code.UNKNOWN_SIZE, name=name, kernel=kernel.name, known=names)
 
 
 def _impossible(kernel: MeasuredKernel, reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=kernel.name, reason=reason))
+    return CutuneError.at(Code.IMPOSSIBLE_GRID, kernel=kernel.name, reason=reason)
 
 
 def _bad(text: str, wanted: str, example: str) -> CutuneError:
-    return CutuneError(
-        Diagnostic.at(Code.BAD_SIZE, None, text=text, wanted=wanted, example=example)
-    )
+    return CutuneError.at(Code.BAD_SIZE, text=text, wanted=wanted, example=example)
 
 
 #: Matrices, and long vectors.
@@ -417,3 +422,68 @@ def _strides_over_long_vectors(model: FittedModel) -> bool:
     threads = {extents for _, extents in recorded}
     is_shared = len(model.kernel.parameters) == len(threads) == 1
     return is_shared and max(min(values), *map(math.prod, threads)) > USUAL_SIZES[-1]
+
+
+def with_timings(
+    model: FittedModel, launches: Iterable[SweptLaunch], device: DeviceProfile
+) -> tuple[FittedModel, Diagnostic | None]:
+    """The model, confirmed or not, and a warning if its order of blocks differs from the times'."""
+    floor = float(device.model.floor_us)
+    launch = _reference(launches, floor)
+    if launch is None:
+        return model, None
+    trusted = replace(model, confirmed_on=device.name)
+    choice = choice_at(trusted, launch, device)
+    agreement = None if choice is None else suitability(choice, launch, device)
+    if agreement is not None and agreement < LEAST_CORRELATION:
+        kernel, shown = model.kernel.name, f"{agreement:.2f}"
+        return model, Diagnostic.at(Code.UNSUITED_MODEL, kernel=kernel, correlation=shown)
+    return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
+
+
+def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Selection | None:
+    """The model's choice for that launch; None where it has no answer."""
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
+    try:
+        return choose_block(model, device, sizes, launch.size)
+    except CutuneError:
+        return None
+
+
+def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
+    """Does the model choose a block other than the program's own, and is that block no slower?"""
+    if choice.block == choice.original:
+        return False
+    chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
+    return chosen is not None and own is not None and chosen <= NO_LONGER * own
+
+
+def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
+    """The launch whose times are used: long enough for the launch overhead not to dominate."""
+    ordered = sorted(launches, key=lambda launch: launch.size or 0)
+    times = [(launch, launch.microseconds[launch.best]) for launch in ordered]
+    preferred = (launch for launch, time in times if time >= PREFERRED_TIME * floor)
+    enough = (launch for launch, time in reversed(times) if time > MINIMUM_TIME * floor)
+    return next(preferred, None) or next(enough, None)
+
+
+def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -> float | None:
+    """Rank correlation (Spearman) of predicted and measured times.
+
+    None where too few blocks take longer than the launch overhead, or all take about as long.
+    """
+    least = INFORMATIVE_TIME * float(device.model.floor_us)
+    pairs = [
+        (prediction.predicted_ms, launch.microseconds[prediction.block])
+        for prediction in choice.ranked
+        if launch.microseconds.get(prediction.block, 0.0) > least
+    ]
+    measured = [time for _, time in pairs]
+    if len(pairs) < FEWEST_BLOCKS or max(measured) < LEAST_SPREAD * min(measured):
+        return None
+    # Takes a second to import, and most commands have no timings.
+    from scipy.stats import spearmanr  # noqa: PLC0415
+
+    predicted = [time for time, _ in pairs]
+    correlation = float(spearmanr(np.array(predicted), np.array(measured)).statistic)
+    return 0.0 if math.isnan(correlation) else correlation

@@ -15,8 +15,8 @@ from itertools import chain
 
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.performance.candidates import launchable
 from cutune.model.performance.constants import NEAR_BEST, VARIANT_SHARE
+from cutune.model.performance.definitions import launchable
 from cutune.model.selection.choose import PredictedBlock, Selection
 from cutune.model.selection.chooser import DEFAULT, Chooser
 from cutune.toolchain.device.profile import DeviceProfile

@@ -1,5 +1,7 @@
 """Chooses the value sets of one program by size. Takes times, gives a `SetChoice`, and it as C.
 
+Also gives the pass `choose-values` for the value sets whose copies are proven.
+
 A copy of code per set costs room, so that few are wanted: sets are taken greedily, each time the
 one that is within `COVERED` of the best at most sizes where none is yet, until every measured size
 has one or there are `MOST_SETS`. The program's own values cost nothing: they are there in any case.
@@ -10,11 +12,26 @@ measured place, so that each thread remembers what it decided last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.typed import Integer, MemberName, Word, require
+from cutune.passes import ChooseValues
+from cutune.proof.unit_compiler import UnitCompiler
+from cutune.search.clones.dependence import NotBySize
+from cutune.search.clones.prove_copies import (
+    ProgramWithCopies,
+    by_size_verdicts,
+    found_copies,
+    note_of,
+    reduced,
+    tag,
+    without_unproven,
+)
+from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -22,11 +39,14 @@ from cutune.search.neighbours.emit_classifier import (
     range_tests,
     run_mode,
 )
-from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.regions import HostMeasurement, Settings
-from cutune.search.tunables.compiled_values import ValueSet, best_times, own_values_of, set_table
+from cutune.search.tunables.compiled_values import best_times, own_values_of, set_table
+from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
+from cutune.source.tunable import HostTunable, TunableConstant
+from cutune.space.condition import Condition
+from cutune.space.parameter import ParameterOptions
 
 #: Most value sets besides the program's own.
 MOST_SETS = 8
@@ -46,14 +66,24 @@ class SetChoice:
         model: of one tunable, the number.
     """
 
-    names: tuple[str, ...]
-    sets: tuple[ValueSet, ...]
+    names: tuple[MemberName, ...]
+    sets: tuple[tuple[Integer | Word, ...], ...]
     model: ChoiceModel
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of choices.json."""
-        sets = [list(one) for one in self.sets]
-        return {"names": list(self.names), "sets": sets, "model": to_json(self.model)}
+        return {**asdict(self), "model": self.model.to_json()}
+
+    def check(self) -> None:
+        """Raise ValueError where entries of a file do not fit together."""
+        model = self.model
+        model.check()
+        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
+        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
+        is_number = len(model.tunables) == 1 and not model.given
+        require(is_number, "one number is chosen, by sizes alone")
+        labels = {label for choice in model.choices for (label,) in choice.configurations}
+        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
 
     def fits(self, one: HostMeasurement, own: Settings) -> bool:
         """Was it measured with the values that are chosen at its sizes?"""
@@ -63,31 +93,6 @@ class SetChoice:
         (label,) = self.model.choose(tuple(sizes[name] for name in self.model.sizes))
         wanted = own_values_of(self.names, own) if label == OWN else self.sets[label - 1]
         return wanted == tuple(one.values.get(name) for name in self.names)
-
-
-@dataclass(frozen=True)
-class SetChoiceEntry:
-    """Value sets as a file holds them."""
-
-    names: tuple[MemberName, ...]
-    sets: tuple[tuple[Integer | Word, ...], ...]
-    model: ChoiceModelEntry
-
-    def read(self) -> SetChoice:
-        """Return the choice.
-
-        Raises:
-            ValueError: its entries do not fit together.
-        """
-        model = self.model.read()
-        require(0 < len(self.sets) <= MOST_SETS, "there are one to eight sets")
-        require(all(len(one) == len(self.names) for one in self.sets), "a set has all values")
-        require(
-            len(model.tunables) == 1 and not model.given, "one number is chosen, by sizes alone"
-        )
-        labels = {label for choice in model.choices for (label,) in choice.rule.configurations}
-        require(all(0 <= label <= len(self.sets) for label in labels), "a number is that of a set")
-        return SetChoice(self.names, self.sets, model)
 
 
 def fit_sets(
@@ -117,7 +122,7 @@ def fit_sets(
     if not few.times:
         return None
     first = fit_choice(few, limit)
-    used = {label for choice in first.choices for (label,) in choice.rule.configurations}
+    used = {label for choice in first.choices for (label,) in choice.configurations}
     others = [number for number in kept if number in used and sets[number] != own_set]
     if len(used) < 2 or not others:
         return None
@@ -244,3 +249,103 @@ def _remembering(names: Sequence[str], chosen: str) -> str:
         }}
         cutune_case = (int){known[-1]} - 1;
 """
+
+
+@dataclass(frozen=True)
+class ChosenTogether:
+    """Parameters that may be chosen by size together, and by which sizes."""
+
+    names: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def chosen_together(
+    compiler: UnitCompiler, parameters: ParameterOptions, program: Program, names: Collection[str]
+) -> ChosenTogether | None:
+    """Return those of some parameters that one function of the host can choose, or None.
+
+    Where several functions could, that of most parameters does.
+    """
+    sized = [one for one in program.constants if one.name in names and one.data]
+    if not sized:
+        return None
+    free = _without_conditions(parameters, program, {one.name for one in sized})
+    verdicts = by_size_verdicts(compiler, program)
+    groups: dict[str, list[TunableConstant]] = {}
+    for one in sized:
+        if one.name in free and (outer := verdicts[one.name].outer):
+            groups.setdefault(outer, []).append(one)
+    if not groups:
+        return None
+    chosen = max(groups.values(), key=len)
+    sizes = dict.fromkeys(size for one in chosen for size in one.data)
+    return ChosenTogether(tuple(one.name for one in chosen), tuple(sizes))
+
+
+def _without_conditions(
+    parameters: ParameterOptions, program: Program, names: Collection[str]
+) -> set[str]:
+    """Return those that no condition ties to a parameter that is not chosen with them."""
+    places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
+    conditions = [Condition.read(one.where) for one in places if one.where is not None]
+    conditions += parameters.conditions
+    others = {one.name for one in places} | {one.name for one in parameters.parameters}
+    free = {*names}
+    while tied := {
+        name
+        for condition in conditions
+        if condition.names & others - free
+        for name in condition.names & free
+    }:
+        free -= tied
+    return free
+
+
+@dataclass(frozen=True)
+class SetsInProgram:
+    """The pass with the proven sets, and the names of the parameters that are chosen by size."""
+
+    step: ChooseValues
+    names: tuple[str, ...]
+
+
+def sets_in_program(
+    compiler: UnitCompiler, warn: Warn, program: Program, choice: SetChoice | None, fixed: Settings
+) -> SetsInProgram | None:
+    """Return the proven copies for the chosen sets; None without any.
+
+    Args:
+        fixed: values of all parameters that have one for all sizes.
+    """
+    if choice is None:
+        return None
+    constants = [one for one in program.constants if one.name in choice.names]
+    rest = {n: str(v) for n, v in fixed.items() if n not in choice.names}
+    texts = [dict(zip(choice.names, map(str, one), strict=True)) for one in choice.sets]
+    try:
+        found, copies = found_copies(compiler, program, constants, rest, texts)
+    except NotBySize as problem:
+        warn(note_of(constants[0], problem))
+        return None
+    routine = f"cutune_set_{tag(program.source, texts)}"
+    own_texts = {constant.name: constant.own_text for constant in constants}
+    own = [own_texts[name] for name in choice.names if name in own_texts]
+    every = {number: number for number in range(1, len(texts) + 1)}
+    step = ChooseValues(copies, emit_sets(choice, routine, every, own), routine)
+    copied = ProgramWithCopies(compiler, program, found, copies, rest, step)
+    proven, refused = without_unproven(copied)
+    for prefix, reason in refused.items():
+        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
+        code = Code.COPY_LEFT_OUT
+        warn(Diagnostic.at(code, program.source, values=values, reason=reason))
+    if not proven:
+        return None
+    cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}
+    left = reduced(step, proven, emit_sets(choice, routine, cases, own))
+    return SetsInProgram(left, choice.names)
+
+
+def fixed_for_all_sizes(chosen: Settings, by_size: SetsInProgram | None) -> dict[str, int | str]:
+    """Return the chosen values without those of parameters that are chosen by size."""
+    names = by_size.names if by_size is not None else ()
+    return {name: value for name, value in chosen.items() if name not in names}

@@ -13,8 +13,7 @@ from contextlib import nullcontext
 from itertools import pairwise
 
 from cutune.model.emit.emitter import Emitter, c_integer
-from cutune.search.neighbours.classifier import Intervals, Neighbours
-from cutune.search.neighbours.model import ChoiceModel, FittedClassifier
+from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier, Intervals, Neighbours
 from cutune.space.annotation import Expression, read_condition
 from cutune.space.condition import subtree
 

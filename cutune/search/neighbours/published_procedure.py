@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.search.neighbours.table import Configuration, Point
 
 TEST_SHARE = 0.25
@@ -134,7 +134,7 @@ def _split(count: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np
 
 def _require(labels: Mapping[Point, Configuration]) -> None:
     if find_spec("sklearn") is None:
-        raise CutuneError(Diagnostic.at(Code.NO_SCIKIT_LEARN, None))
+        raise CutuneError.at(Code.NO_SCIKIT_LEARN)
     if len(labels) < FEWEST_SIZES:
         reason = f"the published procedure splits at least {FEWEST_SIZES} sizes, not {len(labels)}"
-        raise CutuneError(Diagnostic.at(Code.BAD_TABLE_OPTION, None, reason=reason))
+        raise CutuneError.at(Code.BAD_TABLE_OPTION, reason=reason)

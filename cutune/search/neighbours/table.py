@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
 from cutune.space.condition import holds
@@ -97,7 +97,7 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
             times_here = samples.setdefault(point, {}).setdefault(configuration, [])
             times_here.append(row.time(columns.time))
     if not samples:
-        raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
+        raise CutuneError.at(Code.EMPTY_TABLE, path=path)
     times = {p: {c: median(t) for c, t in own.items()} for p, own in samples.items()}
     return TimeTable(columns.sizes, columns.tunables, times)
 
@@ -114,7 +114,7 @@ def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configurat
         if labels.setdefault(point, label) != label:
             raise row.error(Code.CONTRADICTING_ROWS, columns.tunables[0])
     if not labels:
-        raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
+        raise CutuneError.at(Code.EMPTY_TABLE, path=path)
     return labels
 
 
@@ -156,7 +156,7 @@ class _Row:
         start = self.source.line_start(self.line)
         span = Span(start, start + max(1, len(self.source.line_text(self.line))))
         values = {"column": column, "text": self.text(column), "wanted": wanted}
-        return CutuneError(Diagnostic.at(code, self.source, span, notes=(), **values))
+        return CutuneError.at(code, self.source, span, notes=(), **values)
 
 
 def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
@@ -171,7 +171,7 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
         missing = next((name for name in wanted if name not in row.values), None)
         if missing is not None:
             known = known_names(missing, row.values)
-            raise CutuneError(Diagnostic.at(Code.MISSING_COLUMN, source, name=missing, known=known))
+            raise CutuneError.at(Code.MISSING_COLUMN, source, name=missing, known=known)
         yield row
 
 
@@ -194,7 +194,7 @@ def _csv_rows(source: Source) -> Iterator[_Row]:
             yield _Row(source, numbers[-1], {n: t for n, t in values.items() if n is not None})
     except csv.Error as error:
         code, reason = Code.UNREADABLE_FILE, f"line {numbers[-1]} is no CSV: {error}"
-        raise CutuneError(Diagnostic.at(code, None, path=source.path, reason=reason)) from error
+        raise CutuneError.at(code, path=source.path, reason=reason) from error
 
 
 def _json_rows(source: Source) -> Iterator[_Row]:

@@ -16,7 +16,7 @@ from itertools import islice
 from math import ceil, inf, log
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.space.space import Configuration, Space
 
 #: Seconds of a unit of time.
@@ -48,11 +48,7 @@ class Budget:
 
     @staticmethod
     def read(text: str) -> Budget:
-        """Return the budget that `--search` states.
-
-        Raises:
-            CutuneError: CT815 for what is no budget.
-        """
+        """Return the budget that `--search` states. Raises CT815 for what is no budget."""
         match = _BUDGET.fullmatch(text.strip())
         amount = Fraction(match[1] or match[2]) if match is not None else Fraction(0)
         if match is not None and amount > 0:
@@ -62,7 +58,7 @@ class Budget:
                 return Budget(seconds=float(amount * _SECONDS[match[3]]))
             if amount <= 100:
                 return Budget(share=amount / 100)
-        raise CutuneError(Diagnostic.at(Code.BAD_BUDGET, None, text=text))
+        raise CutuneError.at(Code.BAD_BUDGET, text=text)
 
     def most(self, size: int) -> int:
         """Return how many configurations may be measured in a space of this size."""

@@ -6,7 +6,7 @@ Takes a compiler, a program and the measurements in its workspace, gives models 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,18 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import SetChoice, SetChoiceEntry, fit_sets
+from cutune.search.clones.value_sets import (
+    ChosenTogether,
+    SetChoice,
+    chosen_together,
+    fit_sets,
+)
+from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
+from cutune.search.neighbours.classifier import (
+    ChoiceModel,
+    FittedClassifier,
+    fit_choice,
+)
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -27,20 +38,12 @@ from cutune.search.neighbours.emit_classifier import (
     range_tests,
     run_mode,
 )
-from cutune.search.neighbours.model import SCHEMA as CHOICES_SCHEMA
-from cutune.search.neighbours.model import (
-    ChoiceModel,
-    ChoiceModelEntry,
-    FittedClassifier,
-    fit_choice,
-    to_json,
-)
+from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
-from cutune.search.regions import HostMeasurement, Settings, by_group, group_table, is_allowed
+from cutune.search.regions import HostMeasurement, Settings, Values, by_group, is_allowed
 from cutune.search.trials import plain, read_measured
-from cutune.search.tunables.by_size import ChosenTogether, chosen_together
 from cutune.search.tunables.compiled_values import FixedChoice, fit_fixed
-from cutune.search.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
+from cutune.search.tunables.measured_blocks import BlockClassifier
 from cutune.source.program import Program
 from cutune.source.rewrite.c_text import c_string
 from cutune.source.tunable import HostTunable, TunableConstant
@@ -88,7 +91,7 @@ def fit_host(
     own = {n: plain(v) for n, v in own_values(program, parameters).items()}
     held = _held(program, parameters, names)
     for name, text in held.items():
-        warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+        warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
     fixed = fit_fixed(_allowed(program, measured), names, own, held)
     values: Settings = {}
     sets = None
@@ -108,7 +111,7 @@ def fit_host(
         if table is not None:
             models.append(fit_choice(table, limit, len(first.given)))
     if not models and fixed is None:
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
+        raise CutuneError.at(Code.NO_HOST_TIMES, path=program.source.path)
     return HostChoices(fixed, models, sets)
 
 
@@ -168,14 +171,10 @@ def write_choices(
     choices: HostChoices,
     blocks: Sequence[BlockClassifier],
 ) -> None:
-    """Save the choices, in place of older ones.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
-        "models": [to_json(model) for model in choices.models],
+        "models": [model.to_json() for model in choices.models],
         "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
         "sets": choices.sets.to_json() if choices.sets is not None else None,
         "launches": {
@@ -197,7 +196,7 @@ def block_choices(
     """
     origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return blocks
 
 
@@ -214,25 +213,22 @@ def read_blocks(
             devices.
     """
     document = read_choices(workspace)
-    launches = document.launches or LaunchesEntry(document.origin, ())
+    launches = document.launches or MeasuredLaunches(document.origin, ())
     origin = launches.origin
     names = {device.name for device in devices}
-    blocks = [choice for choice in launches.classifiers() if choice.device in names]
+    blocks = [choice for choice in launches.blocks if choice.device in names]
     if not blocks or (path is not None and str(Path(path).resolve()) != origin.path):
         device, path = " or ".join(sorted(names)), path or origin.path
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=device))
+        raise CutuneError.at(Code.NOT_SWEPT, path=path, device=device)
     return origin, blocks
 
 
 @dataclass(frozen=True)
-class LaunchesEntry:
+class MeasuredLaunches:
     """Classifiers of blocks, and the version of the source that they were made of."""
 
     origin: Origin
-    blocks: tuple[BlockClassifierEntry, ...]
-
-    def classifiers(self) -> list[BlockClassifier]:
-        return [block.read() for block in self.blocks]
+    blocks: tuple[BlockClassifier, ...]
 
 
 @dataclass(frozen=True)
@@ -240,25 +236,22 @@ class ChoicesDocument:
     """The entries of choices.json."""
 
     origin: Origin
-    models: tuple[ChoiceModelEntry, ...]
-    launches: LaunchesEntry | None = None
+    models: tuple[ChoiceModel, ...]
+    launches: MeasuredLaunches | None = None
     #: Values that were chosen for all sizes.
     fixed: Settings = field(default_factory=dict)
     #: Values that are chosen by size.
-    sets: SetChoiceEntry | None = None
-
-    def choices(self) -> list[ChoiceModel]:
-        """Return the models of host tunables."""
-        return [model.read() for model in self.models]
+    sets: SetChoice | None = None
 
     def __post_init__(self) -> None:
-        # All of it is read, whichever part is asked for.
-        names = [name for model in self.choices() for name in model.tunables]
+        for model in self.models:
+            model.check()
+        names = [name for model in self.models for name in model.tunables]
         require(len({*names}) == len(names), "a tunable has one model")
-        if self.launches is not None:
-            self.launches.classifiers()
+        for block in self.launches.blocks if self.launches is not None else ():
+            block.check()
         if self.sets is not None:
-            self.sets.read()
+            self.sets.check()
 
 
 def read_choices(workspace: Workspace) -> ChoicesDocument:
@@ -272,6 +265,99 @@ def read_choices(workspace: Workspace) -> ChoicesDocument:
 
 def _origin(program: Program) -> Origin:
     return Origin.of(program.source, program.tunable_headers)
+
+
+# ---- tables
+
+#: The time of each configuration, while other tunables were held at some values.
+Times = dict[Configuration, float]
+#: Such times at one point, by the values of the other tunables.
+Slices = dict[tuple[int | str | None, ...], Times]
+
+
+@dataclass(frozen=True)
+class _TunableGroup:
+    """The tunables of one pragma, which are chosen together.
+
+    Attributes:
+        own: these tunables.
+        others: names of the tunables that must have the same values for times to be compared.
+    """
+
+    own: tuple[HostTunable, ...]
+    others: tuple[str, ...]
+
+    @staticmethod
+    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
+        own = tuple(t for t in tunables if t.group == group)
+        names = {t.name for t in own}
+        later = {t.name for t in tunables if names & set(t.given)}
+        chosen_apart = {*names, *own[0].given, *later}
+        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.own)
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of what the choice depends on: earlier tunables, then expressions."""
+        return (*self.own[0].given, *self.own[0].data)
+
+    def data_of(self, one: HostMeasurement) -> Values | None:
+        """Return the values of its data; None if a measurement does not count for this group."""
+        data = one.data.get(self.own[0].name, {})
+        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(data)
+        return data if is_known and is_allowed(one, self.own) else None
+
+
+def group_table(
+    tunables: Sequence[HostTunable],
+    group: int,
+    measured: Iterable[HostMeasurement],
+    is_needed: bool = False,
+) -> TimeTable | None:
+    """Return the times by which the tunables of one pragma are chosen; None where there are none.
+
+    Args:
+        is_needed: give a table also where there is only one configuration.
+
+    Tunables that are chosen later, given one of these, count with their best value. All others are
+    held at one value, because times at different values cannot be compared: where most
+    configurations were measured, and of such places at the fastest.
+    """
+    chosen_group = _TunableGroup.of(tunables, group)
+    slices = _slices(chosen_group, measured)
+    is_given = bool(chosen_group.own[0].given)
+
+    def rank(times: Times) -> tuple[float, float]:
+        """Sorts the best time first where values are given, else most configurations."""
+        best, fewest = min(times.values()), -len(times)
+        return (best, fewest) if is_given else (fewest, best)
+
+    chosen = {point: min(held.values(), key=rank) for point, held in slices.items()}
+    if not is_needed and not is_given:
+        # A point with one configuration has no choice.
+        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
+    tried = {one for held in slices.values() for times in held.values() for one in times}
+    if not chosen or (len(tried) == 1 and not is_needed):
+        return None
+    return TimeTable(chosen_group.data, chosen_group.names, chosen)
+
+
+def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
+    """Return the best time of each configuration, by point and by the values of the others."""
+    slices: dict[Point, Slices] = {}
+    for one in measured:
+        time = one.milliseconds
+        if time is None or (data := group.data_of(one)) is None:
+            continue
+        point = tuple(data[name] for name in group.data)
+        held = tuple(one.values.get(name) for name in group.others)
+        times = slices.setdefault(point, {}).setdefault(held, {})
+        configuration = tuple(int(one.values[name]) for name in group.names)
+        times[configuration] = min(times.get(configuration, time), time)
+    return slices
 
 
 # ---- emit
@@ -293,7 +379,7 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     """
     document = _choices(program, workspace)
     values = {name: str(value) for name, value in document.fixed.items()} if document else {}
-    models = document.choices() if document else []
+    models = document.models if document else ()
     if not models:
         return ReplaceTunables(values=values)
     selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
@@ -317,7 +403,7 @@ def chosen_sets(program: Program, workspace: Workspace) -> SetChoice | None:
         CutuneError: CT513 when the program has changed since it was measured.
     """
     document = _choices(program, workspace)
-    return document.sets.read() if document is not None and document.sets is not None else None
+    return document.sets if document is not None else None
 
 
 def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
@@ -328,7 +414,7 @@ def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
     if document.origin.path != origin.path:
         return None
     if document.origin != origin:
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return document
 
 

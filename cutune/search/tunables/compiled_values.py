@@ -193,7 +193,7 @@ def without_place(program: Program, values: Settings, asked: ParameterOptions) -
     named = holes([*asked.flags, asked.make])
     known = {constant.name for constant in program.constants} | named
     return [
-        Diagnostic.at(Code.CHOSEN_NOWHERE, None, name=name, value=value)
+        Diagnostic.at(Code.CHOSEN_NOWHERE, name=name, value=value)
         for name, value in values.items()
         if name not in known
     ]
@@ -205,5 +205,5 @@ def _guarded(program: Program, values: Settings) -> dict[str, int | str]:
     for one in chosen:
         if not one.is_guarded:
             code, path = Code.UNGUARDED_CONSTANT, one.source.path
-            raise CutuneError(Diagnostic.at(code, one.source, one.value, name=one.name, path=path))
+            raise CutuneError.at(code, one.source, one.value, name=one.name, path=path)
     return {constant.name: values[constant.name] for constant in chosen}

@@ -10,7 +10,7 @@ covers its threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from math import gcd
 from statistics import median
 from typing import Annotated, Any
@@ -24,8 +24,8 @@ from cutune.model.emit.routine import printed_extents
 from cutune.model.emit.selection import Decider, DecisionText
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
 from cutune.search.neighbours.emit_classifier import emit_choices
-from cutune.search.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.source.launch_sites import SiteKey
 from cutune.source.program import DIMENSIONS, Kernel, Program
@@ -70,11 +70,11 @@ class BlockClassifier:
         links: the columns that follow from others; the others are columns of the model.
     """
 
-    kernel: str
-    device: str
-    columns: tuple[str, ...]
-    lowest: Point
-    highest: Point
+    kernel: QualifiedName
+    device: Label
+    columns: Annotated[tuple[MemberName, ...], Meta(min_length=1, max_length=66)]
+    lowest: tuple[_Measured, ...]
+    highest: tuple[_Measured, ...]
     links: tuple[Link, ...]
     model: ChoiceModel
 
@@ -101,7 +101,7 @@ class BlockClassifier:
         for name in named:
             if name not in self.columns:
                 code, known = Code.UNKNOWN_SIZE, known_names(name, self.columns)
-                raise CutuneError(Diagnostic.at(code, None, name=name, kernel=kernel, known=known))
+                raise CutuneError.at(code, name=name, kernel=kernel, known=known)
         known_values = dict(named)
         if every is not None:
             arguments = (name for name in self.columns if "." not in name)
@@ -119,44 +119,26 @@ class BlockClassifier:
                 values.append(self.lowest[index])
             else:
                 code, example = Code.MISSING_SIZE, f"{name}=1024"
-                missing = Diagnostic.at(code, None, kernel=kernel, example=example, meaning="")
+                missing = Diagnostic.at(code, kernel=kernel, example=example, meaning="")
                 raise CutuneError(missing)
         return tuple(values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of choices.json."""
-        return {**asdict(self), "model": to_json(self.model)}
+        return {**asdict(self), "model": self.model.to_json()}
 
-
-@dataclass(frozen=True)
-class BlockClassifierEntry:
-    """A classifier of blocks as a file holds it."""
-
-    kernel: QualifiedName
-    device: Label
-    columns: Annotated[tuple[MemberName, ...], Meta(min_length=1, max_length=66)]
-    lowest: tuple[_Measured, ...]
-    highest: tuple[_Measured, ...]
-    links: tuple[Link, ...]
-    model: ChoiceModelEntry
-
-    def read(self) -> BlockClassifier:
-        """Return the classifier.
-
-        Raises:
-            ValueError: its entries do not fit together.
-        """
-        count, model = len(self.columns), self.model.read()
+    def check(self) -> None:
+        """Raise ValueError where entries of a file do not fit together."""
+        count, model = len(self.columns), self.model
+        model.check()
         require(len(self.lowest) == len(self.highest) == count, "a range is one of all columns")
         are_there = all(max(link.column, link.source) < count for link in self.links)
         require(are_there, "a link is one of two columns")
         require({*model.sizes} <= {*self.columns}, "a classifier decides on columns")
         require(model.tunables == _WIDTHS, "a classifier gives x, y and z")
         require(not model.given, "a classifier of blocks is given nothing")
-        blocks = [block for one in model.choices for block in one.rule.configurations]
+        blocks = [block for one in model.choices for block in one.configurations]
         require(all(map(is_block, blocks)), "a configuration is a thread block")
-        entries = {field.name: getattr(self, field.name) for field in fields(self)}
-        return BlockClassifier(**{**entries, "model": model})
 
 
 def fit_blocks(
@@ -186,7 +168,7 @@ def fit_blocks(
             classifiers.append(choice)
     if not classifiers and not may_lack and not (program.tunables or program.constants):
         path = program.source.path
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
+        raise CutuneError.at(Code.NOT_SWEPT, path=path, device="a GPU")
     return classifiers
 
 

@@ -133,7 +133,7 @@ class Crew:
                     self._give_up(error)
                     return
                 if not self.is_ending:
-                    self.warn(Diagnostic.at(Code.WORKER_LOST, None, name=error))
+                    self.warn(Diagnostic.at(Code.WORKER_LOST, name=error))
             except BaseException as error:
                 if job is not None:
                     job.future.set_exception(error)
@@ -170,7 +170,7 @@ class Crew:
             raise StoppedError
         if {*worker.gpus} != {*alike}:
             names = ", ".join(sorted({*worker.gpus, *alike}))
-            raise CutuneError(Diagnostic.at(Code.DIFFERENT_GPUS, None, names=names))
+            raise CutuneError.at(Code.DIFFERENT_GPUS, names=names)
         return worker
 
     def _drop(self, place: int) -> None:
@@ -198,9 +198,9 @@ class Crew:
             self._places -= 1
             left = self._places
         if left == 0:
-            self._end(CutuneError(Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=error)))
+            self._end(CutuneError.at(Code.NO_WORKER_LEFT, reason=error))
         elif not self.is_ending:
-            self.warn(Diagnostic.at(Code.FEWER_WORKERS, None, reason=error, count=left))
+            self.warn(Diagnostic.at(Code.FEWER_WORKERS, reason=error, count=left))
 
     def _end(self, error: BaseException) -> None:
         """Begin no more jobs."""

@@ -112,7 +112,7 @@ class DaskWorker:
             )
             return self._result(future)
         except (ModuleNotFoundError, AttributeError) as error:
-            wrong = Diagnostic.at(Code.WORKER_WITHOUT, None, name=self.address, reason=error)
+            wrong = Diagnostic.at(Code.WORKER_WITHOUT, name=self.address, reason=error)
             raise CutuneError(wrong) from error
         except (WorkerLostError, StoppedError, OSError, RuntimeError, CancelledError) as error:
             # KilledWorker and CommClosedError are among these: whatever it is, there is no answer.
@@ -197,13 +197,13 @@ def connected(address: str) -> DaskWorkers:
         client = distributed.Client(address, timeout=PATIENCE_SECONDS / 2, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         code, reason = Code.NO_SCHEDULER, str(error) or "no answer"
-        raise CutuneError(Diagnostic.at(code, None, address=address, reason=reason)) from error
+        raise CutuneError.at(code, address=address, reason=reason) from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     except TimeoutError as error:
         client.close()
         reason = f"none came to {address} within {PATIENCE_SECONDS:g} s"
-        raise CutuneError(Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=reason)) from error
+        raise CutuneError.at(Code.NO_WORKER_LEFT, reason=reason) from error
     return DaskWorkers(client, len(client.nthreads()))
 
 

@@ -21,7 +21,7 @@ import dask_jobqueue
 import distributed
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.search.workers.dask_workers import DaskWorkers
 
@@ -116,7 +116,7 @@ class _Jobs:
         self.none_since = min(self.none_since, now)
         if now - self.none_since > _NONE_SECONDS:
             reason = f"in a job that ended at once; what it said is in {self.logs}"
-            raise CutuneError(Diagnostic.at(Code.NO_WORKER_LEFT, None, reason=reason))
+            raise CutuneError.at(Code.NO_WORKER_LEFT, reason=reason)
 
     def _ids(self) -> list[str]:
         jobs = list(self.cluster.workers.values())
@@ -138,4 +138,4 @@ def _are_there(jobs: Sequence[str]) -> bool:
 
 
 def _refused(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.NO_SLURM, None, reason=reason))
+    return CutuneError.at(Code.NO_SLURM, reason=reason)

@@ -105,7 +105,7 @@ def _as_commands(path: Path) -> None:
 
 def _choices(workspace: Workspace) -> None:
     document: ChoicesDocument = read_choices(workspace)
-    emit_host(document.choices(), {}, {})
+    emit_host(document.models, {}, {})
 
 
 def _measurements(workspace: Workspace) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from cutune.model.emit.simplify import simplify
+from cutune.model.emit.model import simplify
 from cutune.model.rational.program import (
     Cell,
     Constant,

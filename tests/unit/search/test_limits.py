@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cutune.core.source import Source
-from cutune.search.launch_limits import LaunchLimits, says_limits, threads_of
+from cutune.search.program_space import LaunchLimits, says_limits, threads_of
 from cutune.source.program import Program
 from cutune.space.condition import Value
 from cutune.toolchain.device.profile import DeviceProfile

@@ -25,7 +25,6 @@ from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch, read
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.tunables.measured_blocks import (
     BlockClassifier,
-    BlockClassifierEntry,
     block_deciders,
     fit_kernel,
 )
@@ -88,7 +87,7 @@ def test_one_size_that_all_others_follow_is_chosen_by_intervals(program: Program
     assert choice.choose((100, 203, 96, 203, 1)) is None, "nor so few threads"
     assert choice.choose((63, 129, 63, 129, 1)) is None, "smaller than measured"
     assert choice.choose((4001, 8005, 4001, 8005, 1)) is None, "larger than measured"
-    read = typed(BlockClassifierEntry, choice.to_json()).read()
+    read = typed(BlockClassifier, choice.to_json())
     assert read.choose((100, 203, 100, 203, 1)) == SMALL
 
 

@@ -17,26 +17,22 @@ from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import typed
 from cutune.search.neighbours.classifier import (
+    ChoiceModel,
     Intervals,
     accuracy,
     best_fixed,
     classifier,
     corrected,
     densified,
+    fit_choice,
+    fit_rule,
     leave_one_out,
     null_accuracy,
     observed,
     regret,
-)
-from cutune.search.neighbours.emit_classifier import condition_c, emit_choices
-from cutune.search.neighbours.model import (
-    ChoiceModel,
-    ChoiceModelEntry,
-    fit_choice,
-    fit_rule,
-    to_json,
     transfer,
 )
+from cutune.search.neighbours.emit_classifier import condition_c, emit_choices
 from cutune.search.neighbours.published_procedure import distribution, search
 from cutune.search.neighbours.table import (
     Columns,
@@ -461,7 +457,7 @@ def test_emitted_c_chooses_what_the_model_chooses(
     if given:
         times = {(p[0] % 3, *p[1:]): own for p, own in table.times.items()}
         table = TimeTable(table.sizes, table.tunables, times)
-    model = typed(ChoiceModelEntry, to_json(fit_choice(table, 0.05, given))).read()
+    model = typed(ChoiceModel, fit_choice(table, 0.05, given).to_json())
     points = [tuple(generator.randrange(0, 10**7) for _ in range(sizes - given)) for _ in range(99)]
     points += [point[given:] for point in table.points]
     asked = [(*p, *(generator.randrange(4) for _ in range(given))) for p in points]

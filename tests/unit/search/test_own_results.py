@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cutune.measure.agreement import Agreement
-from cutune.search.output_check import CONFIRMING_RUNS, ReferenceOutput, rules_of
-from cutune.search.regions import FailedRun, MeasuredRun
+from cutune.search.regions import CONFIRMING_RUNS, FailedRun, MeasuredRun, ReferenceOutput, rules_of
 from cutune.space.condition import Value
 
 OWN: dict[str, Value] = {"WPT": 1, "KIND": "float"}

@@ -8,7 +8,8 @@ import pytest
 
 from cutune.core.source import Source, Span
 from cutune.model.measurement.measurement import Origin
-from cutune.search.regions import HostMeasurement, group_table, merged
+from cutune.search.regions import HostMeasurement, merged
+from cutune.search.tunables.choices import group_table
 from cutune.source.tunable import HostTunable
 from cutune.space.parameter import Parameter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.cli.report.classifiers import print_model
-from cutune.search.neighbours.model import Evidence, fit_choice
+from cutune.search.neighbours.classifier import Evidence, fit_choice
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 
 Times = dict[int, dict[Configuration, float]]

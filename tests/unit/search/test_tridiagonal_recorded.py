@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.search.neighbours.classifier import Classifier, best_fixed, regret
-from cutune.search.neighbours.model import fit_rule
+from cutune.search.neighbours.classifier import Classifier, best_fixed, fit_rule, regret
 from cutune.search.neighbours.table import TimeTable
 from samples.tridiagonal.sweep import FRESH, RECURSION_BETWEEN, RECURSION_SIZES, SIZES
 from tests.support.tridiagonal_times import (

@@ -14,7 +14,6 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.clones.value_sets import (
     MOST_SETS,
     SetChoice,
-    SetChoiceEntry,
     covering,
     emit_sets,
     fit_sets,
@@ -89,11 +88,9 @@ def test_a_choice_is_read_as_it_was_written() -> None:
     choice = fitted({10: {1: 1, 2: 2}, 100: {1: 2, 2: 1}})
     assert choice is not None
     entry = json.loads(json.dumps(choice.to_json()))
-    assert typed(SetChoiceEntry, entry).read().to_json() == choice.to_json()
+    assert typed(SetChoice, entry).to_json() == choice.to_json()
     with pytest.raises(ValueError, match="number"):
-        typed(
-            SetChoiceEntry, {**entry, "sets": [[2]], "model": _labelled(entry["model"], 3)}
-        ).read()
+        typed(SetChoice, {**entry, "sets": [[2]], "model": _labelled(entry["model"], 3)}).check()
 
 
 def _labelled(model: Mapping[str, object], label: int) -> dict[str, object]:
