@@ -43,7 +43,7 @@ from cutune.search.techniques.registry import technique_named
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import GPU, Measuring
 from cutune.search.tunables.verb_options import TECHNIQUES
-from cutune.search.workers.local import workers_of
+from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
 from cutune.space.parameter import holes
 from cutune.toolchain.device.present import profile_of

@@ -46,7 +46,7 @@ from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
 from cutune.search.trials import plain
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS
-from cutune.search.workers.local import workers_of
+from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 

@@ -1,13 +1,12 @@
-"""Workers on this machine, and its GPUs; the choice of workers. Takes options, gives `Workers`.
+"""Workers on this machine, and its GPUs. Takes names of GPUs, gives `Workers`.
 
 Each worker is a process, with a task per line of its input and an outcome per line of its output.
 The process leads a group, which ends with its input: whoever gives it tasks may be killed, and no
-program goes on running on its GPU. Nothing of dask is imported unless the options name it.
+program goes on running on its GPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import queue
@@ -16,26 +15,23 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
 from threading import Lock, Thread, Timer
-from typing import NoReturn
 
 import cutune
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import discard
-from cutune.search.tunables.verb_options import DASK, LOCAL, SLURM
 from cutune.search.workers.task import (
     StoppedError,
     Task,
     TaskOutcome,
     WorkerLostError,
-    Workers,
     perform,
 )
 
@@ -208,66 +204,3 @@ class LocalWorkers:
 def one_gpu(gpu: str) -> dict[str, str]:
     """Return variables with which a program sees only this GPU, numbered as by nvidia-smi."""
     return {VISIBLE: gpu, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-
-
-#: A GPU as `CUDA_VISIBLE_DEVICES` has it: a number, or the beginning of a UUID.
-_GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z/-]{1,80}")
-
-Refuse = Callable[[str], NoReturn]
-
-
-def workers_of(
-    options: argparse.Namespace, is_on_gpu: bool, folder: Path, refuse: Refuse
-) -> Workers:
-    """Return the workers of the options; without any option one for this machine.
-
-    Args:
-        folder: for the output of workers elsewhere.
-        refuse: ends with a message about wrong usage.
-
-    Raises:
-        CutuneError: CT421, CT837, CT838; those of `dask_workers` and `slurm_jobs`.
-    """
-    executor = options.executor or (DASK if options.scheduler else LOCAL)
-    gpus = _gpus(options.gpus, refuse)
-    if options.scheduler and (executor != DASK or gpus):
-        refuse("--scheduler is for --executor dask, whose workers have their GPUs: no --gpus")
-    if executor == SLURM and (gpus or options.workers is None or options.workers < 1):
-        refuse("--executor slurm needs --workers COUNT, at least 1, and no --gpus")
-    if executor != SLURM and (options.workers is not None or options.sbatch):
-        refuse("--workers and --sbatch are for --executor slurm; on this machine: --gpus 0,1")
-    if executor == DASK and not gpus and not options.scheduler:
-        refuse("--executor dask needs --scheduler ADDRESS, or GPUs of this machine: --gpus 0,1")
-    if gpus and is_on_gpu:
-        check_gpus(gpus)
-    if executor == LOCAL:
-        return LocalWorkers(gpus)
-    return _elsewhere(executor, options, gpus, is_on_gpu, folder)
-
-
-def _elsewhere(
-    executor: str, options: argparse.Namespace, gpus: tuple[str, ...], is_on_gpu: bool, folder: Path
-) -> Workers:
-    try:
-        if executor == SLURM:
-            from cutune.search.workers.slurm_jobs import slurm_workers
-
-            return slurm_workers(options.workers, options.sbatch, is_on_gpu, folder / SLURM)
-        from cutune.search.workers.dask_workers import connected, own_workers
-
-        return connected(options.scheduler) if options.scheduler else own_workers(gpus)
-    except ModuleNotFoundError as error:
-        package = "dask-jobqueue" if error.name == "dask_jobqueue" else "distributed"
-        code = Code.EXECUTOR_NEEDS
-        raise CutuneError.at(code, name=executor, package=package) from error
-
-
-def _gpus(text: str | None, refuse: Refuse) -> tuple[str, ...]:
-    if text is None:
-        return ()
-    gpus = tuple(word.strip() for word in text.split(","))
-    # 1 and 01 are one GPU.
-    plain = tuple(str(int(one)) if one.isascii() and one.isdigit() else one for one in gpus)
-    if not all(map(_GPU.fullmatch, plain)) or len({*plain}) < len(plain):
-        refuse(f"--gpus takes numbers of GPUs, each once, as 0,1, not '{text}'")
-    return plain
