@@ -18,7 +18,7 @@ from cutune.measure.program_runs import RunPlan
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.rewrite.output import Target
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.tune.stages import collect, emit, fit
+from cutune.tuning.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
 

@@ -12,7 +12,7 @@ def main() -> int:
     """Run one verb; the status for the shell."""
     collect_seldom()
     if sys.argv[1:2] == ["nvcc"]:
-        from cutune.tune.nvcc.driver import main_nvcc
+        from cutune.tuning.nvcc.driver import main_nvcc
 
         return main_nvcc(sys.argv[2:])
     from cutune.cli.main import main as main_verbs

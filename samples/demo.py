@@ -36,7 +36,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text
-from cutune.tune.stages import collect, emit, fit
+from cutune.tuning.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parent / "demo.cu"
 #: Kernels of the demonstration → the samples that have them, and were swept.

@@ -22,7 +22,7 @@ def select_verb(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_to_json, print_choice
     from cutune.model.selection.chooser import parse_size, parse_sizes
     from cutune.model.selection.variants import VariantChooser
-    from cutune.tune.nvcc.units import models_in, named_model
+    from cutune.tuning.nvcc.units import models_in, named_model
 
     every = None
     if options.all_sizes is not None:

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the status for the shell."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] == ["nvcc"]:
-        from cutune.tune.nvcc.driver import main_nvcc
+        from cutune.tuning.nvcc.driver import main_nvcc
 
         return main_nvcc(words[1:])
     options = parse(words)

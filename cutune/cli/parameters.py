@@ -116,7 +116,7 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
     from cutune.cli.gpu import collect_tunables
     from cutune.search.trial_runs import GPU
     from cutune.search.tunables.verb_options import LIMIT_PERCENT
-    from cutune.tune.stages import emit
+    from cutune.tuning.stages import emit
 
     if options.json:
         parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")

@@ -35,10 +35,10 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tune.cache.inputs import Request
-from cutune.tune.cache.kept import Kept
-from cutune.tune.nvcc.units import models_in, named_model
-from cutune.tune.tune import Tuning, tune, tuned_targets
+from cutune.tuning.cache.inputs import Request
+from cutune.tuning.cache.kept import Kept
+from cutune.tuning.nvcc.units import models_in, named_model
+from cutune.tuning.tune import Tuning, tune, tuned_targets
 
 
 @dataclass(frozen=True)

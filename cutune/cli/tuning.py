@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cutune.source.rewrite.output import Target
     from cutune.toolchain.device.profile import DeviceProfile
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tune.cache.inputs import Request
+    from cutune.tuning.cache.inputs import Request
 
 
 def collect_verb(options: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ def collect_verb(options: argparse.Namespace) -> int:
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
-    from cutune.tune.stages import collect
+    from cutune.tuning.stages import collect
 
     device, workspace = device_of(options), workspace_of(options)
     collect(analyzer, programs, _plan(options), device, workspace)
@@ -113,7 +113,7 @@ def fit_verb(options: argparse.Namespace) -> int:
     if options.model == "neighbours":
         return _fit_neighbours(options)
     from cutune.cli.report.choices import models_to_json, print_models
-    from cutune.tune.stages import fit
+    from cutune.tuning.stages import fit
 
     workspace = workspace_of(options)
     models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
@@ -140,7 +140,7 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 def emit_verb(options: argparse.Namespace) -> int:
     """Write the tuned program."""
     from cutune.cli.parameters import emit_values, print_values
-    from cutune.tune.stages import emit
+    from cutune.tuning.stages import emit
 
     analyzer, asked = analyzer_of(options), asked_of(options)
     # What is not proven on compiled code is not written.
@@ -175,7 +175,7 @@ def _show_compile_line(
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
     """Where the sources of a tuned program are written to."""
-    from cutune.tune.tune import tuned_targets
+    from cutune.tuning.tune import tuned_targets
 
     if len(programs) == 1 and output is not None and _may_be_binary(output):
         parser().error(
@@ -216,8 +216,8 @@ def tune_verb(options: argparse.Namespace) -> int:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
-    from cutune.tune.cache.kept import Kept
-    from cutune.tune.tune import NothingTuned, Tuning, tune
+    from cutune.tuning.cache.kept import Kept
+    from cutune.tuning.tune import NothingTuned, Tuning, tune
 
     request, sizes = _request(options), sizes_to_show(options.sizes)
     workspace, flags = request.workspace, request.toolchain.flags
@@ -258,7 +258,7 @@ def tune_verb(options: argparse.Namespace) -> int:
 
 def _request(options: argparse.Namespace) -> Request:
     """The request that the options describe."""
-    from cutune.tune.cache.inputs import Request
+    from cutune.tuning.cache.inputs import Request
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
@@ -290,7 +290,7 @@ def _summary(
 
 def _said_of_build(command: str, workspace: Workspace) -> str:
     """That it is tuned, and how it stays so where the command is plain `make`."""
-    from cutune.tune.project import is_make, kept_tuned
+    from cutune.tuning.project import is_make, kept_tuned
 
     folder = os.path.relpath(workspace.folder / "bin")
     is_plain = is_make(command) and "NVCC=" not in command
@@ -302,9 +302,9 @@ def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
     from cutune.measure.program_runs import plan_runs
-    from cutune.tune.nvcc.units import noted_launches
-    from cutune.tune.project import ProjectBuild, tune_project
-    from cutune.tune.stages import nothing_modelled
+    from cutune.tuning.nvcc.units import noted_launches
+    from cutune.tuning.project import ProjectBuild, tune_project
+    from cutune.tuning.stages import nothing_modelled
 
     if options.files or options.output is not None:
         parser().error("tune: with --make, no sources and no -o")

@@ -15,7 +15,7 @@ import pytest
 import cutune
 from cutune.core.diagnostics import CutuneError
 from cutune.model.measurement.sweep import RecordedSweep, write_sweep
-from cutune.tune import stages
+from cutune.tuning import stages
 from tests.support.reported_program import RECORDED, with_times
 
 #: In the order in which they are run: later ones use what earlier ones have written.

@@ -14,10 +14,10 @@ from pathlib import Path
 
 #: What verbs load when they are needed: once for all commands.
 _PRELOADED = (
-    *("cutune.cli.tuning", "cutune.tune.stages", "cutune.cli.python"),
+    *("cutune.cli.tuning", "cutune.tuning.stages", "cutune.cli.python"),
     *(
-        "cutune.tune.nvcc.driver",
-        "cutune.tune.nvcc.rewriting",
+        "cutune.tuning.nvcc.driver",
+        "cutune.tuning.nvcc.rewriting",
         "cutune.model.emit.programs",
         __name__,
     ),

@@ -11,7 +11,7 @@ from cutune.measure.program_runs import RunPlan
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.tune.stages import collect, fit
+from cutune.tuning.stages import collect, fit
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "recorded"

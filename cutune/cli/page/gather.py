@@ -37,8 +37,8 @@ from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import instance_names
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tune.nvcc.shared_kernels import lenders_of, seen_units
-from cutune.tune.nvcc.units import CompiledSource, models_in, registered, working_in
+from cutune.tuning.nvcc.shared_kernels import lenders_of, seen_units
+from cutune.tuning.nvcc.units import CompiledSource, models_in, registered, working_in
 
 T = TypeVar("T")
 #: Commands that are shown, the last ones.

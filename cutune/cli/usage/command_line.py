@@ -14,7 +14,7 @@ from cutune.cli.usage.compile_commands import kept_words, nvcc_item, read_pasted
 from cutune.cli.usage.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
-from cutune.tune.nvcc.options import SPELLINGS
+from cutune.tuning.nvcc.options import SPELLINGS
 
 NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
 #: All words behind its first input belong to the program that it runs.

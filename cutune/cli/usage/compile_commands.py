@@ -20,8 +20,8 @@ from pathlib import Path
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_file
-from cutune.tune.nvcc.command import Command, Item, split_list
-from cutune.tune.nvcc.options import (
+from cutune.tuning.nvcc.command import Command, Item, split_list
+from cutune.tuning.nvcc.options import (
     DEPENDENCIES_TOO,
     DEVICE_ONLY,
     FLAG,

@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
-from cutune.tune.nvcc.command import LENDS, UNITS, Command, Item, run_instead, unit_key
-from cutune.tune.nvcc.settings import (
+from cutune.tuning.nvcc.command import LENDS, UNITS, Command, Item, run_instead, unit_key
+from cutune.tuning.nvcc.settings import (
     EMULATED,
     INSTRUMENT,
     TUNED,
@@ -68,7 +68,7 @@ def main_nvcc(arguments: Sequence[str]) -> int:
         if not passes_on and settings.modes == {TUNED} and sys.stderr.isatty():
             _say_whether_untuned(command, settings)
         return run_instead(launcher, words)
-    from cutune.tune.nvcc.rewriting import compile_rewritten
+    from cutune.tuning.nvcc.rewriting import compile_rewritten
 
     return compile_rewritten(launcher, command, settings)
 

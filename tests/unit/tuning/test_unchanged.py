@@ -24,12 +24,12 @@ from cutune.toolchain import toolchain
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tune.cache import inputs
-from cutune.tune.cache import kept as store
-from cutune.tune.cache.answers import Answer, keep, unkeepable, unknown_input
-from cutune.tune.cache.inputs import Request, inputs_of
-from cutune.tune.cache.keeper import Keeper
-from cutune.tune.cache.kept import kept_for, libraries_of
+from cutune.tuning.cache import inputs
+from cutune.tuning.cache import kept as store
+from cutune.tuning.cache.answers import Answer, keep, unkeepable, unknown_input
+from cutune.tuning.cache.inputs import Request, inputs_of
+from cutune.tuning.cache.keeper import Keeper
+from cutune.tuning.cache.kept import kept_for, libraries_of
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 

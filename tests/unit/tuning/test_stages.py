@@ -27,7 +27,7 @@ from cutune.source.program import CompiledCode, Program
 from cutune.source.rewrite.output import Target
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.ptxas import StaticCounters
-from cutune.tune.stages import collect, emit, fit, fit_collected
+from cutune.tuning.stages import collect, emit, fit, fit_collected
 from tests.support.analyzed import analyzed
 from tests.support.replayed_kernels import fitted, measured
 

@@ -29,9 +29,9 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
-from cutune.tune.nvcc.command import Command, Item, run_instead
-from cutune.tune.nvcc.options import STOPS_AT_OBJECT
-from cutune.tune.nvcc.settings import (
+from cutune.tuning.nvcc.command import Command, Item, run_instead
+from cutune.tuning.nvcc.options import STOPS_AT_OBJECT
+from cutune.tuning.nvcc.settings import (
     EMULATED,
     INSTRUMENT,
     TUNED,
@@ -39,9 +39,9 @@ from cutune.tune.nvcc.settings import (
     Settings,
     workspaces_of,
 )
-from cutune.tune.nvcc.shadow_source import ShadowSource, restore_dependencies, with_copies
-from cutune.tune.nvcc.shared_kernels import knows_others, lenders_of, lends, note
-from cutune.tune.nvcc.units import CompiledSource, note_launches, register, working_in
+from cutune.tuning.nvcc.shadow_source import ShadowSource, restore_dependencies, with_copies
+from cutune.tuning.nvcc.shared_kernels import knows_others, lenders_of, lends, note
+from cutune.tuning.nvcc.units import CompiledSource, note_launches, register, working_in
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tune.cache.inputs import Request
+    from cutune.tuning.cache.inputs import Request
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -237,8 +237,8 @@ def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> S
     request = _request(unit, workspace, settings, toolchain)
     if request is None:
         return _made(unit, workspace, settings, toolchain)
-    from cutune.tune.cache.keeper import Keeper
-    from cutune.tune.cache.kept import KeptRewriting, rewriting_for
+    from cutune.tuning.cache.keeper import Keeper
+    from cutune.tuning.cache.kept import KeptRewriting, rewriting_for
 
     if (kept := rewriting_for(request)) is not None:
         kept.write()
@@ -308,7 +308,7 @@ def _request(
     """
     if INSTRUMENT in settings.modes or knows_others(unit, workspace):
         return None
-    from cutune.tune.cache.inputs import Request
+    from cutune.tuning.cache.inputs import Request
 
     try:
         devices = named_devices(settings.devices)

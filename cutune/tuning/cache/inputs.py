@@ -34,7 +34,7 @@ from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.preprocessed import device_pass, host_pass
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tune.cache.digests import digest, files_digest, states_digest, tree_files
+from cutune.tuning.cache.digests import digest, files_digest, states_digest, tree_files
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram

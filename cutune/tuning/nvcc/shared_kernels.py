@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.workspace import Workspace, make_folder, read_typed, write_document
-from cutune.tune.nvcc.command import LENDS, UNITS
-from cutune.tune.nvcc.units import CompiledSource
+from cutune.tuning.nvcc.command import LENDS, UNITS
+from cutune.tuning.nvcc.units import CompiledSource
 
 if TYPE_CHECKING:
     from cutune.source.program import Program

@@ -29,8 +29,8 @@ from cutune.core.workspace import (
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.toolchain.kernel_names import instance_names
-from cutune.tune.nvcc.command import IN_ENVIRONMENT, UNITS, Command, Item, unit_key
-from cutune.tune.nvcc.options import NOT_ABOUT_SOURCE
+from cutune.tuning.nvcc.command import IN_ENVIRONMENT, UNITS, Command, Item, unit_key
+from cutune.tuning.nvcc.options import NOT_ABOUT_SOURCE
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.recorded_launches import SeenLaunch

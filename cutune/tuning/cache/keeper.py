@@ -6,8 +6,8 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from cutune.tune.cache.digests import files_digest, is_untouched_since
-from cutune.tune.cache.inputs import Inputs, Request, inputs_of
+from cutune.tuning.cache.digests import files_digest, is_untouched_since
+from cutune.tuning.cache.inputs import Inputs, Request, inputs_of
 
 #: The clock of files is read less often than ours.
 _CLOCK_NANOSECONDS = 20_000_000

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from cutune.toolchain import locate
-from cutune.tune.nvcc import driver, settings
-from cutune.tune.nvcc.command import Command, split_list
-from cutune.tune.nvcc.shadow_source import ShadowSource, restored_dependencies, with_copies
+from cutune.tuning.nvcc import driver, settings
+from cutune.tuning.nvcc.command import Command, split_list
+from cutune.tuning.nvcc.shadow_source import ShadowSource, restored_dependencies, with_copies
 from tests.support.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 EVERY = [*lines(PASSIVE), *lines(COMPILING), *lines(FAILS)]
@@ -268,9 +268,9 @@ def test_that_is_said_on_a_terminal(tmp_path: Path, is_terminal: bool) -> None:
 
 def test_nothing_heavy_is_imported() -> None:
     script = (
-        "import sys; from cutune.tune.nvcc.driver import something_to_do\n"
-        "from cutune.tune.nvcc.settings import read_settings\n"
-        "from cutune.tune.nvcc.command import Command\n"
+        "import sys; from cutune.tuning.nvcc.driver import something_to_do\n"
+        "from cutune.tuning.nvcc.settings import read_settings\n"
+        "from cutune.tuning.nvcc.command import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
         " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.core.diagnostics'}\n"
@@ -285,7 +285,7 @@ def test_nothing_heavy_is_imported() -> None:
 
 def test_what_rewrites_imports_nothing_that_measures() -> None:
     script = (
-        "import sys, cutune.model.emit.programs, cutune.tune.nvcc.rewriting\n"
+        "import sys, cutune.model.emit.programs, cutune.tuning.nvcc.rewriting\n"
         "measuring = ('scipy', 'cutune.measure', 'cutune.search.tunables')\n"
         "print([name for name in sys.modules if name.startswith(measuring)])"
     )

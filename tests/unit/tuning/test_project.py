@@ -20,11 +20,11 @@ from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.source.launch_sites import SiteKey
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tune import project as stage
-from cutune.tune.nvcc.rewriting import OUTPUTS
-from cutune.tune.nvcc.shared_kernels import connect, seen_units
-from cutune.tune.nvcc.units import noted_launches, registered
-from cutune.tune.project import ProjectBuild, tune_project
+from cutune.tuning import project as stage
+from cutune.tuning.nvcc.rewriting import OUTPUTS
+from cutune.tuning.nvcc.shared_kernels import connect, seen_units
+from cutune.tuning.nvcc.units import noted_launches, registered
+from cutune.tuning.project import ProjectBuild, tune_project
 
 PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})
 #: Written down by a build: what it was told.

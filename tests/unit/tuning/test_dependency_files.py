@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cutune.core.temporary import run_folder
-from cutune.tune.nvcc.command import Command
-from cutune.tune.nvcc.rewriting import _dependencies_elsewhere, _object_elsewhere
-from cutune.tune.nvcc.shadow_source import restore_dependencies, with_copies
+from cutune.tuning.nvcc.command import Command
+from cutune.tuning.nvcc.rewriting import _dependencies_elsewhere, _object_elsewhere
+from cutune.tuning.nvcc.shadow_source import restore_dependencies, with_copies
 
 
 @pytest.mark.parametrize(

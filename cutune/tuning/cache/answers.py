@@ -21,10 +21,10 @@ from cutune.core.workspace import Json
 from cutune.emulator.elf import read_imports, read_linkage
 from cutune.emulator.program_builds import InstrumentedProgram
 from cutune.measure.program_runs import needs_shell
-from cutune.tune.cache.digests import is_untouched_since, text_of
-from cutune.tune.cache.inputs import UNKNOWN, further_files
-from cutune.tune.cache.keeper import Keeper
-from cutune.tune.cache.kept import Kept, KeptMeasurements, digests_of, libraries_of, model_digests
+from cutune.tuning.cache.digests import is_untouched_since, text_of
+from cutune.tuning.cache.inputs import UNKNOWN, further_files
+from cutune.tuning.cache.keeper import Keeper
+from cutune.tuning.cache.kept import Kept, KeptMeasurements, digests_of, libraries_of, model_digests
 
 #: Libraries whose names are looked at below; code of any other library could read anything.
 _LIBRARIES = re.compile(

@@ -22,9 +22,9 @@ from cutune.core.workspace import (
     write_text,
 )
 from cutune.toolchain.cache import cache_folder
-from cutune.tune.cache.digests import digest, file_digest, state, text_of
-from cutune.tune.cache.inputs import UNKNOWN, Request, inputs_of
-from cutune.tune.cache.keeper import Keeper
+from cutune.tuning.cache.digests import digest, file_digest, state, text_of
+from cutune.tuning.cache.inputs import UNKNOWN, Request, inputs_of
+from cutune.tuning.cache.keeper import Keeper
 
 SCHEMA = "cutune-kept-1"
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.tune.project import compiler_variable, is_make, kept_tuned
+from cutune.tuning.project import compiler_variable, is_make, kept_tuned
 
 RULE = "app: app.cu\n\t$({}) -O2 app.cu -o app\n"
 

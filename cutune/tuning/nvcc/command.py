@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cutune.tune.nvcc.options import (
+from cutune.tuning.nvcc.options import (
     ATTACHED,
     DECIDES_TEXT,
     DEPENDENCIES_TOO,

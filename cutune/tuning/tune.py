@@ -19,9 +19,9 @@ from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tune.cache.inputs import Request
-from cutune.tune.cache.keeper import Keeper
-from cutune.tune.cache.kept import Kept, kept_for
+from cutune.tuning.cache.inputs import Request
+from cutune.tuning.cache.keeper import Keeper
+from cutune.tuning.cache.kept import Kept, kept_for
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
@@ -85,7 +85,7 @@ class TunedProgram:
         """Keep it for who asks for the same again, with what was shown."""
         if self._keeper is None:
             return
-        from cutune.tune.cache.answers import Answer, keep
+        from cutune.tuning.cache.answers import Answer, keep
 
         pairs = zip(self.targets, self.programs, strict=True)
         files = [file for target, program in pairs for file in target.files_of(program)]
@@ -139,7 +139,7 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
     except CutuneError:  # There is no nvcc: the analysis says so.
         keeper = None
     # The later stages are loaded while nvcc is at work.
-    Thread(target=import_module, args=("cutune.tune.stages",)).start()
+    Thread(target=import_module, args=("cutune.tuning.stages",)).start()
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.proof.analysis.recorded_launches import seen_launches
 
@@ -167,7 +167,7 @@ def _tuned(
     """The stages; gives the models of the program, and what was measured."""
     from cutune.model.fit.fit import EXACT
     from cutune.model.selection.chooser import DEFAULT
-    from cutune.tune.stages import collect, emit, fit_collected, nothing_modelled
+    from cutune.tuning.stages import collect, emit, fit_collected, nothing_modelled
 
     workspace, devices = request.workspace, request.devices
     collected, instrumented = collect(analyzer, programs, tuning.plan, devices[0], workspace)

@@ -35,11 +35,11 @@ from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
-from cutune.tune.nvcc.rewriting import OUTPUTS, compiled_sources
-from cutune.tune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
-from cutune.tune.nvcc.shared_kernels import connect, forget_lending, lenders_of
-from cutune.tune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
-from cutune.tune.stages import fit_collected
+from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
+from cutune.tuning.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
+from cutune.tuning.nvcc.shared_kernels import connect, forget_lending, lenders_of
+from cutune.tuning.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
+from cutune.tuning.stages import fit_collected
 
 #: Where make looks, in its order.
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
