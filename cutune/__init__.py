@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cutune.cli.python import tune_sources as tune
     from cutune.core.diagnostics import CutuneError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
 #: The names that have another one where they are defined.
 _DEFINED_AS = {"Workspace": "TunedFolder", "tune": "tune_sources"}
