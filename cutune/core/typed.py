@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
@@ -122,7 +121,3 @@ def require(condition: object, what: str) -> None:
     """
     if not condition:
         raise ValueError(what)
-
-
-#: Makes a value of an entry of a file.
-Convert = Callable[[Any], T]

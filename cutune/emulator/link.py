@@ -95,10 +95,9 @@ def build_runtime_library(
     )
 
 
-def own_build_flags(nvcc: Nvcc, progress: Progress = silent) -> tuple[str, ...]:
+def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
     """Options with which nvcc makes a program that runs on the emulated device and nowhere else."""
-    library = runtime_library(nvcc, progress)
-    folder = str(library.parent)
+    folder = str(runtime_library(nvcc).parent)
     # Not `-cudart none`, with which nvcc leaves out the device link of -rdc=true: NVIDIA's library
     # stands behind ours, and the linker drops what nothing is needed from.
     linker = ("-Xlinker", "--as-needed", "-Xlinker", f"-rpath={folder}")

@@ -68,10 +68,6 @@ class IntegerPolynomial:
         """All symbols, perhaps repeated."""
         return (atom for monomial, _ in self.terms for atom in monomial)
 
-    def kinds(self) -> frozenset[str]:
-        """The kinds of its symbols."""
-        return frozenset(atom.kind for atom in self.atoms)
-
     def replaced(self, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
         """The same with something else in place of a symbol."""
         result = ZERO

@@ -1,4 +1,4 @@
-"""Integer types of CUDA C++ on a 64-bit host, and the conversions between them."""
+"""Integer types of CUDA C++ on a 64-bit host."""
 
 from __future__ import annotations
 
@@ -71,31 +71,6 @@ def integer_type(
     if "short" in names:
         return IntegerType(16, signed)
     return IntegerType(64 if "long" in names else 32, signed)
-
-
-def promoted(type_: IntegerType) -> IntegerType:
-    """The integer promotions (C++ [conv.prom])."""
-    return INT if type_.bits < 32 else type_
-
-
-def common(left: IntegerType, right: IntegerType) -> IntegerType:
-    """The usual arithmetic conversions (C++ [expr.arith.conv])."""
-    left, right = promoted(left), promoted(right)
-    if left.bits != right.bits:
-        return max(left, right)
-    return IntegerType(left.bits, left.signed and right.signed)
-
-
-def literal_type(text: str) -> IntegerType:
-    """The type of an integer literal (C++ [lex.icon])."""
-    suffix = text[-3:].lower()
-    value = literal_value(text) or 0
-    is_decimal = text[:1] != "0"
-    signed = "u" not in suffix
-    bits = 64 if "l" in suffix or value >= 1 << 32 else 32
-    if bits == 32 and signed and value >= 1 << 31:
-        return IntegerType(64, True) if is_decimal else IntegerType(32, False)
-    return IntegerType(bits, signed)
 
 
 #: Characters of an integer literal: 64 bits in binary, with its prefix and some zeros.

@@ -21,7 +21,6 @@ class DeclaredParameter(KernelParameter):
     `value`: the words of the type where an object of it is passed, `a::b` as one word.
     """
 
-    is_reference: bool
     value: tuple[str, ...]
 
 
@@ -33,10 +32,8 @@ def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
     name = tokens[brackets - 1].text if is_named else ""
     type_tokens = [*tokens[: brackets - 1 if is_named else brackets], *tokens[brackets:]]
     texts = [token.text for token in type_tokens]
-    is_pointer = not {"*", "[", "(", "..."}.isdisjoint(texts)
-    is_reference = not {"&", "&&"}.isdisjoint(texts)
-    value = () if is_pointer or is_reference else tuple(_folded(texts))
-    return DeclaredParameter(name, type_text(texts), is_reference, value)
+    is_value = {"*", "[", "(", "...", "&", "&&"}.isdisjoint(texts)
+    return DeclaredParameter(name, type_text(texts), tuple(_folded(texts)) if is_value else ())
 
 
 def _is_named(tokens: Sequence[Token]) -> bool:
