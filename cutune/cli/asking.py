@@ -1,23 +1,19 @@
-"""`select`, `report`, `device`: models, programs and profiles in, answers and pages out."""
+"""Verbs that answer: `select`, `report`, `device`, and `run`, `doctor`, `help`."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from cutune.cli.common import (
-    analyzer_of,
-    device_of,
-    show,
-    sizes_to_show,
-    workspace_of,
-)
+from cutune.cli.common import Options, show, sizes_to_show
+from cutune.cli.options import parser
+from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
 
 
-def select_verb(options: argparse.Namespace) -> int:
+def select_verb(options: Options) -> int:
     """The block of a kernel at given sizes."""
     from cutune.cli.report.choices import choice_to_json, print_choice
     from cutune.model.selection.chooser import parse_size, parse_sizes
@@ -30,8 +26,8 @@ def select_verb(options: argparse.Namespace) -> int:
     sizes = parse_sizes(options.sizes)
     if options.model == NEIGHBOURS:
         return _select_measured(options, sizes, every)
-    model = named_model(models_in(workspace_of(options)), options.kernel, options.file)
-    choice = VariantChooser(model, device_of(options), options.model).choose(sizes, every)
+    model = named_model(models_in(options.place), options.kernel, options.file)
+    choice = VariantChooser(model, options.profile, options.model).choose(sizes, every)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
     else:
@@ -39,19 +35,17 @@ def select_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def _select_measured(
-    options: argparse.Namespace, sizes: Mapping[str, int], every: int | None
-) -> int:
+def _select_measured(options: Options, sizes: Mapping[str, int], every: int | None) -> int:
     from cutune.core.codes import Code
-    from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+    from cutune.core.diagnostics import CutuneError, known_names
     from cutune.search.tunables.choices import read_blocks
 
-    _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
+    _, choices = read_blocks(options.place, [options.profile], options.file)
     choice = next((one for one in choices if one.kernel == options.kernel), None)
     if choice is None:
         known = known_names(options.kernel, (one.kernel for one in choices))
         code = Code.UNMODELLED_KERNEL
-        raise CutuneError(Diagnostic.at(code, None, name=options.kernel, known=known))
+        raise CutuneError.at(code, name=options.kernel, known=known)
     values = choice.completed(sizes, every)
     block = choice.choose(values)
     if options.json:
@@ -65,7 +59,7 @@ def _select_measured(
     return 0
 
 
-def report_verb(options: argparse.Namespace) -> int:
+def report_verb(options: Options) -> int:
     """One page about everything that is known."""
     from cutune.cli.page.gather import read_subjects, read_timings, report_of
     from cutune.cli.page.html import required, to_html
@@ -75,7 +69,7 @@ def report_verb(options: argparse.Namespace) -> int:
     required("jinja2")
     if options.figures is not None:
         required("matplotlib")
-    analyzer, workspace, profile = analyzer_of(options), workspace_of(options), device_of(options)
+    analyzer, workspace, profile = options.analyzer, options.place, options.profile
     sizes = sizes_to_show(options.sizes)
     timings, notes = read_timings(workspace, options.recorded, profile)
     subjects = read_subjects(analyzer, workspace, options.files)
@@ -96,7 +90,7 @@ def report_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def device_verb(options: argparse.Namespace) -> int:
+def device_verb(options: Options) -> int:
     """Show profiles, or calibrate one."""
     from cutune.cli.report.console import print_profile, print_profiles
     from cutune.toolchain.device.profile import DeviceProfile, shipped_profiles
@@ -117,7 +111,7 @@ def device_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def _calibrate(options: argparse.Namespace) -> int:
+def _calibrate(options: Options) -> int:
     from cutune.check.calibration.calibrate import calibrate
     from cutune.check.calibration.pycuda_gpu import open_gpu
     from cutune.cli.report.console import print_calibration
@@ -133,3 +127,74 @@ def _calibrate(options: argparse.Namespace) -> int:
     print_calibration(profile, found)
     print(f"profile: {path}; use it with --device {path}")
     return 0
+
+
+def run_verb(options: Options) -> int:
+    """Run a program on the emulated device."""
+    from cutune.emulator.run import main_run
+
+    if not options.program:
+        parser().error("run: name the program to run")
+    run_binary = partial(
+        main_run,
+        device=options.device.partition(",")[0],
+        json_output=options.json,
+        trace=options.trace,
+        check=options.check,
+        shown=options.findings,
+        limit=options.limit,
+    )
+    program, *arguments = options.program
+    if arguments[:1] == ["--"]:  # as behind other launchers
+        arguments = arguments[1:]
+    if not program.endswith(".cu"):
+        return run_binary([program, *arguments])
+    from cutune.emulator.program_builds import build_emulated
+
+    with temporary_folder() as folder:
+        progress = options.reporter.progress
+        binary = build_emulated(options.toolchain, program, Path(folder), progress)
+        return run_binary([str(binary), *arguments])
+
+
+def doctor_verb(options: Options) -> int:
+    """Show what the machine has and lacks."""
+    from cutune.cli.doctor import clear_cache, main_doctor
+
+    if options.clear_cache:
+        return clear_cache(options.quiet)
+    return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
+
+
+def help_verb(options: Options) -> int:
+    """A page, the manual page, or what a shell completes by."""
+    from cutune.cli.usage.help import completion, manual_page, text_on, title_of, topics
+
+    whole = parser()
+    if options.man:
+        print(manual_page(whole), end="")
+    elif options.completion is not None:
+        print(completion(whole, options.completion), end="")
+    elif options.topic is None:
+        print(whole.format_help())
+        print("topics of cutune help, besides the codes of messages (cutune help CT211):")
+        verbs = whole.verbs()
+        for name, page in topics().items():
+            if name not in verbs:
+                print(f"  {name:16}  {title_of(page)}")
+    else:
+        verb = whole.verbs().get(options.topic.lower())
+        _show_page(text_on(options.topic, verb.format_help() if verb is not None else ""))
+    return 0
+
+
+def _show_page(text: str) -> None:
+    """Markdown, laid out where somebody reads it on a terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        print(text)

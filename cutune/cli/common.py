@@ -1,4 +1,4 @@
-"""Options of several verbs. Takes parsed options, gives the values that stages take."""
+"""A command line as values. Takes words, gives `Options`: what is asked for, as stages take it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.options import WORKSPACE, parser
+from cutune.cli.usage.command_line import arranged
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.toolchain.device.present import default_device, named_devices
 
 if TYPE_CHECKING:
     from cutune.core.progress import Reporter
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from cutune.space.condition import Value
     from cutune.space.parameter import ParameterOptions
     from cutune.toolchain.device.profile import DeviceProfile
-    from cutune.toolchain.device_code import Begun
     from cutune.toolchain.toolchain import Toolchain
 
 
@@ -36,114 +37,118 @@ _IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
 MOST_VALUES = 1000
 
 
-def analyzer_of(options: argparse.Namespace) -> Analyzer:
-    """The analyzer that the options describe."""
-    from cutune.proof.analysis.analyzer import Analyzer
+class Options(argparse.Namespace):
+    """A parsed command line: its options, and the values that stages take of them."""
 
-    return Analyzer(toolchain_of(options), reporter_of(options), options.variants == "all")
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer that the options describe."""
+        from cutune.proof.analysis.analyzer import Analyzer
+
+        return Analyzer(self.toolchain, self.reporter, self.variants == "all")
+
+    @property
+    def toolchain(self) -> Toolchain:
+        """The compiler and its flags, for where the program will run, the emulated device too."""
+        from cutune.toolchain.device_code import EMULATED
+        from cutune.toolchain.toolchain import Toolchain
+
+        profiles = self.profiles if getattr(self, "device", None) else []
+        architectures = (EMULATED, *(profile.architecture for profile in profiles))
+        return Toolchain(self.nvcc, self.parameters.flags_at({}), architectures)
+
+    @property
+    def reporter(self) -> Reporter:
+        """Where messages and progress go."""
+        from cutune.core.progress import Reporter, progress_for
+
+        return Reporter(show, progress_for(self.quiet))
+
+    @property
+    def parameters(self) -> ParameterOptions:
+        """The options of nvcc, and the parameters that the options name.
+
+        Raises:
+            CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
+        """
+        from cutune.source.syntax.headers import expand_response_files
+        from cutune.space.parameter import ParameterOptions, read_option
+
+        words = [*(f"-I{d}" for d in self.include), *(f"-D{d}" for d in self.define)]
+        words += [f"-std={self.std}"] if self.std is not None else []
+        words += [word for header in self.forced for word in ("-include", header)]
+        words += [word for path in self.options_file for word in ("--options-file", path)]
+        flags = tuple(expand_response_files([*words, *self.nvcc_flag]))
+        named = tuple(map(read_option, self.tune))
+        make, clean = getattr(self, "make", None) or "", getattr(self, "clean", "")
+        if self.space is None:
+            return ParameterOptions(named, (), flags, make, clean)
+        from cutune.space.t1 import read_t1
+
+        space = read_t1(self.space)
+        return ParameterOptions((*named, *space.parameters), space.conditions, flags, make, clean)
+
+    @property
+    def profile(self) -> DeviceProfile:
+        """The device that is modelled."""
+        return self.profiles[0]
+
+    @property
+    def profiles(self) -> list[DeviceProfile]:
+        """All devices that the tuned program is made for; the first one is modelled."""
+        return named_devices(self.device.split(","))
+
+    @property
+    def place(self) -> Workspace:
+        """Where results are kept."""
+        from cutune.core.workspace import Workspace
+
+        folder = self.workspace
+        if folder is None:
+            file = getattr(self, "file", None) or next(iter(getattr(self, "files", ())), None)
+            folder = Path(file).parent / WORKSPACE if file else WORKSPACE
+        return Workspace(Path(folder))
+
+    @property
+    def plan(self) -> RunPlan:
+        """The runs that are asked for.
+
+        Raises:
+            CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
+        """
+        from cutune.measure.program_runs import RunPlan
+
+        vary = varied_values(self.vary)
+        plan = RunPlan(self.run, vary, self.candidates, statuses=self.statuses)
+        plan.runs(Path("program"))
+        return plan
+
+    @property
+    def statuses(self) -> frozenset[int] | None:
+        """The exit statuses of `--status`; None: any."""
+        text = getattr(self, "status", "0")
+        if text == "any":
+            return None
+        if not re.fullmatch(r"\d+(,\d+)*", text):
+            parser().error(f"{self.verb}: --status takes numbers like 0,1, or any")
+        return frozenset(map(int, text.split(",")))
 
 
-def toolchain_of(options: argparse.Namespace, begun: Begun | None = None) -> Toolchain:
-    """The compiler and its flags; `begun`: a source that it has begun to compile."""
-    from cutune.toolchain.toolchain import Toolchain
-
-    flags = asked_of(options).flags_at({})
-    return Toolchain(options.nvcc, flags, architectures_of(options), begun)
-
-
-def reporter_of(options: argparse.Namespace) -> Reporter:
-    """Where messages and progress go."""
-    from cutune.core.progress import Reporter, progress_for
-
-    return Reporter(show, progress_for(options.quiet))
-
-
-def asked_of(options: argparse.Namespace) -> ParameterOptions:
-    """The options of nvcc, and the parameters that the options name.
-
-    Raises:
-        CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
-    """
-    from cutune.source.syntax.headers import expand_response_files
-    from cutune.space.parameter import ParameterOptions, read_option
-
-    words = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
-    words += [f"-std={options.std}"] if options.std is not None else []
-    words += [word for header in options.forced for word in ("-include", header)]
-    words += [word for path in options.options_file for word in ("--options-file", path)]
-    flags = tuple(expand_response_files([*words, *options.nvcc_flag]))
-    parameters = tuple(map(read_option, options.tune))
-    make, clean = getattr(options, "make", None) or "", getattr(options, "clean", "")
-    if options.space is None:
-        return ParameterOptions(parameters, (), flags, make, clean)
-    from cutune.space.t1 import read_t1
-
-    space = read_t1(options.space)
-    return ParameterOptions((*parameters, *space.parameters), space.conditions, flags, make, clean)
-
-
-def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
-    """Where the program will run, the emulated device included."""
-    from cutune.toolchain.device_code import EMULATED
-
-    named = getattr(options, "device", None)
-    devices = devices_of(options) if named else []
-    return (EMULATED, *(device.architecture for device in devices))
-
-
-def device_of(options: argparse.Namespace) -> DeviceProfile:
-    """The device that is modelled."""
-    return devices_of(options)[0]
-
-
-def devices_of(options: argparse.Namespace) -> list[DeviceProfile]:
-    """All devices that the tuned program is made for; the first one is modelled."""
-    from cutune.toolchain.device.present import named_devices
-
-    return named_devices(options.device.split(","))
-
-
-def workspace_of(options: argparse.Namespace) -> Workspace:
-    """Where results are kept."""
-    from cutune.core.workspace import Workspace
-
-    folder = options.workspace
-    if folder is None:
-        file = getattr(options, "file", None) or next(iter(getattr(options, "files", ())), None)
-        folder = Path(file).parent / WORKSPACE if file else WORKSPACE
-    return Workspace(Path(folder))
-
-
-def plan_of(options: argparse.Namespace) -> RunPlan:
-    """The runs that are asked for.
-
-    Raises:
-        CutuneError: CT008, CT410 for what cannot be run; said before anything is compiled.
-    """
-    from cutune.measure.program_runs import RunPlan
-
-    vary = varied_values(options.vary)
-    plan = RunPlan(options.run, vary, options.candidates, statuses=statuses_of(options))
-    plan.runs(Path("program"))
-    return plan
-
-
-def statuses_of(options: argparse.Namespace) -> frozenset[int] | None:
-    """The exit statuses of `--status`; None: any."""
-    text = getattr(options, "status", "0")
-    if text == "any":
-        return None
-    if not re.fullmatch(r"\d+(,\d+)*", text):
-        parser().error(f"{options.verb}: --status takes numbers like 0,1, or any")
-    return frozenset(map(int, text.split(",")))
+def parse(arguments: Sequence[str] | None) -> Options:
+    """Read a command line; a wrong one is told of, and ends the process with status 2."""
+    whole = parser()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = whole.parse_args(arranged(words, whole), Options())
+    options.names_device = getattr(options, "device", None) is not None
+    if not options.names_device:
+        options.device = default_device()
+    # For messages that say how to see it again.
+    options.words = words
+    return options
 
 
 def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
-    """The values of `--vary`.
-
-    Raises:
-        CutuneError: CT008.
-    """
+    """The values of `--vary`. Raises CT008."""
     varied: dict[str, list[str]] = {}
     for word in words:
         name, equals, rest = word.partition("=")
@@ -158,14 +163,11 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
         elif equals and name.isidentifier() and all(values):
             varied[name] = values
             continue
-        raise CutuneError(
-            Diagnostic.at(
-                Code.BAD_SIZE,
-                None,
-                text=word,
-                wanted=wanted,
-                example="--vary n=128,256,512, or --vary n=100..400:100",
-            )
+        raise CutuneError.at(
+            Code.BAD_SIZE,
+            text=word,
+            wanted=wanted,
+            example="--vary n=128,256,512, or --vary n=100..400:100",
         )
     return varied
 
@@ -182,20 +184,16 @@ def _range(text: str) -> list[str]:
 
 
 def start_of(text: str | None) -> dict[str, Value]:
-    """The values of `--start`.
-
-    Raises:
-        CutuneError: CT425, CT801, CT802.
-    """
+    """The values of `--start`. Raises CT425, CT801, CT802."""
     from cutune.space.parameter import read_option
 
     start: dict[str, Value] = {}
     for one in map(read_option, text.split(",") if text is not None else ()):
         if one.name in start:
-            raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=one.name))
+            raise CutuneError.at(Code.PARAMETER_TWICE, name=one.name)
         if len(one.values) > 1:
             reason = f"--start: '{one.name}' begins with one value, as in --start {one.name}=1"
-            raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
         start[one.name] = one.values[0]
     return start
 

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cutune.cli.common import (
-    analyzer_of,
-    device_of,
-    reporter_of,
-    show,
-    statuses_of,
-    toolchain_of,
-    varied_values,
-)
+from cutune.check.outcome import RunPlace
+from cutune.check.verify import Conditions, verify
+from cutune.cli.common import Options, show, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
+from cutune.measure.agreement import Agreement
+from cutune.measure.program_runs import Run, plan_runs
 
 if TYPE_CHECKING:
     from cutune.check.shake import SeededRun, Shaken
-    from cutune.check.verify import Conditions
-    from cutune.measure.program_runs import Run
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.source.program import Program
 
 VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 
 
-def verify_verb(options: argparse.Namespace) -> int:
+def verify_verb(options: Options) -> int:
     """Do a program and its tuned form give the same?"""
-    from cutune.check.verify import verify
-
     # Wrong options are reported before anything is built.
     conditions = _conditions(options)
     _plan(options, Path("program"))
@@ -55,14 +46,14 @@ def verify_verb(options: argparse.Namespace) -> int:
             reason = difference.message if difference is not None else None
             runs.append({"values": dict(known.run.values), "same": not reason, "reason": reason})
             if not options.json:
-                values = _values(known.run) or "the run"
+                values = _values(known.run.values) or "the run"
                 print(f"{'differs' if reason else 'same'}: {values}", flush=True)
     if options.json:
         print(json.dumps({"schema": VERIFY_SCHEMA, "runs": runs}, indent=1))
     return 0 if all(run["same"] for run in runs) else 1
 
 
-def shake_verb(options: argparse.Namespace) -> int:
+def shake_verb(options: Options) -> int:
     """Does a program give the same with random configurations?"""
     from cutune.check.shake import trials_of
     from cutune.cli.report.programs import print_programs
@@ -74,14 +65,14 @@ def shake_verb(options: argparse.Namespace) -> int:
     named = named_trial() if options.seeds else None
     _conditions(options)
     _plan(options, Path("program"))
-    analyzer = analyzer_of(options)
+    analyzer = options.analyzer
     programs = analyzer.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)
     tunable = sum(len(program.tunable_launches) for program in programs)
-    counts = {"launches": launches, "tunable": tunable}
+    document: dict[str, object] = {"schema": SHAKE_SCHEMA, "launches": launches, "tunable": tunable}
     if not tunable:
         if options.json:
-            _print_shaken(counts, [], [])
+            _print_shaken(document, [], [], None)
             return 0
         print(f"nothing may change: 0 of {launches} launches are tunable")
         print_programs(programs)
@@ -89,19 +80,23 @@ def shake_verb(options: argparse.Namespace) -> int:
     programs = [analyzer.with_checked_variants(program) for program in programs]
     seeds = range(1, options.seeds + 1)
     trials = [named] if named is not None else trials_of(seeds, checked_names(programs))
-    with _folder(options.keep) as folder:
+    with nullcontext(options.keep) if options.keep else temporary_folder() as folder:
         found = _shaken(options, analyzer, programs, trials, Path(folder))
     for one in found:
         for remark in one.remarks():
             show(remark)
+    difference = _difference(found, options)
     if options.json:
-        _print_shaken(counts, trials, found, options)
-        return 1 if _differs(found) else 0
-    if _differs(found):
-        _show_difference(found[-1], options)
-        return 1
-    print(f"same: {_tried(trials)}, {_counted(tunable, 'tunable launch', 'es')}{_runs(found)}")
-    return 0
+        _print_shaken(document, trials, found, difference)
+    elif difference is not None:
+        where = ", ".join(filter(None, [difference["trial"], _values(difference["values"])]))
+        print(f"differs: {where}: {difference['reason']}")
+        print("see it again:", difference["again"])
+    else:
+        runs = f", {len(found)} runs" if len(found) > 1 else ""
+        launched = _counted(tunable, "tunable launch", "es")
+        print(f"same: {_tried(trials)}, {launched}{runs}")
+    return 0 if difference is None else 1
 
 
 def _tried(trials: Sequence[SeededRun]) -> str:
@@ -114,12 +109,8 @@ def _tried(trials: Sequence[SeededRun]) -> str:
     return f"{_counted(len(seeds), 'seed')}{variants}"
 
 
-def _runs(found: Sequence[Shaken]) -> str:
-    return f", {len(found)} runs" if len(found) > 1 else ""
-
-
 def _shaken(
-    options: argparse.Namespace,
+    options: Options,
     analyzer: Analyzer,
     programs: Sequence[Program],
     trials: Sequence[SeededRun],
@@ -144,51 +135,28 @@ def _shaken(
     return found
 
 
-def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
-    """Say which trial differs, in what, and how to see it again."""
-    trial = found.trial
-    assert trial is not None, "a difference was found by a trial"
-    where = ", ".join(filter(None, [str(trial), _values(found.run)]))
-    print(f"differs: {where}: {found.reason}")
-    print("see it again:", _again(trial, options))
-
-
-def _again(trial: SeededRun, options: argparse.Namespace) -> str:
-    """The command that runs one trial alone."""
+def _difference(found: Sequence[Shaken], options: Options) -> dict[str, Any] | None:
+    """The trial that differs, in what, and how to see it again; None where all are the same."""
+    if not found or found[-1].trial is None:
+        return None
+    trial, values = found[-1].trial, dict(found[-1].run.values)
     is_own = trial.seed is None
     named = [] if is_own else [f"{name}={value}" for name, value in trial.variables.items()]
-    own = ["--seeds", "0"] if is_own else []
-    return " ".join([*named, shlex.join(["cutune", *options.words, *own])])
-
-
-def _differs(found: Sequence[Shaken]) -> bool:
-    return bool(found) and found[-1].trial is not None
+    words = ["cutune", *options.words, *(["--seeds", "0"] if is_own else [])]
+    again = " ".join([*named, shlex.join(words)])
+    return {"trial": str(trial), "values": values, "reason": found[-1].reason, "again": again}
 
 
 def _print_shaken(
-    counts: dict[str, int],
+    document: dict[str, object],
     trials: Sequence[SeededRun],
     found: Sequence[Shaken],
-    options: argparse.Namespace | None = None,
+    difference: dict[str, Any] | None,
 ) -> None:
     """The answer of `shake --json`."""
-    last, difference = found[-1] if found else None, None
-    if last is not None and last.trial is not None and options is not None:
-        difference = {
-            "trial": str(last.trial),
-            "values": dict(last.run.values),
-            "reason": last.reason,
-            "again": _again(last.trial, options),
-        }
-    document = {
-        "schema": SHAKE_SCHEMA,
-        **counts,
-        "trials": len(trials),
-        "runs": len(found),
-        "same": difference is None,
-        "difference": difference,
-    }
-    print(json.dumps(document, indent=1))
+    outcome = {"same": difference is None, "difference": difference}
+    whole = {**document, "trials": len(trials), "runs": len(found), **outcome}
+    print(json.dumps(whole, indent=1))
 
 
 def named_trial() -> SeededRun | None:
@@ -203,19 +171,14 @@ def named_trial() -> SeededRun | None:
     return SeededRun(int(seed), os.environ.get(VARIANT) or None)
 
 
-def _jobs(options: argparse.Namespace) -> int:
+def _jobs(options: Options) -> int:
     """Programs that write the same file, or share a GPU's memory, run one after the other."""
     if options.file or (options.on == "gpu" and options.jobs is None):
         return 1
     return options.jobs or os.cpu_count() or 1
 
 
-def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
-    from cutune.check.outcome import RunPlace
-    from cutune.check.verify import Conditions
-    from cutune.measure.agreement import Agreement
-    from cutune.measure.gpu_sweep import require_gpu
-
+def _conditions(options: Options, jobs: int = 1) -> Conditions:
     tolerance, exact = options.tolerance, options.tolerance is None
     relative = 1e-5 if exact else tolerance
     try:
@@ -224,39 +187,33 @@ def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
         parser().error(f"{options.verb}: --ignore: {error}")
     agreement = Agreement(options.identical, relative, options.absolute, options.ignore, exact)
     if options.on == "gpu":
+        from cutune.measure.gpu_sweep import require_gpu
+
         require_gpu()
-    device = device_of(options) if options.on == "emulated" else None
+    device = options.profile if options.on == "emulated" else None
     threads = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else None
-    return Conditions(
-        RunPlace(device, tuple(options.file), threads), agreement, statuses_of(options)
-    )
+    return Conditions(RunPlace(device, tuple(options.file), threads), agreement, options.statuses)
 
 
-def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
+def _built(path: str, place: Path, options: Options) -> Path:
     """A program; a source is compiled for where it runs."""
     if not path.endswith(".cu"):
         return Path(path)
     from cutune.emulator.program_builds import build_emulated, build_plain
 
-    toolchain = toolchain_of(options)
+    toolchain = options.toolchain
     place.mkdir()
     if options.on == "emulated":
-        return build_emulated(toolchain, path, place, reporter_of(options).progress)
+        return build_emulated(toolchain, path, place, options.reporter.progress)
     return build_plain(toolchain, path, place)
 
 
-def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:
-    from cutune.measure.program_runs import plan_runs
-
+def _plan(options: Options, binary: Path) -> list[Run]:
     return plan_runs(options.run, varied_values(options.vary), binary)
 
 
-def _folder(keep: str | None) -> AbstractContextManager[str]:
-    return nullcontext(keep) if keep else temporary_folder()
-
-
-def _values(run: Run) -> str:
-    return " ".join(f"{name}={value}" for name, value in run.values.items())
+def _values(values: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _counted(number: int, noun: str, plural: str = "s") -> str:

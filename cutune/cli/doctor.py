@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device.present import present_profiles
@@ -87,9 +87,7 @@ def clear_cache(quiet: bool) -> int:
             shutil.rmtree(folder)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CutuneError(
-            Diagnostic.at(Code.UNWRITABLE_FILE, None, path=folder, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNWRITABLE_FILE, path=folder, reason=reason) from error
     if not quiet:
         plural = "" if len(files) == 1 else "s"
         print(f"removed {folder}: {len(files)} file{plural}, {size / 1e6:.1f} MB")

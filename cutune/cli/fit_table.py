@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
 from lark import UnexpectedInput
 
+from cutune.cli.common import Options
 from cutune.cli.report.classifiers import print_model, print_published_procedure, print_transfers
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_document, write_text
 from cutune.search.neighbours.classifier import (
     SCHEMA,
@@ -36,7 +36,7 @@ from cutune.search.neighbours.table import (
 from cutune.space.annotation import names_in, read_condition
 
 
-def fit_tables(options: argparse.Namespace) -> int:
+def fit_tables(options: Options) -> int:
     """The verb; the status for the shell."""
     if options.sizes is None or options.choose is None:
         raise _misuse("--table needs the columns: --sizes N --choose m --time ms")
@@ -67,17 +67,13 @@ def fit_tables(options: argparse.Namespace) -> int:
 
 
 def checked_limit(percent: float) -> float:
-    """The limit as a fraction.
-
-    Raises:
-        CutuneError: CT545 for one below 0, which no configuration keeps.
-    """
+    """The limit as a fraction. Raises CT545 for one below 0, which no configuration keeps."""
     if not percent >= 0:
         raise _misuse(f"--limit {percent:g} is below 0")
     return percent / 100
 
 
-def _columns(options: argparse.Namespace) -> Columns:
+def _columns(options: Options) -> Columns:
     conditions = []
     for word in options.where:
         name, equals, text = word.partition("=")
@@ -130,4 +126,4 @@ def _write(model: ChoiceModel, path: Path) -> None:
 
 
 def _misuse(reason: str) -> CutuneError:
-    return CutuneError(Diagnostic.at(Code.BAD_TABLE_OPTION, None, reason=reason))
+    return CutuneError.at(Code.BAD_TABLE_OPTION, reason=reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
 from collections.abc import Sequence
@@ -10,19 +9,7 @@ from pathlib import Path
 
 from cutune.check.sweep_gpu import collect_on_gpu, evaluate, sweep
 from cutune.check.training_table import training_rows
-from cutune.cli.common import (
-    analyzer_of,
-    asked_of,
-    device_of,
-    plan_of,
-    reporter_of,
-    show,
-    start_of,
-    statuses_of,
-    toolchain_of,
-    varied_values,
-    workspace_of,
-)
+from cutune.cli.common import Options, show, start_of, varied_values
 from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
@@ -64,12 +51,12 @@ def sweep_and_show(
         print_sweep(swept, device)
 
 
-def evaluate_verb(options: argparse.Namespace) -> int:
+def evaluate_verb(options: Options) -> int:
     """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
     if not options.files and options.recorded is None and not options.training:
         parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-    plan, device, analyzer = plan_of(options), device_of(options), analyzer_of(options)
-    workspace = workspace_of(options)
+    plan, device, analyzer = options.plan, options.profile, options.analyzer
+    workspace = options.place
     models = read_models(workspace.models)
     if options.training:
         counts = {k.entry: own for k, own in by_entry(*measurements(workspace, show))}
@@ -96,12 +83,8 @@ def evaluate_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, on: str) -> None:
-    """Run the configurations of a program, and say what was found.
-
-    Args:
-        on: where they run.
-    """
+def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> None:
+    """Run the configurations of a program, and say what was found. `on`: where they run."""
     if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
         parser().error(
             f"{options.verb}: --tunables takes one FILE, at least one repetition and job"
@@ -111,14 +94,14 @@ def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, o
         parser().error(f"{options.verb}: --timeout takes seconds, more than none")
     names = _names(options)
     how = Measuring(on, options.repetitions, options.timeout, _rules(options))
-    search, statuses = _search(options, on), statuses_of(options)
-    folder = workspace_of(options).folder
+    search, statuses = _search(options, on), options.statuses
+    folder = options.place.folder
     workers = workers_of(options, on == GPU, folder, parser().error)
-    kept, parameters = None, asked_of(options)
+    kept, parameters = None, options.parameters
     sweep = HostSweep(names, how, search, options.jobs, statuses, workers, kept, parameters)
-    vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
+    vary, workspace, device = varied_values(options.vary), options.place, options.profile
     about = programs[0], options.run, vary, workspace, sweep, device
-    found = collect_host(toolchain_of(options), reporter_of(options), *about)
+    found = collect_host(options.toolchain, options.reporter, *about)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
     if found.others:
@@ -131,7 +114,7 @@ def collect_tunables(programs: Sequence[Program], options: argparse.Namespace, o
         print(f"{effects.programs} programs, {effects.different} different{idle}")
 
 
-def _check_make(options: argparse.Namespace) -> None:
+def _check_make(options: Options) -> None:
     """With `--make`, options that do not reach the build are wrong."""
     if options.make is None:
         return
@@ -147,20 +130,20 @@ def _check_make(options: argparse.Namespace) -> None:
         )
 
 
-def compare_techniques(programs: Sequence[Program], options: argparse.Namespace) -> None:
+def compare_techniques(programs: Sequence[Program], options: Options) -> None:
     """How many configurations techniques need, by what was tried."""
     if len(programs) > 1 or options.search is not None or options.technique is not None:
         parser().error("collect: --compare takes one FILE, no --search and no --technique")
     asked = options.compare.split(",") if options.compare else _installed()
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
     names = _names(options)
-    path, device = workspace_of(options).trials, device_of(options)
+    path, device = options.place.trials, options.profile
     about = programs[0], options.run, path, names, techniques, device
-    for one in compare(reporter_of(options), asked_of(options), *about):
+    for one in compare(options.reporter, options.parameters, *about):
         print_comparison(one)
 
 
-def _names(options: argparse.Namespace) -> list[str]:
+def _names(options: Options) -> list[str]:
     """The parameters that `--tunables` names; none: all."""
     return [name for name in options.tunables.split(",") if name]
 
@@ -170,7 +153,7 @@ def _installed() -> list[str]:
     return [one.name for one in EVERY if one.is_installed]
 
 
-def _search(options: argparse.Namespace, on: str) -> Search | None:
+def _search(options: Options, on: str) -> Search | None:
     """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
 
     Raises:
@@ -188,7 +171,7 @@ def _search(options: argparse.Namespace, on: str) -> Search | None:
     return Search(technique, budget, start)
 
 
-def _rules(options: argparse.Namespace) -> Agreement:
+def _rules(options: Options) -> Agreement:
     """By which outputs of configurations are the same."""
     tolerance, ignored = options.tolerance, options.ignore
     if tolerance is not None and not 0 <= tolerance < math.inf:

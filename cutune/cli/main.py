@@ -10,8 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cutune.cli.common import show
-from cutune.cli.options import parse
+from cutune.cli.common import parse, show
 from cutune.cli.usage.parser import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whatever else is in the buffer goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = error.strerror
-        show(Diagnostic.at(Code.UNWRITABLE_FILE, None, path="standard output", reason=reason))
+        show(Diagnostic.at(Code.UNWRITABLE_FILE, path="standard output", reason=reason))
         return 1
     except CutuneError as error:
         show(error.diagnostic)

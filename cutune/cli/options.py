@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from cutune import __version__
-from cutune.cli.usage.command_line import NVCC_FLAG, arranged
-from cutune.cli.usage.completion import SHELLS
+from cutune.cli.usage.command_line import NVCC_FLAG
+from cutune.cli.usage.help import SHELLS
 from cutune.cli.usage.parser import VERBS, Parser
 from cutune.core.options import add_list, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
-from cutune.toolchain.device.present import default_device
 
 WORKSPACE = ".cutune"
 #: Names of `fit.fit`, `models.registry` and `fit.measurement.sweep`, which take numpy to import.
 EXACT, PAPER = "exact", "paper"
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 CACHE_STATES = ("restored", "repeated", "program")
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read a command line; a wrong one is told of, and ends the process with status 2."""
-    whole = parser()
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = whole.parse_args(arranged(words, whole))
-    options.names_device = getattr(options, "device", None) is not None
-    if not options.names_device:
-        options.device = default_device()
-    # For messages that say how to see it again.
-    options.words = words
-    return options
 
 
 def parser() -> Parser:

@@ -5,22 +5,12 @@ Takes programs and options, prints what was chosen, writes the tuned program.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import (
-    analyzer_of,
-    asked_of,
-    device_of,
-    devices_of,
-    show,
-    show_compile_line,
-    toolchain_of,
-    workspace_of,
-)
+from cutune.cli.common import Options, show, show_compile_line
 from cutune.cli.options import parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -32,23 +22,23 @@ if TYPE_CHECKING:
     from cutune.space.parameter import ParameterOptions
 
 
-def fit_measured(program: Program, options: argparse.Namespace, limit: float) -> None:
+def fit_measured(program: Program, options: Options, limit: float) -> None:
     from cutune.cli.report.classifiers import print_fixed, print_model, print_sets
     from cutune.proof.unit_compiler import UnitCompiler
     from cutune.search.tunables.choices import HostChoices, fit_host, write_choices
     from cutune.search.tunables.measured_blocks import fit_blocks
 
-    workspace = workspace_of(options)
+    workspace = options.place
     has_host_times = workspace.trials.exists()
-    asked = asked_of(options)
+    asked = options.parameters
     may_lack = has_host_times or bool(asked.parameters)
     blocks = fit_blocks(show, program, workspace, limit, may_lack)
     has_parameters = program.tunables or program.constants or asked.parameters
     is_host_wanted = has_host_times or (has_parameters and not blocks)
     choices = HostChoices(None, [])
     if is_host_wanted:
-        about = asked, program, workspace, limit, device_of(options)
-        choices = fit_host(UnitCompiler(toolchain_of(options)), show, *about)
+        about = asked, program, workspace, limit, options.profile
+        choices = fit_host(UnitCompiler(options.toolchain), show, *about)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         print_fixed(choices.fixed)
@@ -61,7 +51,7 @@ def fit_measured(program: Program, options: argparse.Namespace, limit: float) ->
         print_model(choice.model)
 
 
-def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int:
+def emit_values(programs: Sequence[Program], options: Options) -> int:
     """Write the values that hold for all sizes, without the program."""
     from cutune.core.workspace import write_text
     from cutune.search.tunables.choices import fixed_values, replacement
@@ -74,15 +64,15 @@ def emit_values(programs: Sequence[Program], options: argparse.Namespace) -> int
 
     if len(programs) > 1:
         parser().error("emit: --as takes one FILE")
-    (program,), workspace, asked = programs, workspace_of(options), asked_of(options)
+    (program,), workspace, asked = programs, options.place, options.parameters
     values = fixed_values(program, workspace)
     if not values:
         path = program.source.path
-        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
+        raise CutuneError.at(Code.NO_HOST_TIMES, path=path)
     for diagnostic in without_place(program, values, asked):
         show(diagnostic)
     for name in replacement(program, workspace).routines:
-        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
+        show(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, name=name))
     if options.form == HEADER:
         text, ending = header_text(program, values), ".tuned.h"
     else:
@@ -107,7 +97,7 @@ def print_values(asked: ParameterOptions, program: Program, workspace: Workspace
         print(f"build it with: {make}")
 
 
-def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Target]) -> int:
+def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> int:
     """The configurations of a program run on a GPU, and the best of them written.
 
     Args:
@@ -122,12 +112,12 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
         parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")
     if len(options.files) != 1:
         parser().error("tune: --tunables takes one FILE, also with --make: that with the pragmas")
-    analyzer, workspace, devices = analyzer_of(options), workspace_of(options), devices_of(options)
+    analyzer, workspace, devices = options.analyzer, options.place, options.profiles
     programs = analyzer.load_all(options.files, require_nvcc=True)
     target = target_of(programs[0])
     collect_tunables(programs, options, GPU)
     fit_measured(programs[0], options, LIMIT_PERCENT / 100)
-    asked = asked_of(options)
+    asked = options.parameters
     written = emit(analyzer, programs[0], workspace, devices, target, parameters=asked)
     print(f"tuned program: {written}")
     print_values(asked, programs[0], workspace)
@@ -138,17 +128,15 @@ def tune_tunables(options: argparse.Namespace, target_of: Callable[[Program], Ta
     return 0
 
 
-def _build_tuned(
-    options: argparse.Namespace, program: Program, target: Target, workspace: Workspace
-) -> None:
+def _build_tuned(options: Options, program: Program, target: Target, workspace: Workspace) -> None:
     """Build a copy of the project with the tuned source in it."""
     from cutune.search.make_builds import tuned_copy
     from cutune.search.tunables.choices import fixed_values
 
     values = fixed_values(program, workspace)
-    nvcc, asked = toolchain_of(options).nvcc, asked_of(options)
+    nvcc, asked = options.toolchain.nvcc, options.parameters
     built = tuned_copy(nvcc, asked, program, target, workspace.folder, values)
     if built.failure:
-        show(Diagnostic.at(Code.TUNED_NOT_BUILT, None, copy=built.path, reason=built.failure))
+        show(Diagnostic.at(Code.TUNED_NOT_BUILT, copy=built.path, reason=built.failure))
     else:
         print(f"built with it: {os.path.relpath(built.path)}")

@@ -35,8 +35,8 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block, configuration_text
 from cutune.toolchain.device_code import EMULATED
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.cache.inputs import Request
-from cutune.tuning.cache.kept import Kept
+from cutune.tuning.inputs import Request
+from cutune.tuning.kept import Kept
 from cutune.tuning.nvcc.units import models_in, named_model
 from cutune.tuning.tune import Tuning, tune, tuned_targets
 
@@ -222,7 +222,7 @@ def _beside(files: Sequence[PathLike]) -> Files:
 
 def _misused(verb: str, reason: str) -> CutuneError:
     reason, advice = f"{verb}: {reason}", f"help(cutune.{verb})"
-    return CutuneError(Diagnostic.at(Code.WRONG_USAGE, None, reason=reason, help=advice))
+    return CutuneError.at(Code.WRONG_USAGE, reason=reason, help=advice)
 
 
 def _check_files(verb: str, files: Sequence[PathLike]) -> None:

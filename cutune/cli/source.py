@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import analyzer_of, asked_of, device_of, show, show_compile_line
+from cutune.cli.common import Options, show, show_compile_line
 from cutune.cli.usage.compile_commands import inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
 
-def inspect_verb(options: argparse.Namespace) -> int:
+def inspect_verb(options: Options) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     written, options.space = options.space, None
@@ -36,8 +35,8 @@ def inspect_verb(options: argparse.Namespace) -> int:
         from cutune.core.workspace import refuse_existing
 
         refuse_existing(Path(written), options.force)
-    analyzer = analyzer_of(options)
-    toolchain, parameters = replace(analyzer.toolchain, architectures=()), asked_of(options)
+    analyzer = options.analyzer
+    toolchain, parameters = replace(analyzer.toolchain, architectures=()), options.parameters
     programs, failed = _programs_of(replace(analyzer, toolchain=toolchain), options)
     from cutune.cli.report.programs import NOT_AS_REQUIRED, lacking
 
@@ -66,7 +65,7 @@ def inspect_verb(options: argparse.Namespace) -> int:
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
 
 
-def _programs_of(analyzer: Analyzer, options: argparse.Namespace) -> tuple[list[Program], bool]:
+def _programs_of(analyzer: Analyzer, options: Options) -> tuple[list[Program], bool]:
     """The programs of all sources that can be analyzed; and were there others?"""
     analyzers: list[Analyzer] = []
     read: list[ReadSource] = []
@@ -103,7 +102,7 @@ def _show_inspected(
     programs: Sequence[Program],
     spaces: Sequence[Spaces],
     contradictions: Sequence[Lacking],
-    options: argparse.Namespace,
+    options: Options,
 ) -> None:
     from cutune.cli.report.programs import (
         print_programs,
@@ -133,14 +132,12 @@ def _show_inspected(
             print_suggestions(programs)
 
 
-def _space_of(
-    program: Program, parameters: ParameterOptions, options: argparse.Namespace
-) -> ProgramSpace:
+def _space_of(program: Program, parameters: ParameterOptions, options: Options) -> ProgramSpace:
     """The space of a program that has parameters, as large as it is at any size."""
     from cutune.search.program_space import device_values, program_space
 
     sizes = {name for constant in program.constants for name in constant.data}
-    device = device_values(device_of(options))
+    device = device_values(options.profile)
     return program_space(program, parameters, options.run, sizes, device)
 
 
@@ -174,14 +171,14 @@ def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
     replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
 
 
-def instrument_verb(options: argparse.Namespace) -> int:
+def instrument_verb(options: Options) -> int:
     """Put hooks at the launches of a program."""
     from cutune.passes import passes_named
     from cutune.source.rewrite.output import Target, needs_folder
     from cutune.source.rewrite.pipeline import rewrite
     from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
-    analyzer = analyzer_of(options)
+    analyzer = options.analyzer
     passes = passes_named(options.passes)
     program = analyzer.load(options.file)
 

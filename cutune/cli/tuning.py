@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -11,45 +10,30 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import (
-    analyzer_of,
-    asked_of,
-    device_of,
-    devices_of,
-    plan_of,
-    reporter_of,
-    show,
-    show_compile_line,
-    sizes_to_show,
-    statuses_of,
-    toolchain_of,
-    varied_values,
-    workspace_of,
-)
+from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, varied_values
 from cutune.cli.options import PAPER, parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
 
 if TYPE_CHECKING:
-    from cutune.cli.report.tuned import Shown, Summary
+    from cutune.cli.report.tuned import LaunchRow
     from cutune.core.workspace import Workspace
     from cutune.measure.program_runs import RunPlan
     from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
     from cutune.source.rewrite.output import Target
-    from cutune.toolchain.device.profile import DeviceProfile
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.cache.inputs import Request
+    from cutune.tuning.inputs import Request
 
 
-def collect_verb(options: argparse.Namespace) -> int:
+def collect_verb(options: Options) -> int:
     """Run a program and count, or time."""
     _check_alone(options)
     if options.tunables is None:
-        plan_of(options)
-    analyzer = analyzer_of(options)
+        _plan(options)
+    analyzer = options.analyzer
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
@@ -64,20 +48,20 @@ def collect_verb(options: argparse.Namespace) -> int:
     if options.on == "gpu":
         from cutune.cli.gpu import sweep_and_show
 
-        plan, device = plan_of(options), device_of(options)
-        sweep_and_show(analyzer, programs, plan, device, workspace_of(options), options.counters)
+        plan, device = options.plan, options.profile
+        sweep_and_show(analyzer, programs, plan, device, options.place, options.counters)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
     from cutune.tuning.stages import collect
 
-    device, workspace = device_of(options), workspace_of(options)
+    device, workspace = options.profile, options.place
     collect(analyzer, programs, _plan(options), device, workspace)
     workspace.note_command(options.words, options.files, analyzer.toolchain.flags)
     return 0
 
 
-def _check_alone(options: argparse.Namespace) -> None:
+def _check_alone(options: Options) -> None:
     """Options that only `--tunables` reads are not left unread."""
     names = (
         "search",
@@ -96,13 +80,11 @@ def _check_alone(options: argparse.Namespace) -> None:
         parser().error("collect: --make is for parameters: add --tunables; see also tune --make")
 
 
-def _plan(options: argparse.Namespace) -> RunPlan:
-    return replace(
-        plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
-    )
+def _plan(options: Options) -> RunPlan:
+    return replace(options.plan, training=options.fit == PAPER, launches_only=options.launches_only)
 
 
-def fit_verb(options: argparse.Namespace) -> int:
+def fit_verb(options: Options) -> int:
     """Fit models to measurements."""
     if options.json and (options.table or options.model is not None):
         parser().error("fit: --json is for models of kernels; write tables with -o FILE.json")
@@ -115,8 +97,8 @@ def fit_verb(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import models_to_json, print_models
     from cutune.tuning.stages import fit
 
-    workspace = workspace_of(options)
-    models = fit(analyzer_of(options).reporter, workspace, options.fit, device_of(options))
+    workspace = options.place
+    models = fit(options.analyzer.reporter, workspace, options.fit, options.profile)
     if options.json:
         print(json.dumps(models_to_json(models), indent=1))
     else:
@@ -125,24 +107,24 @@ def fit_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fit_neighbours(options: argparse.Namespace) -> int:
+def _fit_neighbours(options: Options) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
     from cutune.cli.fit_table import checked_limit
     from cutune.cli.parameters import fit_measured
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
-    program = analyzer_of(options).load(options.file)
+    program = options.analyzer.load(options.file)
     fit_measured(program, options, checked_limit(options.limit))
     return 0
 
 
-def emit_verb(options: argparse.Namespace) -> int:
+def emit_verb(options: Options) -> int:
     """Write the tuned program."""
     from cutune.cli.parameters import emit_values, print_values
     from cutune.tuning.stages import emit
 
-    analyzer, asked = analyzer_of(options), asked_of(options)
+    analyzer, asked = options.analyzer, options.parameters
     # What is not proven on compiled code is not written.
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
@@ -155,7 +137,7 @@ def emit_verb(options: argparse.Namespace) -> int:
         random_programs(analyzer, programs, options.choose, targets)
         _show_compile_line(analyzer.toolchain, programs, targets)
         return 0
-    workspace, devices = workspace_of(options), devices_of(options)
+    workspace, devices = options.place, options.profiles
     for program, target in zip(programs, targets, strict=True):
         emit(analyzer, program, workspace, devices, target, options.model, None, asked)
     for program in programs:
@@ -203,7 +185,7 @@ def _make_folder_of(targets: Sequence[Target]) -> None:
         make_folder(targets[0].path.parent)
 
 
-def tune_verb(options: argparse.Namespace) -> int:
+def tune_verb(options: Options) -> int:
     """All stages in one."""
     _check_alone(options)
     if options.tunables is not None:
@@ -216,7 +198,7 @@ def tune_verb(options: argparse.Namespace) -> int:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
-    from cutune.tuning.cache.kept import Kept
+    from cutune.tuning.kept import Kept
     from cutune.tuning.tune import NothingTuned, Tuning, tune
 
     request, sizes = _request(options), sizes_to_show(options.sizes)
@@ -228,64 +210,57 @@ def tune_verb(options: argparse.Namespace) -> int:
         options.fit,
         options.model,
         options.variants == "all",
-        asked_of(options),
+        options.parameters,
         options.again,
     )
     device = request.devices[0]
     try:
-        tuned = tune(request, tuning, reporter_of(options))
+        tuned = tune(request, tuning, options.reporter)
     except NothingTuned as error:
         if error.launches:
-            _nothing_shown(device, error.launches, error.said).show(options.json)
+            launches = _launch_rows(error.launches, [], {}, error.said)
+            Shown(device.name, [], [], launches, []).show(options.json)
         raise
     workspace.note_command(options.words, options.files, flags)
     if isinstance(tuned, Kept):
         for message in tuned.said:
             print(message, file=sys.stderr)
         if not options.quiet:
-            show(Diagnostic.at(Code.NOTHING_CHANGED, None))
+            show(Diagnostic.at(Code.NOTHING_CHANGED))
         typed(Shown, tuned.shown).show(options.json)
         return 0
     from cutune.cli.report.choices import choice_table
 
     choices = choice_table(tuned.models, device, sizes, options.model)
-    summary = _summary(tuned.launches, tuned.models, choices.kept, tuned.said)
-    shown = Shown(choices, summary, [*map(str, tuned.sources)])
+    launches = _launch_rows(tuned.launches, tuned.models, choices.kept, tuned.said)
+    written = [*map(str, tuned.sources)]
+    shown = Shown(device.name, choices.rows, choices.questions, launches, written)
     shown.show(options.json)
     tuned.keep(asdict(shown))
     return 0
 
 
-def _request(options: argparse.Namespace) -> Request:
+def _request(options: Options) -> Request:
     """The request that the options describe."""
-    from cutune.tuning.cache.inputs import Request
+    from cutune.tuning.inputs import Request
 
     passing = ("words", "quiet", "again", "json")
     asked = {name: value for name, value in vars(options).items() if name not in passing}
     asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
     named = [options.space] if options.space is not None else []
-    toolchain, devices = toolchain_of(options), devices_of(options)
-    return Request(asked, options.files, toolchain, devices, workspace_of(options), named)
+    toolchain, devices = options.toolchain, options.profiles
+    return Request(asked, options.files, toolchain, devices, options.place, named)
 
 
-def _nothing_shown(
-    device: DeviceProfile, launches: Sequence[SeenLaunch], said: Sequence[Diagnostic]
-) -> Shown:
-    """The words where nothing was tuned: an empty table, and each launch."""
-    from cutune.cli.report.tuned import ChoiceTable, Shown
-
-    return Shown(ChoiceTable(device.name, [], [], {}), _summary(launches, [], {}, said), [])
-
-
-def _summary(
+def _launch_rows(
     seen: Sequence[SeenLaunch],
     models: Sequence[FittedModel],
     kept: Mapping[str, str],
     said: Sequence[Diagnostic],
-) -> Summary:
-    from cutune.cli.report.choices import outcomes, summary_of
+) -> list[LaunchRow]:
+    from cutune.cli.report.choices import outcomes
 
-    return summary_of(list(outcomes(seen, [model.kernel for model in models], kept, said)))
+    return list(outcomes(seen, [model.kernel for model in models], kept, said))
 
 
 def _said_of_build(command: str, workspace: Workspace) -> str:
@@ -298,7 +273,7 @@ def _said_of_build(command: str, workspace: Workspace) -> str:
     return f"tuned build: what '{command}' has made{keep}"
 
 
-def _tune_project(options: argparse.Namespace) -> int:
+def _tune_project(options: Options) -> int:
     from cutune.cli.report.choices import choice_table
     from cutune.cli.report.tuned import Shown
     from cutune.measure.program_runs import plan_runs
@@ -313,18 +288,19 @@ def _tune_project(options: argparse.Namespace) -> int:
     sizes = sizes_to_show(options.sizes)
     vary = varied_values(options.vary)
     plan_runs(options.run, vary, Path())
-    only, statuses = options.launches_only, statuses_of(options)
+    only, statuses = options.launches_only, options.statuses
     project = ProjectBuild(options.make, options.run, vary, options.clean, only, statuses)
-    analyzer = analyzer_of(options)
+    analyzer = options.analyzer
     reporter, said = analyzer.reporter.remembering()
     analyzer = replace(analyzer, reporter=reporter)
-    device, workspace = device_of(options), workspace_of(options)
+    device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     choices = choice_table(models, device, sizes)
-    launches, kept = noted_launches(workspace), choices.kept
+    launches = _launch_rows(noted_launches(workspace), models, choices.kept, said)
     built = _said_of_build(options.make, workspace) if models else ""
-    Shown(choices, _summary(launches, models, kept, said), [], built).show(options.json)
+    about = device.name, choices.rows, choices.questions, launches, list[str](), built
+    Shown(*about).show(options.json)
     if not models:
         raise nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

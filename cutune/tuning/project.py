@@ -35,10 +35,17 @@ from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
+from cutune.tuning.nvcc.command import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
-from cutune.tuning.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
-from cutune.tuning.nvcc.shared_kernels import connect, forget_lending, lenders_of
-from cutune.tuning.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
+from cutune.tuning.nvcc.units import (
+    CompiledSource,
+    connect,
+    forget,
+    forget_lending,
+    lenders_of,
+    noted_launches,
+    registered,
+)
 from cutune.tuning.stages import fit_collected
 
 #: Where make looks, in its order.
@@ -243,10 +250,10 @@ def _nothing_to_measure(
     if not seen and sources:
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         code, make = Code.NO_LAUNCH_COMPILED, project.make
-        return CutuneError(Diagnostic.at(code, None, command=make, sources=shown))
+        return CutuneError.at(code, command=make, sources=shown)
     if not seen:
         advice = _way_to_cutune(project)
-        raised = Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make, advice=advice)
+        raised = Diagnostic.at(Code.NOTHING_COMPILED, command=project.make, advice=advice)
         return CutuneError(raised)
     reasons = (
         f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
@@ -257,7 +264,7 @@ def _nothing_to_measure(
     why = "".join(f"\n{line}" for line in dict.fromkeys([*reasons, advice]))
     code, make = Code.NOTHING_TUNABLE_BUILT, project.make
     launches = "1 launch" if len(seen) == 1 else f"{len(seen)} launches"
-    return CutuneError(Diagnostic.at(code, None, command=make, launches=launches, why=why))
+    return CutuneError.at(code, command=make, launches=launches, why=why)
 
 
 @dataclass(frozen=True)
@@ -276,14 +283,12 @@ class _Sources:
     def source(self, unit: CompiledSource) -> ReadSource:
         """Return the unit as it was read, without kernels of others."""
         if unit.key not in self.known:
-            with working_in(unit):
-                analyzer = self.analyzer.with_flags(unit.flags)
-                self.known[unit.key] = analyzer.read(unit.source, require_nvcc=True)
+            self.known[unit.key] = unit.read(self.analyzer, require_nvcc=True)
         return self.known[unit.key]
 
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
         """Registers and shared memory of the kernels of a unit."""
-        with working_in(unit):
+        with unit.working_in():
             toolchain = self.analyzer.toolchain.with_flags(unit.flags)
             about = toolchain, self.analyzer.code, program, self.device
             return or_none(self.analyzer.reporter.warn, program, partial(resources_of, *about))
@@ -331,7 +336,7 @@ class _Build:
             command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
         )
         if done.returncode != 0:
-            failed = Diagnostic.at(code, None, status=done.returncode, command=command)
+            failed = Diagnostic.at(code, status=done.returncode, command=command)
             if failed.code.severity == ERROR:
                 raise CutuneError(failed)
             self.analyzer.reporter.warn(failed)

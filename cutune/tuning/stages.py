@@ -54,7 +54,7 @@ def collect(
     programs = [analyzer.with_checked_variants(program) for program in programs]
     if not any(program.tunable_launches for program in programs):
         paths = "', '".join(program.source.path for program in programs)
-        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
+        raise CutuneError.at(Code.NOTHING_TUNABLE, path=paths)
     reporter = analyzer.reporter
     workspace.create()
     names = [Path(program.source.path).stem for program in programs]
@@ -136,7 +136,7 @@ def _read_saved(workspace: Workspace) -> list[FittedModel]:
 def nothing_modelled(names: Sequence[str], reason: str) -> CutuneError:
     """The error where no kernel of the sources, or of what a command builds, has a model."""
     listed = "', '".join(names)
-    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=listed, reason=reason))
+    return CutuneError.at(Code.NOTHING_MODELLED, path=listed, reason=reason)
 
 
 def _fitted(
@@ -225,7 +225,7 @@ def emit(
         # Other code was proven and modelled than this program is compiled to.
         if program.tunable_launches:
             name, (own, value) = next(iter(changes.items()))
-            warn(Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value))
+            warn(Diagnostic.at(Code.LAUNCHES_STAY, name=name, own=own, value=value))
         step = by_size.step if by_size is not None else None
         return target.write(replaced(analyzer, program, [], devices, DEFAULT, tunables, [], step))
     # If the parameters of a program were measured, its launches need not be.

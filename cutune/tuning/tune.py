@@ -19,9 +19,8 @@ from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
-from cutune.tuning.cache.inputs import Request
-from cutune.tuning.cache.keeper import Keeper
-from cutune.tuning.cache.kept import Kept, kept_for
+from cutune.tuning.inputs import Keeper, Request
+from cutune.tuning.kept import Answer, Kept, keep, kept_for
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
@@ -85,8 +84,6 @@ class TunedProgram:
         """Keep it for who asks for the same again, with what was shown."""
         if self._keeper is None:
             return
-        from cutune.tuning.cache.answers import Answer, keep
-
         pairs = zip(self.targets, self.programs, strict=True)
         files = [file for target, program in pairs for file in target.files_of(program)]
         kernels = [launch.kernel for launch in self.launches]

@@ -18,8 +18,7 @@ from cutune.search.regions import HostMeasurement
 from cutune.search.trials import EndedTrial, Status, Trial
 from cutune.source.launch_sites import SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.tuning.nvcc.shared_kernels import SCHEMA as LENDING_SCHEMA
-from cutune.tuning.nvcc.units import LAUNCHES_SCHEMA, CompiledSource
+from cutune.tuning.nvcc.units import LAUNCHES_SCHEMA, LENDING_SCHEMA, CompiledSource
 from cutune.tuning.nvcc.units import SCHEMA as UNIT_SCHEMA
 from tests.support.full_documents import choices_document, models_document
 from tests.support.measured_kernel import KERNEL

@@ -20,7 +20,7 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
-from cutune.tuning.cache.keeper import Keeper
+from cutune.tuning.inputs import Keeper
 from tests.support.forked_cutune import run_loaded
 from tests.support.short_headers import STANDARD
 

@@ -37,8 +37,13 @@ from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.kernel_names import instance_names
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.nvcc.shared_kernels import lenders_of, seen_units
-from cutune.tuning.nvcc.units import CompiledSource, models_in, registered, working_in
+from cutune.tuning.nvcc.units import (
+    CompiledSource,
+    lenders_of,
+    models_in,
+    registered,
+    seen_units,
+)
 
 T = TypeVar("T")
 #: Commands that are shown, the last ones.
@@ -208,14 +213,11 @@ def _unit(
     """A source of a build, read as the build compiles it."""
     path = str((Path(unit.folder) / unit.source).resolve())
     try:
-        read = []
-        for one in (unit, *lenders_of(unit, workspace)):
-            with working_in(one):
-                read.append(analyzer.with_flags(one.flags).read(one.source))
+        read = [one.read(analyzer) for one in (unit, *lenders_of(unit, workspace))]
         program = analyzer.reported(linked(read))[0]
     except (CutuneError, OSError) as error:
         return _unread(path, known, error)
-    with working_in(unit):
+    with unit.working_in():
         return _subject(program, known)
 
 

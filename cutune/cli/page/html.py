@@ -193,25 +193,16 @@ def size_and_times(case: Case, judged: str) -> Iterator[str]:
     yield three_digits(max(launch.times.values()) / 1e3)
 
 
+#: What templates call, by the names of functions without the first underscore.
 _FUNCTIONS = {
-    "agreement": agreement,
-    "bar_width": _bar_width,
-    "choice_chart": choice_chart,
     "file_name": lambda path: PurePath(path).name,
-    "heat_tables": heat_tables,
-    "launch_rows": _launch_rows,
-    "least": _least,
-    "name": _name,
-    "percent": _percent,
-    "ranked_scores": ranked_scores,
-    "ratio": ratio,
-    "regret_bars": regret_bars,
-    "scatter": scatter,
     "shades": SHADES,
     "speaking_gain": SPEAKING_GAIN,
-    "stacked_bars": stacked_bars,
-    "still": _still,
-    "term_rows": term_rows,
-    "terms_of": _terms_of,
-    "variant_words": variant_words,
+} | {
+    function.__name__.lstrip("_"): function
+    for function in (
+        *(agreement, _bar_width, choice_chart, heat_tables, _launch_rows, _least),
+        *(_name, _percent, ranked_scores, ratio, regret_bars, scatter),
+        *(stacked_bars, _still, term_rows, _terms_of, variant_words),
+    )
 }

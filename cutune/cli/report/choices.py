@@ -5,21 +5,17 @@ Takes models and what became of each launch; gives what `select`, `fit` and `tun
 
 from __future__ import annotations
 
-import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from cutune.cli.report.console import standard_output, table_within
-from cutune.cli.report.tuned import ChoiceTable, Summary
+from cutune.cli.report.tuned import ChoiceRow, LaunchRow, TuningOutcome
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import MeasuredKernel
@@ -239,12 +235,25 @@ def print_models(models: Iterable[FittedModel]) -> None:
     standard_output().print(table)
 
 
+class Choices(NamedTuple):
+    """The choices of some kernels at some sizes.
+
+    Attributes:
+        questions: how to ask for kernels whose threads have to be named.
+        kept: entries of kernels that keep their own block at all sizes shown, and why they do.
+    """
+
+    rows: list[ChoiceRow]
+    questions: list[str]
+    kept: dict[str, str]
+
+
 def choice_table(
     models: Sequence[FittedModel],
     device: DeviceProfile,
     sizes: Sequence[int] | None = None,
     performance: str = DEFAULT,
-) -> ChoiceTable:
+) -> Choices:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
     Of a kernel whose thread space has to be named, rows at sizes of the runs, and how to ask for
@@ -255,9 +264,7 @@ def choice_table(
             default sizes that keep a GPU busy, or those of the runs where nothing is known of
             others.
     """
-    cells: list[list[str]] = []
-    questions: list[str] = []
-    kept: dict[str, str] = {}
+    choices = Choices([], [], {})
     for name, model in zip(_names(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
@@ -269,18 +276,18 @@ def choice_table(
         held = usually_held(model.kernel)
         texts = (_size_text(model, size) for size in shown)
         asked = ((text, held, size) for text, size in zip(texts, shown, strict=True))
-        rows = _choice_rows(model, chooser, asked)
+        rows = _choice_rows(name, model, chooser, asked)
         if not rows:
-            questions.append(f"{name}: {_OTHERS}: {_question(model)}")
-        if not rows or (sizes is None and not any(row.is_known for row in rows)):
+            choices.questions.append(f"{name}: {_OTHERS}: {_question(model)}")
+        if not rows or (sizes is None and not any(is_known for _, _, is_known in rows)):
             of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
-            rows = _choice_rows(model, chooser, of_runs) or rows
-        cells += [[name, *row.cells] for row in rows]
-        if rows and all(row.is_own for row in rows):
-            known = [row.is_known for row in rows]
+            rows = _choice_rows(name, model, chooser, of_runs) or rows
+        choices.rows.extend(row for row, _, _ in rows)
+        if rows and all(is_own for _, is_own, _ in rows):
+            known = [is_known for _, _, is_known in rows]
             some = _AS_GOOD_OR_UNKNOWN if any(known) else _UNKNOWN
-            kept[model.kernel.entry] = _AS_GOOD if all(known) else some
-    return ChoiceTable(device.name, cells, questions, kept)
+            choices.kept[model.kernel.entry] = _AS_GOOD if all(known) else some
+    return choices
 
 
 def _named(sizes: Mapping[str, int], *first: str, between: str = ", ") -> str:
@@ -302,21 +309,13 @@ def _size_text(model: FittedModel, size: int) -> str:
     return _named(usually_held(model.kernel), str(size))
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A row of the table: its cells but for the kernel's name.
-
-    Attributes:
-        is_own: the program's own configuration stays.
-        is_known: the counts support the size, so that blocks are compared.
-    """
-
-    cells: tuple[str, ...]
-    is_own: bool
-    is_known: bool
+#: Does the program's own configuration stay? Do the counts support the size, so that blocks are
+#: compared?
+_Chosen = tuple[ChoiceRow, bool, bool]
 
 
 def _choice_rows(
+    name: str,
     model: FittedModel,
     chooser: VariantChooser,
     asked: Iterable[tuple[str, Mapping[str, int], int | None]],
@@ -326,41 +325,15 @@ def _choice_rows(
     for text, sizes, every in asked:
         # Without an answer its thread space has to be named.
         with suppress(CutuneError):
-            rows.append(_choice_row(model, text, chooser.choose(sizes, every)))
+            made = chooser.choose(sizes, every)
+            choice = made.chosen
+            gain = None if made.gain is None else round(made.gain, 2)
+            chosen = configuration_text(choice.block, made.variant)
+            within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
+            row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
+            is_own = made.plain.kept_original and not made.variant
+            rows.append((row, is_own, bool(choice.ranked)))
     return rows
-
-
-def _choice_row(model: FittedModel, size: str, configuration: ConfigurationChoice) -> _Chosen:
-    choice = configuration.chosen
-    gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
-    chosen = configuration_text(choice.block, configuration.variant)
-    within = f"{choice.within_band} of {len(choice.ranked)}" if choice.ranked else "-"
-    is_own = configuration.plain.kept_original and not configuration.variant
-    cells = (size, shape(model.kernel.original), chosen, gain, within)
-    return _Chosen(cells, is_own, bool(choice.ranked))
-
-
-class TuningOutcome(Enum):
-    """The outcome of a launch, in the words of the summary."""
-
-    #: It chooses its configuration.
-    TUNED = "tuned"
-    #: It does, and the program's own block is its choice at all sizes shown.
-    KEPT = "kept"
-    #: It may not be changed.
-    REFUSED = "refused"
-    #: It may be, but no model could be made.
-    NOT_MODELLED = "not modelled"
-
-
-@dataclass(frozen=True)
-class LaunchOutcome:
-    """The outcome of a launch; why, and the code of the rule or the message."""
-
-    launch: SeenLaunch
-    outcome: TuningOutcome
-    why: str = ""
-    code: str = ""
 
 
 def outcomes(
@@ -368,7 +341,7 @@ def outcomes(
     kernels: Sequence[MeasuredKernel],
     kept: Mapping[str, str],
     said: Sequence[Diagnostic],
-) -> Iterator[LaunchOutcome]:
+) -> Iterator[LaunchRow]:
     """The outcome of each launch.
 
     Args:
@@ -382,17 +355,17 @@ def outcomes(
             modelled.setdefault(site, set()).add(kernel.entry)
     for launch in seen:
         if not launch.is_tunable:
-            yield LaunchOutcome(launch, TuningOutcome.REFUSED, launch.reason, launch.code)
+            yield _launch_row(launch, TuningOutcome.REFUSED, launch.reason, launch.code)
         elif launch.site in modelled:
             entries = sorted(modelled[launch.site])
             is_kept = all(entry in kept for entry in entries)
             why = "; ".join(dict.fromkeys(kept[entry] for entry in entries)) if is_kept else ""
-            yield LaunchOutcome(launch, TuningOutcome.KEPT if is_kept else TuningOutcome.TUNED, why)
+            yield _launch_row(launch, TuningOutcome.KEPT if is_kept else TuningOutcome.TUNED, why)
         else:
             last = _last_about(launch, said)
             why = "no measurement of it" if last is None else last.message.splitlines()[0]
             code = "" if last is None else last.code.number
-            yield LaunchOutcome(launch, TuningOutcome.NOT_MODELLED, why, code)
+            yield _launch_row(launch, TuningOutcome.NOT_MODELLED, why, code)
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
@@ -415,27 +388,11 @@ def _is_at(diagnostic: Diagnostic, launch: SeenLaunch) -> bool:
 LONGEST = 120
 
 
-def summary_of(outcomes: Sequence[LaunchOutcome]) -> Summary:
-    """A line of counts, then one per launch: place, kernel, outcome, why, code."""
-    counts = Counter(one.outcome for one in outcomes)
-    counted = ", ".join(f"{counts[each]} {each.value}" for each in TuningOutcome if counts[each])
-    plural = "launch" if len(outcomes) == 1 else "launches"
-    line = f"{len(outcomes)} {plural}: {counted or 'nothing to tune'}"
-    return Summary(line, [_row(one) for one in outcomes], _advice(outcomes))
-
-
-def _advice(outcomes: Sequence[LaunchOutcome]) -> str:
-    """How to learn what would help refused launches; empty where there are none."""
-    refused = (_near(one.launch.file) for one in outcomes if one.outcome is TuningOutcome.REFUSED)
-    files = shlex.join(dict.fromkeys(refused))
-    return f"what would help, if anything does: cutune inspect --suggest {files}" if files else ""
-
-
-def _row(one: LaunchOutcome) -> list[str]:
-    launch, why = one.launch, one.why.removeprefix(f"kernel '{one.launch.kernel}' ")
+def _launch_row(launch: SeenLaunch, outcome: TuningOutcome, why: str, code: str = "") -> LaunchRow:
+    why = why.removeprefix(f"kernel '{launch.kernel}' ")
     short = why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"
-    remark = f"{short} [{one.code}]" if one.code else short
-    return [f"{_near(launch.file)}:{launch.line}", launch.kernel, one.outcome.value, remark]
+    file = _near(launch.file)
+    return LaunchRow(file, launch.line, launch.kernel, outcome, short, code or None)
 
 
 def _near(file: str) -> str:

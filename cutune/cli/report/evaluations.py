@@ -113,11 +113,7 @@ def _picture(case: Case, judged: str) -> str:
 
 
 def save(evaluation: Evaluation, json_path: str | None, csv_path: str | None) -> None:
-    """Write the files that are asked for.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Write the files that are asked for. Raises CT002."""
     if json_path is not None:
         write_document(Path(json_path), SCHEMA, to_json(evaluation))
     if csv_path is not None:

@@ -408,7 +408,7 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
         matching = [(p, site) for p, site in launches if fnmatchcase(site.kernel, pattern)]
         if not matching:
             known = known_names(pattern, names)
-            yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, None, name=pattern, known=known))
+            yield Lacking(Diagnostic.at(Code.NOTHING_REQUIRED, name=pattern, known=known))
         for program, site in matching:
             reason, kernel = _why_not(program, site), site.kernel
             if reason:

@@ -1,13 +1,15 @@
-"""The end of `tune`. Takes its choices and launches as words, prints them; imports no model.
+"""The end of `tune`. Takes its choices and launches as rows, prints them; imports no model.
 
-The words are kept, and shown again where nothing has changed.
+The rows are kept, and shown again where nothing has changed.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass
+import shlex
+from collections import Counter
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 
 from rich.markup import escape
 from rich.table import Table
@@ -15,72 +17,54 @@ from rich.table import Table
 from cutune.cli.report.console import aligned, standard_output, with_remarks
 
 SCHEMA = "cutune-tune-1"
-#: Cells of a row of choices.
-_CHOICE = ("kernel", "size", "own_block", "choice", "speed_up", "within_2_percent")
+
+
+class TuningOutcome(StrEnum):
+    """The outcome of a launch, in the words of the summary."""
+
+    #: It chooses its configuration.
+    TUNED = "tuned"
+    #: It does, and the program's own block is its choice at all sizes shown.
+    KEPT = "kept"
+    #: It may not be changed.
+    REFUSED = "refused"
+    #: It may be, but no model could be made.
+    NOT_MODELLED = "not modelled"
 
 
 @dataclass(frozen=True)
-class ChoiceTable:
-    """The choices of some kernels at some sizes.
+class ChoiceRow:
+    """The choice for a kernel at a size, in words.
 
     Attributes:
-        device: its name.
-        rows: kernel, size, own block, choice, gain, how many are as good.
-        questions: how to ask for kernels whose threads have to be named.
-        kept: entries of kernels that keep their own block at all sizes shown, and why they do.
+        speed_up: predicted, over the program's own block; None: one has no prediction.
+        within_2_percent: how many are as good, `7 of 64`.
     """
 
-    device: str
-    rows: list[list[str]]
-    questions: list[str]
-    kept: dict[str, str]
-
-    def show(self) -> None:
-        """Print it."""
-        table = Table(
-            "kernel",
-            "size",
-            "own block",
-            "cutune's",
-            "predicted speed-up",
-            "blocks within 2 %",
-            title=f"predicted for {self.device}",
-            box=None,
-            title_justify="left",
-        )
-        for row in self.rows:
-            table.add_row(escape(row[0]), *row[1:])
-        console = standard_output()
-        if table.row_count:
-            console.print(table)
-        for question in self.questions:
-            console.print(escape(question))
+    kernel: str
+    size: str
+    own_block: str
+    choice: str
+    speed_up: float | None
+    within_2_percent: str
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A line of counts, then a row per launch: place, kernel, outcome, why and code.
+class LaunchRow:
+    """The outcome of a launch; why, and the code of the rule or the message."""
 
-    `advice`: what to do about launches that were refused, if there are any.
-    """
+    file: str
+    line: int
+    kernel: str
+    outcome: TuningOutcome
+    reason: str
+    code: str | None
 
-    counts: str
-    rows: list[list[str]]
-    advice: str = ""
-
-    def show(self) -> None:
-        """Print it."""
-        console = standard_output()
-        console.print(self.counts)
-        if console.is_terminal and self.rows:
-            _, *lines = with_remarks([""] * len(self.rows[0]), self.rows)
-            for row_or_remark in lines:
-                console.print(row_or_remark)
-        else:
-            for line in aligned(self.rows):
-                console.print(f"  {line}", markup=False, soft_wrap=True)
-        if self.advice:
-            console.print(self.advice, markup=False, soft_wrap=True)
+    @property
+    def cells(self) -> list[str]:
+        """The row as text: place, kernel, outcome, why with the code."""
+        why = f"{self.reason} [{self.code}]" if self.code else self.reason
+        return [f"{self.file}:{self.line}", self.kernel, self.outcome, why]
 
 
 @dataclass(frozen=True)
@@ -88,12 +72,16 @@ class Shown:
     """All that `tune` prints to standard output.
 
     Attributes:
+        device: the name of the one that the choices are predicted for.
+        questions: how to ask for kernels whose threads have to be named.
         written: the sources of the tuned program.
         built: what is to be said of a project's build.
     """
 
-    choices: ChoiceTable
-    summary: Summary
+    device: str
+    choices: list[ChoiceRow]
+    questions: list[str]
+    launches: list[LaunchRow]
     written: list[str]
     built: str = ""
 
@@ -102,8 +90,8 @@ class Shown:
         if as_json:
             print(json.dumps(self.to_json(), indent=1))
             return
-        self.choices.show()
-        self.summary.show()
+        self._show_choices()
+        self._show_launches()
         for path in self.written:
             print(f"tuned program: {path}")
         if self.built:
@@ -111,24 +99,47 @@ class Shown:
 
     def to_json(self) -> dict[str, object]:
         """docs/json.md says what is in it."""
-        choices = [dict(zip(_CHOICE, row, strict=True)) for row in self.choices.rows]
         return {
             "schema": SCHEMA,
-            "device": self.choices.device,
-            "choices": [{**one, "speed_up": _number(one["speed_up"])} for one in choices],
-            "launches": [_launch(*row) for row in self.summary.rows],
+            "device": self.device,
+            "choices": [asdict(one) for one in self.choices],
+            "launches": [asdict(one) for one in self.launches],
             "written": self.written,
         }
 
+    def _show_choices(self) -> None:
+        table = Table(
+            *("kernel", "size", "own block", "cutune's"),
+            *("predicted speed-up", "blocks within 2 %"),
+            title=f"predicted for {self.device}",
+            box=None,
+            title_justify="left",
+        )
+        for row in self.choices:
+            gain = "-" if row.speed_up is None else f"{row.speed_up:.2f}"
+            words = row.size, row.own_block, row.choice, gain, row.within_2_percent
+            table.add_row(escape(row.kernel), *words)
+        console = standard_output()
+        if table.row_count:
+            console.print(table)
+        for question in self.questions:
+            console.print(escape(question))
 
-def _launch(place: str, kernel: str, outcome: str, remark: str) -> dict[str, object]:
-    """A row of the summary, in parts."""
-    file, _, line = place.rpartition(":")
-    said = re.fullmatch(r"(.*?)(?: \[(CT\d+)\])?", remark, re.DOTALL)
-    reason, code = said.groups() if said is not None else (remark, None)
-    where = {"file": file, "line": int(line), "kernel": kernel}
-    return {**where, "outcome": outcome, "reason": reason, "code": code}
-
-
-def _number(text: str) -> float | None:
-    return None if text == "-" else float(text)
+    def _show_launches(self) -> None:
+        """A line of counts, a row per launch, and what would help those that were refused."""
+        counts = Counter(one.outcome for one in self.launches)
+        counted = ", ".join(f"{counts[each]} {each}" for each in TuningOutcome if counts[each])
+        plural = "launch" if len(self.launches) == 1 else "launches"
+        rows, console = [one.cells for one in self.launches], standard_output()
+        console.print(f"{len(rows)} {plural}: {counted or 'nothing to tune'}")
+        if console.is_terminal and rows:
+            _, *lines = with_remarks([""] * len(rows[0]), rows)
+            for row_or_remark in lines:
+                console.print(row_or_remark)
+        else:
+            for line in aligned(rows):
+                console.print(f"  {line}", markup=False, soft_wrap=True)
+        refused = (one.file for one in self.launches if one.outcome is TuningOutcome.REFUSED)
+        if files := shlex.join(dict.fromkeys(refused)):
+            advice = f"what would help, if anything does: cutune inspect --suggest {files}"
+            console.print(advice, markup=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from cutune.cli.usage.compile_commands import kept_words, nvcc_item, read_pasted
 from cutune.cli.usage.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names, meant
-from cutune.tuning.nvcc.options import SPELLINGS
+from cutune.tuning.nvcc.command import SPELLINGS
 
 NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
 #: All words behind its first input belong to the program that it runs.
@@ -34,9 +34,7 @@ def arranged(words: Sequence[str], whole: Parser) -> list[str]:
         if name not in whole.options:
             whole.fail(_unknown_option(whole, name, (), verbs))
         return list(words)
-    return whole.fail(
-        Diagnostic.at(Code.UNKNOWN_VERB, None, name=name, known=known_names(name, verbs))
-    )
+    return whole.fail(Diagnostic.at(Code.UNKNOWN_VERB, name=name, known=known_names(name, verbs)))
 
 
 class _Reader:
@@ -136,9 +134,7 @@ class _Reader:
         for value in values:
             if known and value not in known:
                 code, names = Code.UNKNOWN_VALUE, known_names(value, known)
-                self._parser.fail(
-                    Diagnostic.at(code, None, name=value, option=spelling, known=names)
-                )
+                self._parser.fail(Diagnostic.at(code, name=value, option=spelling, known=names))
 
     def _refuse(self, word: str) -> None:
         others = SPELLINGS if self._compiles else ()
@@ -160,4 +156,4 @@ def _unknown_option(
     nearest = f"; it is one of {', '.join(having)}" if having else ""
     nearest = nearest or meant(name, parser.options) or meant(name, others)
     further = f", nor has nvcc{nearest}" if others else nearest
-    return Diagnostic.at(Code.UNKNOWN_OPTION, None, prog=parser.prog, name=name, further=further)
+    return Diagnostic.at(Code.UNKNOWN_OPTION, prog=parser.prog, name=name, further=further)

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
-from cutune.tuning.nvcc.command import Command, Item, split_list
-from cutune.tuning.nvcc.options import (
+from cutune.tuning.nvcc.command import (
     DEPENDENCIES_TOO,
     DEVICE_ONLY,
     FLAG,
@@ -30,6 +29,9 @@ from cutune.tuning.nvcc.options import (
     PREPROCESSES,
     STOPS_AT_OBJECT,
     VALUE,
+    Command,
+    Item,
+    split_list,
 )
 
 UNKNOWN = "?"
@@ -162,7 +164,7 @@ def _inputs(word: str) -> Iterator[Input]:
     else:
         sources = [Input(word)]
     if not sources:
-        raise CutuneError(Diagnostic.at(Code.NO_SOURCE_THERE, None, path=word))
+        raise CutuneError.at(Code.NO_SOURCE_THERE, path=word)
     yield from sources
 
 
@@ -183,9 +185,7 @@ def _compiled_by(database: Path) -> Iterator[Input]:
         commands = [_command_of(entry, database.parent) for entry in entries]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"it is no list of compile commands ({type(error).__name__}: {error})"
-        raise CutuneError(
-            Diagnostic.at(Code.UNREADABLE_FILE, None, path=database, reason=reason)
-        ) from error
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=database, reason=reason) from error
     for folder, file, words in commands:
         command = _parsed(words, folder)
         if file.endswith(".cu") or command.last("x") in ("cu", "cuda"):

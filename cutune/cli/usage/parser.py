@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import groupby
 from textwrap import fill, wrap
@@ -45,99 +45,83 @@ class Verb(NamedTuple):
         return loaded
 
 
-_TUNE, _SAME, _STEP = "tune a program", "is it still the same?", "the steps of tune"
-_MODEL, _HERE = "models and GPUs", "this tool"
-_OTHERS, _LAB_OPTIONS = "other tuners", "cutune.lab.verbs.options"
-_RUN = "--run './{program} {n}' --vary n=128,256"
+#: Groups; of each verb its name, the modules of its function and its options; help; an example.
+_TABLE = """\
+tune a program
+    inspect: cutune.cli.source
+        list kernels and launches, and which can be tuned
+        cutune inspect app.cu --suggest
+    tune: cutune.cli.tuning
+        all of it: instrument, collect, fit, emit
+        cutune tune app.cu --run './{program} {n}' --vary n=128,256
+    select: cutune.cli.asking
+        which thread block a kernel would get at given sizes
+        cutune select gemm --all-sizes 1024
+    report: cutune.cli.asking
+        one HTML page about everything that is known
+        cutune report -o report.html
+    nvcc: cutune.tuning.nvcc.driver
+        nvcc, with instrumented or tuned sources
+        make NVCC="cutune nvcc"
+is it still the same?
+    verify: cutune.cli.comparing
+        run a program and its tuned form, and compare what they give
+        cutune verify app.cu app.tuned.cu --run './{program} 100'
+    shake: cutune.cli.comparing
+        run a program with random legal configurations, and compare what it gives
+        cutune shake app.cu --run './{program} 1000' --seeds 20
+    run: cutune.cli.asking
+        run a program on the emulated device; a .cu file is compiled for it first
+        cutune run --check app.cu 1000
+the steps of tune
+    instrument: cutune.cli.source
+        put hooks at the launches of a program
+        cutune instrument app.cu -o app.instrumented.cu
+    collect: cutune.cli.tuning
+        run the program on the emulated device and count what its kernels do
+        cutune collect app.cu --run './{program} {n}' --vary n=128,256
+    fit: cutune.cli.tuning
+        fit models to measurements
+        cutune fit
+    emit: cutune.cli.tuning
+        write the program that chooses its thread blocks
+        cutune emit app.cu -o app.tuned.cu
+models and GPUs
+    evaluate: cutune.cli.gpu
+        compare the chosen blocks with an exhaustive sweep, and with other strategies
+        cutune evaluate app.cu --from sweep.json
+    device: cutune.cli.asking
+        list the GPUs that can be modelled, show one, or calibrate one
+        cutune device h200
+other tuners
+    convert: cutune.lab.verbs.convert cutune.lab.verbs.options
+        results of a search, from one tuner's format to another's
+        cutune convert .cutune/trials.jsonl results.csv
+    bat: cutune.lab.verbs.bat cutune.lab.verbs.options
+        compare tuners on benchmarks, as the suite BAT does
+        cutune bat -b sort -a kernel_tuner --replay sort.csv
+this tool
+    doctor: cutune.cli.asking
+        what this machine has and lacks
+        cutune doctor
+    help: cutune.cli.asking
+        a page of the guide, what a message means, or how a verb is used
+        cutune help CT211
+"""
 
-VERBS = (
-    Verb(
-        *("inspect", "cutune.cli.source", _TUNE),
-        "list kernels and launches, and which can be tuned",
-        "cutune inspect app.cu --suggest",
-    ),
-    Verb(
-        *("tune", "cutune.cli.tuning", _TUNE),
-        "all of it: instrument, collect, fit, emit",
-        f"cutune tune app.cu {_RUN}",
-    ),
-    Verb(
-        *("select", "cutune.cli.asking", _TUNE),
-        "which thread block a kernel would get at given sizes",
-        "cutune select gemm --all-sizes 1024",
-    ),
-    Verb(
-        *("report", "cutune.cli.asking", _TUNE),
-        "one HTML page about everything that is known",
-        "cutune report -o report.html",
-    ),
-    Verb(
-        *("nvcc", "", _TUNE),
-        "nvcc, with instrumented or tuned sources",
-        'make NVCC="cutune nvcc"',
-    ),
-    Verb(
-        *("verify", "cutune.cli.comparing", _SAME),
-        "run a program and its tuned form, and compare what they give",
-        "cutune verify app.cu app.tuned.cu --run './{program} 100'",
-    ),
-    Verb(
-        *("shake", "cutune.cli.comparing", _SAME),
-        "run a program with random legal configurations, and compare what it gives",
-        "cutune shake app.cu --run './{program} 1000' --seeds 20",
-    ),
-    Verb(
-        *("run", "cutune.cli.running", _SAME),
-        "run a program on the emulated device; a .cu file is compiled for it first",
-        "cutune run --check app.cu 1000",
-    ),
-    Verb(
-        *("instrument", "cutune.cli.source", _STEP),
-        "put hooks at the launches of a program",
-        "cutune instrument app.cu -o app.instrumented.cu",
-    ),
-    Verb(
-        *("collect", "cutune.cli.tuning", _STEP),
-        "run the program on the emulated device and count what its kernels do",
-        f"cutune collect app.cu {_RUN}",
-    ),
-    Verb(*("fit", "cutune.cli.tuning", _STEP), "fit models to measurements", "cutune fit"),
-    Verb(
-        *("emit", "cutune.cli.tuning", _STEP),
-        "write the program that chooses its thread blocks",
-        "cutune emit app.cu -o app.tuned.cu",
-    ),
-    Verb(
-        *("evaluate", "cutune.cli.gpu", _MODEL),
-        "compare the chosen blocks with an exhaustive sweep, and with other strategies",
-        "cutune evaluate app.cu --from sweep.json",
-    ),
-    Verb(
-        *("device", "cutune.cli.asking", _MODEL),
-        "list the GPUs that can be modelled, show one, or calibrate one",
-        "cutune device h200",
-    ),
-    Verb(
-        *("convert", "cutune.lab.verbs.convert", _OTHERS),
-        "results of a search, from one tuner's format to another's",
-        "cutune convert .cutune/trials.jsonl results.csv",
-        _LAB_OPTIONS,
-    ),
-    Verb(
-        *("bat", "cutune.lab.verbs.bat", _OTHERS),
-        "compare tuners on benchmarks, as the suite BAT does",
-        "cutune bat -b sort -a kernel_tuner --replay sort.csv",
-        _LAB_OPTIONS,
-    ),
-    Verb(
-        *("doctor", "cutune.cli.running", _HERE), "what this machine has and lacks", "cutune doctor"
-    ),
-    Verb(
-        *("help", "cutune.cli.running", _HERE),
-        "a page of the guide, what a message means, or how a verb is used",
-        "cutune help CT211",
-    ),
-)
+
+def _verbs() -> Iterator[Verb]:
+    group, lines = "", iter(_TABLE.splitlines())
+    for line in lines:
+        if not line.startswith(" "):
+            group = line
+            continue
+        name, modules = line.split(":")
+        module, *options = modules.split()
+        yield Verb(name.strip(), module, group, next(lines).strip(), next(lines).strip(), *options)
+
+
+VERBS = tuple(_verbs())
 #: What a status means to a shell or to continuous integration.
 STATUSES = (
     (0, "done; what could not be tuned was said, and stays as it is"),
@@ -210,7 +194,7 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, and where to read what is right."""
         verb = self.prog.partition(" ")[2]
         reason = f"{verb}: {message}" if verb else message
-        self.fail(Diagnostic.at(Code.WRONG_USAGE, None, reason=reason, help=f"{self.prog} --help"))
+        self.fail(Diagnostic.at(Code.WRONG_USAGE, reason=reason, help=f"{self.prog} --help"))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
         """End with a message about the command line."""

@@ -23,6 +23,7 @@ from cutune.search.collect import Place, Prepared
 from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
+from cutune.space.condition import Value
 from cutune.space.space import Configuration
 
 
@@ -32,15 +33,15 @@ class SearchResult:
 
     Attributes:
         best: None where nothing ended well. cost: its time.
-        needed: configurations until it was found. measured: all that counted.
+        found_after: configurations until it was found. evaluations: all that counted.
         seconds: that their trials took, whoever asked for them first.
         curve: the best so far after each of them; None before the first that ended well.
     """
 
-    best: Configuration | None
+    best: dict[str, Value] | None
     cost: float | None
-    needed: int
-    measured: int
+    found_after: int
+    evaluations: int
     seconds: float
     curve: tuple[float | None, ...]
 
@@ -49,7 +50,7 @@ class SearchResult:
 class Contender:
     """A technique, and its searches from several starts."""
 
-    technique: str
+    search: str
     found: tuple[SearchResult, ...]
 
 
@@ -58,11 +59,12 @@ class LiveContest:
     """Contenders at one size.
 
     Attributes:
-        where: the sizes. size: of the space.
+        where: the sizes. configurations: of the space. unit: of costs.
     """
 
     where: str
-    size: int
+    configurations: int
+    unit: str
     contenders: tuple[Contender, ...]
 
     @property
@@ -77,6 +79,7 @@ def contest(
     techniques: Sequence[Technique],
     budget: Budget,
     searches: int,
+    unit: str,
     progress: Progress,
 ) -> Iterator[LiveContest]:
     """Run all techniques at each size, one after the other.
@@ -96,7 +99,7 @@ def contest(
             contenders.append(Contender(technique.name, tuple(results)))
         run, space = place
         sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
-        yield LiveContest(sizes, space.size, tuple(contenders))
+        yield LiveContest(sizes, space.size, unit, tuple(contenders))
     progress("searching", 1, 1)
 
 
@@ -107,7 +110,7 @@ def _searched(
     spent = 0.0
     costs: list[float | None] = []
     #: When it was found, and what.
-    best: tuple[float, int, Configuration] | None = None
+    best: tuple[float, int, dict[str, Value]] | None = None
 
     def timed(configuration: Configuration) -> Timed:
         nonlocal spent, best
@@ -119,7 +122,7 @@ def _searched(
             spent += ended.seconds
             costs.append(cost)
         if cost is not None and (best is None or cost < best[0]):
-            best = cost, len(costs), configuration
+            best = cost, len(costs), {**configuration}
         return Timed(cost, is_counted)
 
     # What is known takes no time now; it counts with what it took.
@@ -132,8 +135,9 @@ def _searched(
     )
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
-    cost, needed, values = best or (None, 0, None)
-    return SearchResult(values, cost, needed, len(costs), spent, tuple(_so_far(costs)))
+    cost, found_after, values = best or (None, 0, None)
+    curve = tuple(_so_far(costs))
+    return SearchResult(values, cost, found_after, len(costs), spent, curve)
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -14,21 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from cutune.cli.common import (
-    analyzer_of,
-    asked_of,
-    device_of,
-    reporter_of,
-    show,
-    toolchain_of,
-    workspace_of,
-)
+from cutune.cli.common import Options, show
 from cutune.cli.options import parser
 from cutune.cli.page.figures import DOTS_PER_INCH, STYLE, WIDTH
 from cutune.cli.page.html import required
 from cutune.cli.report.classifiers import print_comparison, techniques_table
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace, writing
 from cutune.lab.interchange.convert import read_results
@@ -36,7 +27,7 @@ from cutune.lab.tuner_comparison.examples import ExampleResult, examples_in, run
 from cutune.lab.tuner_comparison.live import COUNTED, UNIT, contest, counted
 from cutune.lab.tuner_comparison.tables import recorded_tables
 from cutune.lab.tuner_comparison.tuners import contenders
-from cutune.lab.verbs.convert import asked_of as reading_of
+from cutune.lab.verbs.convert import reading_of
 from cutune.search.collect import HostSweep, Search, collect_host, prepared, report
 from cutune.search.compare import TunerComparison, compare, compared
 from cutune.search.regions import rules_of
@@ -44,7 +35,6 @@ from cutune.search.techniques.registry import TECHNIQUES, Technique
 from cutune.search.techniques.replay import TechniqueScore, least, quartiles, random_curve
 from cutune.search.techniques.tries import Budget
 from cutune.search.trial_runs import EMULATED, GPU, Measuring, named
-from cutune.search.trials import plain
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES as OF_WORKERS
 from cutune.search.workers.choose_workers import workers_of
 from cutune.source.program import Program
@@ -56,52 +46,28 @@ if TYPE_CHECKING:
 LIVE_SCHEMA = "cutune-live-1"
 
 
-def print_live(benchmark: str, contest: LiveContest, unit: str, is_verbose: bool) -> None:
+def print_live(benchmark: str, contest: LiveContest, is_verbose: bool) -> None:
     """Print what each contender has found at one size, the best first."""
-    print(f"{benchmark}, {contest.where}: {contest.size} configurations, in {unit}")
+    print(
+        f"{benchmark}, {contest.where}: {contest.configurations} configurations, in {contest.unit}"
+    )
     best = contest.best
     if best is not None and best.best is not None and best.cost is not None:
         print(f"best of all: {_number(best.cost)} with {named(best.best)}")
     table = techniques_table("best", "found after", "configurations", "seconds")
     for one in sorted(contest.contenders, key=_typical):
         table.add_row(
-            one.technique,
+            one.search,
             _spread([found.cost for found in one.found]),
-            _spread([float(found.needed) for found in one.found]),
-            _spread([float(found.measured) for found in one.found]),
+            _spread([float(found.found_after) for found in one.found]),
+            _spread([float(found.evaluations) for found in one.found]),
             _spread([round(found.seconds, 1) for found in one.found]),
         )
     Console(emoji=False).print(table)
     if is_verbose:
         for one in contest.contenders:
             for found in one.found:
-                print(f"  {one.technique}: {_said(found)}")
-
-
-def live_json(benchmark: str, contest: LiveContest, unit: str) -> dict[str, object]:
-    """The contest as JSON: the best of each search, and each step on the way."""
-    return {
-        "benchmark": benchmark,
-        "where": contest.where,
-        "configurations": contest.size,
-        "unit": unit,
-        "contenders": [
-            {"search": one.technique, "found": [_found_json(found) for found in one.found]}
-            for one in contest.contenders
-        ],
-    }
-
-
-def _found_json(found: SearchResult) -> dict[str, object]:
-    best = found.best
-    return {
-        "best": None if best is None else {name: plain(value) for name, value in best.items()},
-        "cost": found.cost,
-        "found_after": found.needed,
-        "evaluations": found.measured,
-        "seconds": found.seconds,
-        "curve": list(found.curve),
-    }
+                print(f"  {one.search}: {_said(found)}")
 
 
 def _typical(one: Contender) -> float:
@@ -187,7 +153,7 @@ _NO_LIMIT = Search(TECHNIQUES[0], Budget(configurations=1))
 Compared = tuple[str, TunerComparison]
 
 
-def bat_verb(options: argparse.Namespace) -> int:
+def bat_verb(options: Options) -> int:
     """The verb; the status for the shell."""
     if options.size not in SIZES:
         parser().error("bat: --size is a class from 1 to 9")
@@ -220,7 +186,7 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
+def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On what was recorded: a benchmark is a file, by its name up to the first dot."""
     paths = {Path(path).name.partition(".")[0]: Path(path) for path in options.replay}
     if len(paths) < len(options.replay):
@@ -232,19 +198,19 @@ def _replayed(options: argparse.Namespace, techniques: Sequence[Technique]) -> I
         if name not in paths:
             raise _unknown("recorded benchmark", name, ".", [*paths])
         results = read_results(paths[name], reading_of(options), show)
-        for table in recorded_tables(results, asked_of(options)):
+        for table in recorded_tables(results, options.parameters):
             yield name, compared(table, techniques, progress)
 
 
-def _measured(options: argparse.Namespace, techniques: Sequence[Technique]) -> Iterator[Compared]:
+def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Compared]:
     """On a GPU: every configuration is tried, and the searches replayed on that."""
     for one in _benchmarks(options):
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
         workers = workers_of(options, True, one.workspace.folder, parser().error)
-        parameters = asked_of(options)
+        parameters = options.parameters
         sweep = HostSweep([], how, workers=workers, parameters=parameters)
-        collect_host(toolchain_of(options), reporter_of(options), *one.arguments(options, sweep))
-        reporter, program, path = reporter_of(options), one.program, one.workspace.trials
+        collect_host(options.toolchain, options.reporter, *one.arguments(options, sweep))
+        reporter, program, path = options.reporter, one.program, one.workspace.trials
         known = program, options.run, path, list[str](), techniques, one.device
         for comparison in compare(reporter, parameters, *known):
             yield one.name, comparison
@@ -259,7 +225,7 @@ class _Benchmark:
     workspace: Workspace
     device: DeviceProfile
 
-    def arguments(self, options: argparse.Namespace, sweep: HostSweep) -> _Arguments:
+    def arguments(self, options: Options, sweep: HostSweep) -> _Arguments:
         """The arguments of `collect_host` and of `prepared`."""
         vary = {"size": [str(options.size)]}
         return self.program, options.run, vary, self.workspace, sweep, self.device
@@ -268,7 +234,7 @@ class _Benchmark:
 _Arguments = tuple[Program, str, Mapping[str, Sequence[str]], Workspace, HostSweep, DeviceProfile]
 
 
-def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
+def _benchmarks(options: Options) -> Iterator[_Benchmark]:
     """The benchmarks of the folder that are asked for."""
     folder = Path(options.folder)
     known = [path.stem for path in sorted(folder.glob("*.cu")) if "." not in path.stem]
@@ -276,11 +242,11 @@ def _benchmarks(options: argparse.Namespace) -> Iterator[_Benchmark]:
         if name not in known:
             raise _unknown("benchmark", name, folder, known)
         options.files = [str(folder / f"{name}.cu")]
-        (program,) = analyzer_of(options).load_all(options.files, require_nvcc=True)
-        yield _Benchmark(name, program, workspace_of(options), device_of(options))
+        (program,) = options.analyzer.load_all(options.files, require_nvcc=True)
+        yield _Benchmark(name, program, options.place, options.profile)
 
 
-def _live(options: argparse.Namespace) -> int:
+def _live(options: Options) -> int:
     """Searches that build and run what they ask for."""
     searches = _SEARCHES if options.searches is None else options.searches
     if options.replay or options.plot or searches < 1:
@@ -292,39 +258,38 @@ def _live(options: argparse.Namespace) -> int:
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     documents: list[object] = []
     for one in _benchmarks(options):
-        reporter = reporter_of(options)
+        reporter = options.reporter
         arguments = one.arguments(options, _sweep(options, one.workspace, on_gpu))
-        with prepared(toolchain_of(options), reporter, *arguments) as ready:
-            contests = list(contest(ready, techniques, budget, searches, reporter.progress))
+        with prepared(options.toolchain, reporter, *arguments) as ready:
+            how = techniques, budget, searches, "ms" if on_gpu else UNIT
+            contests = list(contest(ready, *how, reporter.progress))
         report(ready.trials, reporter.warn)
-        unit = "ms" if on_gpu else UNIT
-        for one_contest in contests:
-            documents.append(live_json(one.name, one_contest, unit))
-            if not options.json:
-                print_live(one.name, one_contest, unit, options.verbose)
+        documents += [{"benchmark": one.name, **asdict(held)} for held in contests]
+        if not options.json:
+            for held in contests:
+                print_live(one.name, held, options.verbose)
     if options.json:
-        print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1))
+        # A fraction is a text, as in trials.
+        print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1, default=str))
     return 0
 
 
-def _sweep(options: argparse.Namespace, workspace: Workspace, on_gpu: bool) -> HostSweep:
+def _sweep(options: Options, workspace: Workspace, on_gpu: bool) -> HostSweep:
     """How all contenders are measured."""
     if on_gpu:
         workers = workers_of(options, True, workspace.folder, parser().error)
         how = Measuring(GPU, _REPETITIONS, None, rules_of(None, None))
-        return HostSweep([], how, _NO_LIMIT, workers=workers, parameters=asked_of(options))
+        return HostSweep([], how, _NO_LIMIT, workers=workers, parameters=options.parameters)
     how = Measuring(EMULATED, 1, None, rules_of(None, None), counted)
     # No time stands among those of a GPU.
     kept = workspace.folder / COUNTED
-    return HostSweep([], how, _NO_LIMIT, kept=kept, parameters=asked_of(options))
+    return HostSweep([], how, _NO_LIMIT, kept=kept, parameters=options.parameters)
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:
     there = "" if Path(folder).is_dir() else "; there is no such folder here: name one by --folder"
     listed = f"{known_names(name, known)}{there}"
-    return CutuneError(
-        Diagnostic.at(Code.NO_BENCHMARK, None, kind=kind, name=name, folder=folder, known=listed)
-    )
+    return CutuneError.at(Code.NO_BENCHMARK, kind=kind, name=name, folder=folder, known=listed)
 
 
 def _print(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
@@ -362,7 +327,7 @@ def _finite(values: Iterable[float]) -> list[float | None]:
     return [value if isfinite(value) else None for value in values]
 
 
-def _run_examples(options: argparse.Namespace) -> int:
+def _run_examples(options: Options) -> int:
     """Other tuners' own programs, as BAT runs them."""
     names = _names(options.auto_tuner), _names(options.benchmark)
     examples = examples_in(Path(options.examples), *names)

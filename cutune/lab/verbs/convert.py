@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.cli.common import show
+from cutune.cli.common import Options, show
 from cutune.cli.options import parser
 from cutune.core.diagnostics import known_names
 from cutune.lab.interchange.convert import ReadingOptions, read_results
@@ -14,9 +13,9 @@ from cutune.lab.interchange.convert import convert as write
 from cutune.lab.interchange.csv_table import Meaning
 
 
-def convert_verb(options: argparse.Namespace) -> int:
+def convert_verb(options: Options) -> int:
     """The verb; the status for the shell."""
-    results = read_results(options.input, asked_of(options), show)
+    results = read_results(options.input, reading_of(options), show)
     chosen = results.best() if options.best else results
     names = [name for name in options.order.split(",") if name]
     unknown = next((name for name in names if name not in chosen.names), None)
@@ -32,7 +31,7 @@ def convert_verb(options: argparse.Namespace) -> int:
     return 0
 
 
-def asked_of(options: argparse.Namespace) -> ReadingOptions:
+def reading_of(options: Options) -> ReadingOptions:
     """How a file of results is to be read."""
     only = {}
     for word in options.only:

@@ -1,5 +1,6 @@
-"""One command line of nvcc, word for word. Takes the words, gives what they mean and where.
+"""One command line of `cutune nvcc`. Takes its words, gives `Settings`, and what nvcc's words mean.
 
+nvcc's options are data (`nvcc --help` of CUDA 13): which take a value, and what they are about.
 Nothing is normalised: the words are nvcc's own, so that `Command.parse(words).words == words`. Each
 of its sources has a key in a workspace. A command with nothing to do is run as it is.
 """
@@ -12,18 +13,101 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cutune.tuning.nvcc.options import (
-    ATTACHED,
-    DECIDES_TEXT,
-    DEPENDENCIES_TOO,
-    DEVICE_ONLY,
-    FLAG,
-    INFORMS,
-    KINDS,
-    PREPROCESSES,
-    SPELLINGS,
-    STOPS_AT_OBJECT,
+from cutune.toolchain.device.present import default_device
+
+FLAG, VALUE, LIST = "flag", "value", "list"
+
+
+def _names(text: str) -> list[tuple[str, str]]:
+    """Return pairs of names from `long:short` words; one word where both are the same.
+
+    `--long` and `-short`; a value follows after `=` or as the next word, behind a few one-letter
+    options also at once (`-Ifolder`). A list holds values separated by commas.
+    """
+    pairs = (word.partition(":") for word in text.split())
+    return [(long, short or long) for long, _, short in pairs]
+
+
+_FLAGS = _names("""
+    cuda cubin fatbin ptx optix-ir ltoir preprocess:E generate-dependencies:M
+    generate-nonsystem-dependencies:MM generate-dependencies-with-compile:MD
+    generate-nonsystem-dependencies-with-compile:MMD generate-dependency-targets:MP compile:c
+    device-c:dc device-w:dw device-link:dlink link lib run objdir-as-tempdir:objtemp
+    allow-unsupported-compiler use-local-env force-cl-env-setup profile:pg debug:g device-debug:G
+    generate-line-info:lineinfo dlink-time-opt:dlto lto gen-opt-lto no-exceptions:noeh shared
+    no-host-device-initializer-list:nohdinitlist no-host-device-move-forward:nohdmoveforward
+    expt-relaxed-constexpr extended-lambda expt-extended-lambda m64
+    forward-unknown-to-host-compiler forward-unknown-to-host-linker forward-unknown-opts
+    dont-use-profile:noprof dryrun verbose:v fdevice-syntax-only keep save-temps
+    clean-targets:clean no-align-double no-device-link:nodlink use_fast_math
+    extra-device-vectorization disable-warnings:w keep-device-functions source-in-ptx:src-in-ptx
+    restrict Wreorder Wdefault-stream-launch Wmissing-launch-bounds Wext-lambda-captures-this
+    Wno-deprecated-declarations Wno-deprecated-gpu-targets resource-usage:res-usage
+    extensible-whole-program:ewp no-compress compile-as-tools-patch:astoolspatch
+    list-gpu-code:code-ls list-gpu-arch:arch-ls display-error-number:err-no
+    no-display-error-number:no-err-no augment-host-linker-script:aug-hls relocatable-link:r
+    relocatable-ptx:reloc-ptx jobserver help:h version:V
+""")
+_VALUES = _names("""
+    output-file:o output-directory:odir dependency-output:MF dependency-target-name:MT
+    compiler-bindir:ccbin archiver-binary:arbin cudart cudadevrt libdevice-directory:ldir
+    target-directory:target-dir optimize:O Ofast-compile:Ofc dopt ftemplate-backtrace-limit
+    ftemplate-depth x std machine:m static-global-template-stub
+    device-entity-has-hidden-visibility threads:t split-compile split-compile-extended
+    fdevice-time-trace keep-dir time input-drive-prefix:idp dependency-drive-prefix:ddp
+    drive-prefix:dp gpu-architecture:arch relocatable-device-code:rdc maxrregcount ftz prec-div
+    prec-sqrt fmad default-stream host-linker-script:hls brief-diagnostics:brief-diag
+    jump-table-density:jtd device-stack-protector compress-mode frandom-seed sanitize qpp-config
+""")
+_LISTS = _names("""
+    pre-include:include library:l define-macro:D undefine-macro:U include-path:I
+    system-include:isystem library-path:L optimization-info:opt-info compiler-options:Xcompiler
+    linker-options:Xlinker archive-options:Xarchive ptxas-options:Xptxas nvlink-options:Xnvlink
+    run-args gpu-code:code generate-code:gencode entries:e Werror diag-error diag-suppress
+    diag-warn options-file:optf Xcudafe Xcicc Xfatbin
+""")
+
+#: Spelling with its dashes → the option's long name.
+SPELLINGS: dict[str, str] = {}
+#: Long name → how it takes values.
+KINDS: dict[str, str] = {}
+for _kind, _group in ((FLAG, _FLAGS), (VALUE, _VALUES), (LIST, _LISTS)):
+    for _long, _short in _group:
+        SPELLINGS[f"--{_long}"] = SPELLINGS[f"-{_short}"] = _long
+        KINDS[_long] = _kind
+#: Options whose value may follow at once; the longest spelling is looked up first.
+ATTACHED = ("-I", "-D", "-U", "-L", "-l", "-O", "-t")
+
+#: Nothing is compiled.
+INFORMS = frozenset(
+    ["help", "version", "list-gpu-code", "list-gpu-arch", "dryrun", "clean-targets"]
 )
+#: The output is text, not a program.
+PREPROCESSES = frozenset(["preprocess", "generate-dependencies", "generate-nonsystem-dependencies"])
+#: Host code, and with it every launch, is discarded.
+DEVICE_ONLY = frozenset(["cubin", "fatbin", "ptx", "optix-ir", "ltoir", "fdevice-syntax-only"])
+#: Compiles, but does not link.
+STOPS_AT_OBJECT = frozenset(["compile", "device-c", "device-w"])
+DEPENDENCIES_TOO = frozenset(
+    ["generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile"]
+)
+#: Options that the compiled text depends on. They identify a source, together with its path.
+DECIDES_TEXT = frozenset(["define-macro", "undefine-macro", "pre-include"])
+#: Options on where results go, what is linked or which steps run; not about the source.
+NOT_ABOUT_SOURCE = frozenset(
+    [
+        *("output-file", "output-directory", "dependency-output", "dependency-target-name"),
+        *("generate-dependency-targets", "compile", "device-c", "device-w", "device-link", "link"),
+        *("lib", "run", "run-args", "library", "library-path", "linker-options", "cuda"),
+        *("archive-options", "nvlink-options", "shared", "cudart", "cudadevrt", "verbose"),
+        *("keep", "save-temps", "keep-dir", "time", "threads", "no-device-link", "jobserver"),
+        *("relocatable-link", "objdir-as-tempdir", "fdevice-time-trace", "host-linker-script"),
+        *("augment-host-linker-script", "resource-usage", "archiver-binary", "lto"),
+        *("dlink-time-opt", "gen-opt-lto", "split-compile", "split-compile-extended", "Xfatbin"),
+        *DEPENDENCIES_TOO,
+    ]
+)
+
 
 #: Response files may name others; so deep they are followed.
 _DEEPEST = 8
@@ -245,3 +329,116 @@ def unit_key(command: Command, source: Item) -> str:
     ]
     identity = repr((os.path.realpath(source.value), deciding))
     return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
+MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
+WORKSPACE = ".cutune"
+_PREFIX = "--cutune-"
+_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants")
+#: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
+ALL, NONE = "all", "none"
+#: Variable that says so.
+VARIANTS = "CUTUNE_VARIANTS"
+
+
+class Settings(NamedTuple):
+    """The values of the `--cutune-` options and of the environment."""
+
+    modes: frozenset[str]
+    workspace: str | None
+    devices: tuple[str, ...]
+    nvcc: str | None
+    strict: bool
+    variants: bool
+
+
+class Usage(Exception):
+    """A `--cutune-` option is wrong: what is said, a name that is not known, and those that are."""
+
+    def __init__(self, said: str, name: str = "", known: Sequence[str] = ()) -> None:
+        super().__init__(said)
+        self.name, self.known = name, known
+
+
+def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
+    """The `--cutune-` options, wherever they stand, and the other words.
+
+    Raises:
+        Usage: an option, or a value of one, that does not exist.
+    """
+    words: list[str] = []
+    found: dict[str, str] = {}
+    for word in arguments:
+        if not word.startswith(_PREFIX):
+            words.append(word)
+            continue
+        name, _, value = word[len(_PREFIX) :].partition("=")
+        if name not in _SETTINGS:
+            known = [_PREFIX + name for name in _SETTINGS]
+            raise Usage(f"unknown option '{word}'", word.partition("=")[0], known)
+        found[name] = value
+    environment = os.environ
+    modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
+    devices = found.get("device") or default_device()
+    strict = "strict" in found or environment.get("CUTUNE_STRICT") == "1"
+    settings = Settings(
+        modes,
+        found.get("workspace") or environment.get("CUTUNE_WORKSPACE"),
+        tuple(devices.split(",")),
+        found.get("nvcc"),
+        strict,
+        _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
+    )
+    return settings, words
+
+
+def _variants(text: str) -> bool:
+    if text not in (ALL, NONE):
+        raise Usage(f"unknown value of --cutune-variants '{text}'", text, (ALL, NONE))
+    return text == ALL
+
+
+def _modes(text: str) -> frozenset[str]:
+    modes = frozenset(text.split(","))
+    if not modes <= set(MODES):
+        wrong = next(mode for mode in text.split(",") if mode not in MODES)
+        raise Usage(f"unknown mode '{wrong}'", wrong, MODES)
+    if OFF in modes:
+        return frozenset()
+    if {TUNED, INSTRUMENT} <= modes:
+        raise Usage("a program is either instrumented or tuned, not both")
+    return modes
+
+
+def _modes_of_environment() -> frozenset[str]:
+    """`$CUTUNE_MODE`; words for instrumented programs (sweep, record, …) are skipped."""
+    try:
+        return _modes(os.environ.get("CUTUNE_MODE") or TUNED)
+    except Usage:
+        return frozenset([TUNED])
+
+
+def workspaces_of(path: str, workspace: str | None) -> list[str]:
+    """The workspaces of a source: the one asked for, or all beside it and above it.
+
+    Behind these, those in the current folder and above it, where `cutune tune` may have been called
+    for sources that lie elsewhere.
+    """
+    if workspace:
+        return [workspace]
+    own = os.path.dirname(os.path.abspath(path))
+    try:
+        current = os.getcwd()
+    except OSError:  # it has been deleted
+        current = own
+    places = [os.path.join(folder, WORKSPACE) for folder in (*_upwards(own), *_upwards(current))]
+    return [place for place in dict.fromkeys(places) if os.path.isdir(place)]
+
+
+def _upwards(folder: str) -> list[str]:
+    """A folder and all above it."""
+    found = [folder]
+    while (above := os.path.dirname(folder)) != folder:
+        found.append(folder := above)
+    return found

@@ -25,14 +25,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
-from cutune.tuning.nvcc.command import LENDS, UNITS, Command, Item, run_instead, unit_key
-from cutune.tuning.nvcc.settings import (
+from cutune.tuning.nvcc.command import (
     EMULATED,
     INSTRUMENT,
+    LENDS,
     TUNED,
+    UNITS,
+    Command,
+    Item,
     Settings,
     Usage,
     read_settings,
+    run_instead,
+    unit_key,
     workspaces_of,
 )
 
@@ -86,7 +91,7 @@ def _say(code: str, **values: Any) -> None:
     from cutune.core.codes import Code
     from cutune.core.diagnostics import Diagnostic
 
-    print(Diagnostic.at(Code[code], None, **values).render(), file=sys.stderr)
+    print(Diagnostic.at(Code[code], **values).render(), file=sys.stderr)
 
 
 def links_untuned(command: Command, workspace: str | None) -> bool:

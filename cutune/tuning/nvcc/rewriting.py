@@ -10,7 +10,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,27 +30,34 @@ from cutune.toolchain.nvcc import (
     find_nvcc,
     remedies_of,
 )
-from cutune.tuning.nvcc.command import Command, Item, run_instead
-from cutune.tuning.nvcc.options import STOPS_AT_OBJECT
-from cutune.tuning.nvcc.settings import (
+from cutune.tuning.nvcc.command import (
     EMULATED,
     INSTRUMENT,
+    STOPS_AT_OBJECT,
     TUNED,
     WORKSPACE,
+    Command,
     Settings,
+    run_instead,
     workspaces_of,
 )
 from cutune.tuning.nvcc.shadow_source import ShadowSource, restore_dependencies, with_copies
-from cutune.tuning.nvcc.shared_kernels import knows_others, lenders_of, lends, note
-from cutune.tuning.nvcc.units import CompiledSource, note_launches, register, working_in
+from cutune.tuning.nvcc.units import (
+    CompiledSource,
+    knows_others,
+    lenders_of,
+    lends,
+    note,
+    note_launches,
+    register,
+)
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.linked import ReadSource
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.cache.inputs import Request
+    from cutune.tuning.inputs import Request
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -182,7 +190,7 @@ def _tell_remedies(said: str) -> None:
     for remedy in remedies_of(said):
         if remedy.flag:
             text, flag = remedy.text, remedy.flag
-            told = Diagnostic.at(Code.KNOWN_REMEDY, None, remedy=text, flag=flag)
+            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=text, flag=flag)
             print(told.render(), file=sys.stderr)
 
 
@@ -195,7 +203,7 @@ def _said(error: Exception) -> str:
     if isinstance(error, CutuneError):
         return error.diagnostic.render()
     reason = f"{type(error).__name__}: {error}"
-    return Diagnostic.at(Code.FAILED_REWRITING, None, reason=reason).render()
+    return Diagnostic.at(Code.FAILED_REWRITING, reason=reason).render()
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
@@ -223,101 +231,158 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     """
     found = {}
     for source in command.sources:
-        shadow = _shadow(command, source, settings, nvcc)
+        rewriter = _Rewriter.of(CompiledSource.of(command, source), settings, nvcc)
+        shadow = rewriter.kept_or_made()
         if shadow is not None:
             found[source.value] = shadow
     return found
 
 
-def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> ShadowSource | None:
-    """One rewritten source; None where the original is compiled."""
-    unit = CompiledSource.of(command, source)
-    workspace = _workspace(unit, settings)
-    toolchain = _toolchain(unit, workspace, settings, nvcc)
-    request = _request(unit, workspace, settings, toolchain)
-    if request is None:
-        return _made(unit, workspace, settings, toolchain)
-    from cutune.tuning.cache.keeper import Keeper
-    from cutune.tuning.cache.kept import KeptRewriting, rewriting_for
+@dataclass(frozen=True)
+class _Rewriter:
+    """Makes of one unit what the mode asks for; None where that is the original.
 
-    if (kept := rewriting_for(request)) is not None:
-        kept.write()
-        return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
-    # nvcc is at work while the rest of this program is loaded.
-    request = request.with_begun() if _is_modelled(unit, workspace) else request
-    keeper, begun = Keeper.watching(request), request.toolchain.begun
-    try:
-        shadow = _made(unit, workspace, settings, replace(toolchain, begun=begun))
-    finally:
-        # This process may become nvcc.
-        keeper.wait()
-        if begun is not None:
-            begun.wait()
-    files = shadow.files if shadow is not None else ()
-    KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
-    return shadow
+    Attributes:
+        toolchain: the compiler, without flags of the unit's.
+    """
 
+    unit: CompiledSource
+    workspace: Workspace
+    settings: Settings
+    toolchain: Toolchain
 
-def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
-    """Are there models that may be of its kernels?"""
-    return unit.own_workspace(workspace).models.exists() or workspace.models.exists()
+    @staticmethod
+    def of(unit: CompiledSource, settings: Settings, nvcc: Nvcc) -> _Rewriter:
+        """The rewriter of a unit.
 
+        With the options that follow a program is compiled for the emulated device, and was if `tune
+        --make` has: what it was compiled to then is known.
+        """
+        from cutune.toolchain.toolchain import Toolchain
 
-def _made(
-    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
-) -> ShadowSource | None:
-    from cutune.proof.analysis.analyzer import Analyzer
+        workspace = _workspace(unit, settings)
+        was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
+        flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
+        return _Rewriter(unit, workspace, settings, Toolchain(str(nvcc.path), flags))
 
-    plain = Analyzer(toolchain, with_variants=settings.variants, rewrites_headers=True)
-    analyzer = plain.with_flags(unit.flags)
-    rewriter = _Rewriter(analyzer, unit, workspace, settings, plain)
-    rewritten = rewriter.rewritten()
-    if rewritten is None:
-        return None
-    mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
-    folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
-    shadow = ShadowSource.write(rewritten, folder)
-    if mode != INSTRUMENT or shadow.tree is not None:
+    @property
+    def instruments(self) -> bool:
+        """Does it put hooks in?"""
+        return INSTRUMENT in self.settings.modes
+
+    def kept_or_made(self) -> ShadowSource | None:
+        """The rewritten source, as it was kept if nothing has changed."""
+        request = self._request()
+        if request is None:
+            return self._made()
+        from cutune.tuning.inputs import Keeper
+        from cutune.tuning.kept import KeptRewriting, rewriting_for
+
+        if (kept := rewriting_for(request)) is not None:
+            kept.write()
+            return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+        own = self.unit.own_workspace(self.workspace)
+        if own.models.exists() or self.workspace.models.exists():
+            # nvcc is at work while the rest of this program is loaded.
+            request = request.with_begun()
+        keeper, begun = Keeper.watching(request), request.toolchain.begun
+        try:
+            shadow = replace(self, toolchain=replace(self.toolchain, begun=begun))._made()
+        finally:
+            # This process may become nvcc.
+            keeper.wait()
+            if begun is not None:
+                begun.wait()
+        files = shadow.files if shadow is not None else ()
+        KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
         return shadow
-    options = analyzer.toolchain.compile_flags(unit.source)
-    return replace(shadow, code=analyzer.code.built(rewritten.program, options))
 
+    def _request(self) -> Request | None:
+        """The request that a rewritten source answers; None where that is not kept.
 
-def _toolchain(
-    unit: CompiledSource, workspace: Workspace, settings: Settings, nvcc: Nvcc
-) -> Toolchain:
-    """The compiler, without flags of the unit's.
+        A build that instruments takes notes of its sources, and sources that share kernels are read
+        together.
+        """
+        unit, workspace, settings = self.unit, self.workspace, self.settings
+        if self.instruments or knows_others(unit, workspace):
+            return None
+        from cutune.tuning.inputs import Request
 
-    With the options that follow a program is compiled for the emulated device, and was if `tune
-    --make` has: what it was compiled to then is known.
-    """
-    from cutune.toolchain.toolchain import Toolchain
+        try:
+            devices = named_devices(settings.devices)
+        except CutuneError:
+            return None
+        models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
+        asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
+        own = self.toolchain.with_flags(unit.flags)
+        return Request(asked, [unit.source], own, devices, workspace, models)
 
-    was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
-    flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
-    return Toolchain(str(nvcc.path), flags)
+    def _made(self) -> ShadowSource | None:
+        from cutune.proof.analysis.analyzer import Analyzer
 
+        variants = self.settings.variants
+        plain = Analyzer(self.toolchain, with_variants=variants, rewrites_headers=True)
+        try:
+            if self.instruments:
+                rewritten = self._instrumented(plain)
+            else:
+                rewritten = self._tuned(plain) if TUNED in self.settings.modes else None
+        except CutuneError as error:
+            if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
+                return None
+            raise
+        if rewritten is None:
+            return None
+        mode = INSTRUMENT if self.instruments else "tuned"
+        folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.key}-{mode}"
+        shadow = ShadowSource.write(rewritten, folder)
+        if mode != INSTRUMENT or shadow.tree is not None:
+            return shadow
+        analyzer = plain.with_flags(self.unit.flags)
+        options = analyzer.toolchain.compile_flags(self.unit.source)
+        return replace(shadow, code=analyzer.code.built(rewritten.program, options))
 
-def _request(
-    unit: CompiledSource, workspace: Workspace, settings: Settings, toolchain: Toolchain
-) -> Request | None:
-    """The request that a rewritten source answers; None where that is not kept.
+    def _instrumented(self, plain: Analyzer) -> TranslationUnit | None:
+        from cutune.emulator.program_builds import instrument
+        from cutune.source.launch_sites import SiteNumbers
 
-    A build that instruments takes notes of its sources, and sources that share kernels are read
-    together.
-    """
-    if INSTRUMENT in settings.modes or knows_others(unit, workspace):
-        return None
-    from cutune.tuning.cache.inputs import Request
+        program = self._program(plain)
+        note(self.unit, self.workspace, program)
+        note_launches(self.unit, self.workspace, program)
+        if not program.tunable_launches:
+            return instrument(program) if program.is_lent else None
+        program = plain.with_flags(self.unit.flags).with_checked_variants(program)
+        unit = register(self.unit, self.workspace, program)
+        return instrument(SiteNumbers(unit.first_site).written(program))
 
-    try:
-        devices = named_devices(settings.devices)
-    except CutuneError:
-        return None
-    models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
-    asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
-    own = toolchain.with_flags(unit.flags)
-    return Request(asked, [unit.source], own, devices, workspace, models)
+    def _tuned(self, plain: Analyzer) -> TranslationUnit | None:
+        own = self.unit.own_workspace(self.workspace)
+        workspace = own if own.models.exists() else self.workspace
+        is_modelled = workspace.models.exists()
+        if not is_modelled and not lends(self.unit, self.workspace):
+            return None
+        from cutune.model.emit.programs import models_of, replaced
+
+        program = self._program(plain)
+        models = models_of(program, workspace) if is_modelled else []
+        if not models and not program.is_lent:
+            return None
+        analyzer, devices = plain.with_flags(self.unit.flags), named_devices(self.settings.devices)
+        unit = replaced(analyzer, program, models, devices)
+        return unit if unit.edits or program.is_lent else None
+
+    def _program(self, plain: Analyzer) -> Program:
+        """The program, with the kernels that other units of the build lend it."""
+        from cutune.proof.analysis.linked import linked
+
+        analyzer = plain.with_flags(self.unit.flags)
+        read = [analyzer.read(self.unit.source, require_nvcc=True)]
+        for lender in lenders_of(self.unit, self.workspace):
+            # What cannot be read lends nothing: launches of its kernels stay as they are.
+            with suppress(CutuneError, OSError):
+                read.append(lender.read(plain, require_nvcc=True))
+        program = replace(linked(read)[0], is_lent=lends(self.unit, self.workspace))
+        return analyzer.reported([program])[0]
 
 
 def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
@@ -329,77 +394,6 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
         knowing = [place for place in places if unit.own_workspace(place).models.exists()]
         knowing += [place for place in places if place.models.exists() or lends(unit, place)]
     return next(iter([*knowing, *places]), beside)
-
-
-@dataclass(frozen=True)
-class _Rewriter:
-    """Makes of one unit what the mode asks for; None where that is the original."""
-
-    analyzer: Analyzer
-    unit: CompiledSource
-    workspace: Workspace
-    settings: Settings
-    #: An analyzer without flags of the unit's.
-    plain: Analyzer
-
-    def rewritten(self) -> TranslationUnit | None:
-        try:
-            if INSTRUMENT in self.settings.modes:
-                return self._instrumented()
-            return self._tuned() if TUNED in self.settings.modes else None
-        except CutuneError as error:
-            if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
-                return None
-            raise
-
-    def _instrumented(self) -> TranslationUnit | None:
-        from cutune.emulator.program_builds import instrument
-        from cutune.source.launch_sites import SiteNumbers
-
-        program = self._program()
-        note(self.unit, self.workspace, program)
-        note_launches(self.unit, self.workspace, program)
-        if not program.tunable_launches:
-            return instrument(program) if program.is_lent else None
-        program = self.analyzer.with_checked_variants(program)
-        unit = register(self.unit, self.workspace, program)
-        return instrument(SiteNumbers(unit.first_site).written(program))
-
-    def _tuned(self) -> TranslationUnit | None:
-        own = self.unit.own_workspace(self.workspace)
-        workspace = own if own.models.exists() else self.workspace
-        is_modelled = workspace.models.exists()
-        if not is_modelled and not lends(self.unit, self.workspace):
-            return None
-        from cutune.model.emit.programs import models_of, replaced
-
-        program = self._program()
-        models = models_of(program, workspace) if is_modelled else []
-        if not models and not program.is_lent:
-            return None
-        unit = replaced(self.analyzer, program, models, named_devices(self.settings.devices))
-        return unit if unit.edits or program.is_lent else None
-
-    def _program(self) -> Program:
-        """The program, with the kernels that other units of the build lend it."""
-        from cutune.proof.analysis.linked import linked
-
-        own = self.analyzer.read(self.unit.source, require_nvcc=True)
-        program, *_ = linked([own, *self._lenders()])
-        program = replace(program, is_lent=lends(self.unit, self.workspace))
-        return self.analyzer.reported([program])[0]
-
-    def _lenders(self) -> Iterator[ReadSource]:
-        for lender in lenders_of(self.unit, self.workspace):
-            try:
-                with working_in(lender):
-                    read = self.plain.with_flags(lender.flags).read(
-                        lender.source, require_nvcc=True
-                    )
-            except (CutuneError, OSError):
-                # What cannot be read lends nothing: launches of its kernels stay as they are.
-                continue
-            yield read
 
 
 def _compile_original(
@@ -417,9 +411,7 @@ def _compile_original(
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     paths = ", ".join(item.value for item in command.sources)
-    print(
-        Diagnostic.at(Code.NOT_REWRITTEN, None, path=paths, reason=reason).render(), file=sys.stderr
-    )
+    print(Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render(), file=sys.stderr)
     return 1 if is_strict else 0
 
 

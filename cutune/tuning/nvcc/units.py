@@ -4,7 +4,14 @@ WORKSPACE/units/KEY/unit.json     how the source was compiled, and the ids of it
 WORKSPACE/units/KEY/launches.json how each of its launches was judged
 WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because the same source
                                   compiled with other macros is another program
+WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of kernels that it lacks
+WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
+WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
 WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
+
+A source is compiled without knowledge of the others. The first instrumented build records which
+sources lack or have kernels; later, those that lack some are read together with those that have
+them. An object relies on nothing: if other code than the proven one is linked, its launches stay.
 """
 
 from __future__ import annotations
@@ -17,9 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
+from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
 from cutune.core.workspace import (
+    Json,
     Workspace,
     locked,
     make_folder,
@@ -29,16 +37,26 @@ from cutune.core.workspace import (
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.toolchain.kernel_names import instance_names
-from cutune.tuning.nvcc.command import IN_ENVIRONMENT, UNITS, Command, Item, unit_key
-from cutune.tuning.nvcc.options import NOT_ABOUT_SOURCE
+from cutune.tuning.nvcc.command import (
+    IN_ENVIRONMENT,
+    LENDS,
+    NOT_ABOUT_SOURCE,
+    UNITS,
+    Command,
+    Item,
+    unit_key,
+)
 
 if TYPE_CHECKING:
+    from cutune.proof.analysis.analyzer import Analyzer
+    from cutune.proof.analysis.linked import ReadSource
     from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
 
 SCHEMA = "cutune-unit-1"
-LAUNCHES_SCHEMA = "cutune-launches-1"
+LAUNCHES_SCHEMA, LENDING_SCHEMA = "cutune-launches-1", "cutune-lending-1"
 _UNIT, _LAUNCHES = "unit.json", "launches.json"
+_SEEN, _LENDERS = "seen.json", "lenders.json"
 _COMMAND = "cutune tune --make"
 #: Names a folder.
 _Key = Annotated[str, Meta(pattern=r"(?a)\A\w{1,64}\Z")]
@@ -84,6 +102,25 @@ class CompiledSource:
         """Where its measurements and models are."""
         return Workspace(workspace.folder / UNITS / self.key)
 
+    def note(self, workspace: Workspace, name: str, schema: str, document: Json) -> None:
+        """Write one of the documents about it. Raises CT002."""
+        folder = self.own_workspace(workspace).folder
+        make_folder(folder)
+        write_document(folder / name, schema, document)
+
+    def has_note(self, workspace: Workspace, name: str) -> bool:
+        """Was this document written?"""
+        return (self.own_workspace(workspace).folder / name).exists()
+
+    def working_in(self) -> chdir[str]:
+        """Work in the compiler's folder, so that relative paths mean the same."""
+        return chdir(self.folder)
+
+    def read(self, analyzer: Analyzer, require_nvcc: bool = False) -> ReadSource:
+        """Read it as the build compiles it, without kernels of others."""
+        with self.working_in():
+            return analyzer.with_flags(self.flags).read(self.source, require_nvcc=require_nvcc)
+
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
@@ -102,8 +139,7 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     Raises:
         CutuneError: CT002.
     """
-    folder = unit.own_workspace(workspace).folder
-    make_folder(folder)
+    make_folder(workspace.folder / UNITS)
     counter = workspace.folder / UNITS / "last-site"
     with locked(workspace.folder / UNITS / "lock"):
         first = int(counter.read_text()) if counter.exists() else 0
@@ -112,53 +148,50 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
     named = tuple(site.id for site in program.launches if site.by_arguments)
     numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
-    write_document(folder / _UNIT, SCHEMA, asdict(numbered))
+    unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
     return numbered
 
 
 def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Write down how the launches of a source were judged.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Write down how the launches of a source were judged. Raises CT002."""
     from cutune.proof.analysis.recorded_launches import seen_launches
 
     if program.launches:
-        folder = unit.own_workspace(workspace).folder
-        make_folder(folder)
         launches = [one.to_json() for one in seen_launches([program])]
-        write_document(folder / _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
     """The launches of all sources that the last instrumented build compiled."""
     from cutune.proof.analysis.recorded_launches import SeenLaunches
 
-    found: list[SeenLaunch] = []
-    for path in sorted((workspace.folder / UNITS).glob(f"*/{_LAUNCHES}")):
-        found += read_typed(path, LAUNCHES_SCHEMA, SeenLaunches, _COMMAND).launches
-    return found
+    paths = _notes(workspace, _LAUNCHES)
+    read = (read_typed(path, LAUNCHES_SCHEMA, SeenLaunches, _COMMAND) for path in paths)
+    return [launch for one in read for launch in one.launches]
 
 
 def registered(workspace: Workspace) -> list[CompiledSource]:
     """The units of the last instrumented build, in the order of their launch sites."""
-    paths = (workspace.folder / UNITS).glob(f"*/{_UNIT}")
+    paths = _notes(workspace, _UNIT)
     units = [read_typed(path, SCHEMA, CompiledSource, _COMMAND) for path in paths]
     return sorted(units, key=lambda unit: unit.first_site)
 
 
 def forget(workspace: Workspace) -> None:
     """Forget the sources before a new build, which may compile fewer. Models stay."""
-    for name in (_UNIT, _LAUNCHES):
-        for path in (workspace.folder / UNITS).glob(f"*/{name}"):
-            path.unlink(missing_ok=True)
+    _remove(workspace, _UNIT, _LAUNCHES)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
-def working_in(unit: CompiledSource) -> chdir[str]:
-    """Work in the compiler's folder, so that relative paths mean the same."""
-    return chdir(unit.folder)
+def _notes(workspace: Workspace, name: str) -> list[Path]:
+    """The documents of this name, of all units."""
+    return sorted((workspace.folder / UNITS).glob(f"*/{name}"))
+
+
+def _remove(workspace: Workspace, *names: str) -> None:
+    for name in names:
+        for path in _notes(workspace, name):
+            path.unlink(missing_ok=True)
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
@@ -198,6 +231,81 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
         return found[0][1]
     if found:
         known = ", ".join(f"'{i}' in {m.kernel.origin.path}" for i, m in found)
-        raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
+        raise CutuneError.at(Code.AMBIGUOUS_KERNEL, name=name, known=known)
     known = known_names(name, (model.kernel.name for model in models))
-    raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
+    raise CutuneError.at(Code.UNMODELLED_KERNEL, name=name, known=known)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The kernels that a source has, and those that it lacks."""
+
+    unit: CompiledSource
+    has: frozenset[str]
+    lacks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Lenders:
+    lenders: tuple[CompiledSource, ...]
+
+
+def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
+    """Remember the kernels that a source of an instrumented build has, and those that it lacks.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    has = sorted({kernel.name for kernel in program.definitions})
+    missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
+    borrowed = {kernel.name for kernel in program.kernels if kernel.elsewhere is not None}
+    lacks = sorted({site.kernel for site in missing} | borrowed)
+    if has or lacks:
+        document = {"unit": asdict(unit), "has": has, "lacks": lacks}
+        unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
+
+
+def connect(workspace: Workspace) -> bool:
+    """Note who lends to whom in the build that was seen; whether anybody does. Raises CT002."""
+    seen = _all_seen(workspace)
+    for borrower in seen:
+        lenders = [one for one in seen if one is not borrower and borrower.lacks & one.has]
+        if lenders:
+            document = {"lenders": [asdict(one.unit) for one in lenders]}
+            borrower.unit.note(workspace, _LENDERS, LENDING_SCHEMA, document)
+        for lender in lenders:
+            lender.unit.note(workspace, LENDS, LENDING_SCHEMA, {})
+    return bool(_notes(workspace, _LENDERS))
+
+
+def seen_units(workspace: Workspace) -> list[CompiledSource]:
+    """The sources of the last instrumented build with kernels, or with launches, by their paths."""
+    units = (one.unit for one in _all_seen(workspace))
+    return sorted(units, key=lambda unit: (unit.folder, unit.source, unit.key))
+
+
+def _all_seen(workspace: Workspace) -> list[_Seen]:
+    return [read_typed(path, LENDING_SCHEMA, _Seen, _COMMAND) for path in _notes(workspace, _SEEN)]
+
+
+def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSource]:
+    """The units that may define kernels that this one launches."""
+    if not unit.has_note(workspace, _LENDERS):
+        return []
+    path = unit.own_workspace(workspace).folder / _LENDERS
+    return list(read_typed(path, LENDING_SCHEMA, _Lenders, _COMMAND).lenders)
+
+
+def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
+    """Is it read together with other sources of its build, or may it be?"""
+    return lends(unit, workspace) or unit.has_note(workspace, _LENDERS)
+
+
+def lends(unit: CompiledSource, workspace: Workspace) -> bool:
+    """May others launch its kernels?"""
+    return unit.has_note(workspace, LENDS)
+
+
+def forget_lending(workspace: Workspace) -> None:
+    """Before a project is tuned anew."""
+    _remove(workspace, _SEEN, _LENDERS, LENDS)

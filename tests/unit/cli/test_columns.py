@@ -12,7 +12,7 @@ from rich.console import Console
 from cutune.cli.common import show
 from cutune.cli.report.choices import print_choice
 from cutune.cli.report.programs import print_programs
-from cutune.cli.report.tuned import Summary
+from cutune.cli.report.tuned import LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
@@ -60,16 +60,20 @@ def test_candidates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 def test_outcomes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(WIDTH))
-    rows = [["a.cu:1", "k", "tuned", ""], ["a.cu:20", "tile", "refused", "so [CT211]" * 12]]
-    Summary("2 launches", rows).show()
+    unmodelled, why = TuningOutcome.NOT_MODELLED, "so it is " * 12
+    rows = [
+        LaunchRow("a.cu", 1, "k", TuningOutcome.TUNED, "", None),
+        LaunchRow("a.cu", 20, "tile", unmodelled, why, "CT502"),
+    ]
+    Shown("", [], [], rows, []).show()
     counts, tuned, refused, *remark = lines(capsys.readouterr().out)
     assert (counts, tuned, refused) == (
-        "2 launches",
+        "2 launches: 1 tuned, 1 not modelled",
         "a.cu:1   k     tuned",
-        "a.cu:20  tile  refused",
+        "a.cu:20  tile  not modelled",
     )
     assert all(len(line) <= WIDTH for line in remark)
-    assert "".join("".join(remark).split()) == rows[1][3].replace(" ", "")
+    assert "".join("".join(remark).split()) == rows[1].cells[3].replace(" ", "")
 
 
 class Terminal(io.StringIO):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.common import asked_of
+from cutune.cli.common import parse
 from cutune.cli.main import main
-from cutune.cli.options import parse, parser
+from cutune.cli.options import parser
 from cutune.cli.usage.parser import VERBS, WIDTH, Verb
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.measure.program_runs import plan_runs
@@ -123,7 +123,7 @@ def test_options_of_nvcc_are_taken_as_they_are(
     assert options.files == files.split()
     asked = [f"--options-file {path}" for path in options.options_file]
     options.options_file = []
-    assert " ".join([*asked_of(options).flags, *asked]) == flags
+    assert " ".join([*options.parameters.flags, *asked]) == flags
 
 
 def test_a_command_names_its_compiler() -> None:

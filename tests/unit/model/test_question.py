@@ -93,8 +93,8 @@ def test_where_nothing_can_be_asked_for_the_sizes_of_the_runs_are_shown() -> Non
     model = replace(model, reached=model.reached * 2, variants=())
     shown = choice_table([model], H200)
     sizes = ["n = 1000, T.x = 1024", "n = 1000, T.x = 2048", "n = 9000, T.x = 2048"]
-    assert [row[1] for row in shown.rows] == sizes
-    assert all(row[4] != "-" for row in shown.rows)  # blocks were compared
+    assert [row.size for row in shown.rows] == sizes
+    assert all(row.speed_up is not None for row in shown.rows)  # blocks were compared
     (question,) = shown.questions
     assert question.endswith("ask: cutune select copy n=… T.x=…")
     # At these its own block is as good as any: that is said, not that it chooses.
@@ -109,7 +109,11 @@ def test_whole_blocks_with_a_thread_per_id_follow_from_two_runs() -> None:
     assert ask(model, {"n": 100_000}, None).extents == (100_096, 1, 1)
     assert ask(model, {}, 256).extents == (256, 1, 1)
     model = replace(model, reached=model.reached * 2, variants=())
-    assert [row[1] for row in choice_table([model], H200).rows] == ["100000", "1000000", "10000000"]
+    assert [row.size for row in choice_table([model], H200).rows] == [
+        "100000",
+        "1000000",
+        "10000000",
+    ]
     # One run, a size that is not met, or blocks that are kept: no rule.
     for recorded in (
         (((1000,), (1024, 1, 1)),),
@@ -152,11 +156,11 @@ def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> 
     kernel = replace(COPY.kernel, on_data=True, recorded=(((3000,), (3072, 1, 1)),))
     model = replace(COPY, kernel=kernel, reached=(SizeRange(3000, 3000),), variants=())
     shown = choice_table([model], H200)
-    assert [row[1] for row in shown.rows] == ["n = 3000"] and not shown.questions
-    assert shown.rows[0][4] != "-" and "at the sizes shown" in shown.kept[kernel.entry]
+    assert [row.size for row in shown.rows] == ["n = 3000"] and not shown.questions
+    assert shown.rows[0].speed_up is not None and "at the sizes shown" in shown.kept[kernel.entry]
     # Who asks for others is told that nothing is known of them.
     asked = choice_table([model], H200, [4096])
-    assert [(row[1], row[4]) for row in asked.rows] == [("4096", "-")]
+    assert [(row.size, row.speed_up) for row in asked.rows] == [("4096", None)]
     assert "run it at larger ones" in asked.kept[kernel.entry]
     facts = kernel_facts(model, H200, ("k", "copy", "copy.cu"))
     assert facts is not None and [one.label for one in facts.sizes] == ["n=3000"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.report.choices import LaunchOutcome, TuningOutcome, outcomes, summary_of
+from cutune.cli.report.choices import outcomes
+from cutune.cli.report.tuned import Shown, TuningOutcome
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
@@ -48,14 +49,14 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     seen = list(seen_launches([program]))
     kernel = replace(KERNEL, sites=(seen[0].site,))
 
-    def of_copy(*arguments: object) -> tuple[TuningOutcome, str]:
+    def of_copy(*arguments: object) -> tuple[TuningOutcome, str | None]:
         first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
         assert (refused.outcome, refused.code) == (TuningOutcome.REFUSED, "CT211")
         return first.outcome, first.code
 
-    assert of_copy([kernel], {}, []) == (TuningOutcome.TUNED, "")
-    assert of_copy([kernel], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, "")
-    assert of_copy([], {}, []) == (TuningOutcome.NOT_MODELLED, "")
+    assert of_copy([kernel], {}, []) == (TuningOutcome.TUNED, None)
+    assert of_copy([kernel], {kernel.entry: "why"}, []) == (TuningOutcome.KEPT, None)
+    assert of_copy([], {}, []) == (TuningOutcome.NOT_MODELLED, None)
     said = [
         Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", where="", example="")
         for name in ("copy", "other")
@@ -76,12 +77,9 @@ def test_the_summary_counts_and_names_them(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tunable, refused = seen_launches([program])
-    summary_of(
-        [
-            LaunchOutcome(tunable, TuningOutcome.TUNED),
-            LaunchOutcome(refused, TuningOutcome.REFUSED, refused.reason, refused.code),
-        ]
-    ).show()
+    kernel = replace(KERNEL, sites=(tunable.site,))
+    rows = list(outcomes([tunable, refused], [kernel], {}, []))
+    Shown("", [], [], rows, []).show()
     head, first, second, advice = capsys.readouterr().out.splitlines()
     assert advice.endswith("cutune inspect --suggest /project/app.cu")
     assert head == "2 launches: 1 tuned, 1 refused"
@@ -91,16 +89,19 @@ def test_the_summary_counts_and_names_them(
 
 
 def test_files_of_the_current_folder_are_named_from_there(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Program,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     _, refused = seen_launches([program])
     files = (tmp_path / "src/a b.cu", tmp_path.parent / "other.cu")
-    launches = [replace(refused, file=str(file)) for file in files]
-    summary = summary_of(
-        [LaunchOutcome(one, TuningOutcome.REFUSED, "word " * 60) for one in launches]
-    )
-    assert [row[0] for row in summary.rows] == ["src/a b.cu:9", f"{files[1]}:9"]
-    assert summary.advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
+    launches = [replace(refused, file=str(file), reason="word " * 60) for file in files]
+    rows = list(outcomes(launches, [], {}, []))
+    assert [row.cells[0] for row in rows] == ["src/a b.cu:9", f"{files[1]}:9"]
+    Shown("", [], [], rows, []).show()
+    *_, advice = capsys.readouterr().out.splitlines()
+    assert advice.endswith(f"--suggest 'src/a b.cu' {files[1]}")
     # A long reason, which stands above in full, is cut behind a word.
-    assert summary.rows[0][3].endswith("word word …")
+    assert rows[0].reason.endswith("word word …")

@@ -22,8 +22,7 @@ from cutune.source.launch_sites import SiteKey
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import project as stage
 from cutune.tuning.nvcc.rewriting import OUTPUTS
-from cutune.tuning.nvcc.shared_kernels import connect, seen_units
-from cutune.tuning.nvcc.units import noted_launches, registered
+from cutune.tuning.nvcc.units import connect, noted_launches, registered, seen_units
 from cutune.tuning.project import ProjectBuild, tune_project
 
 PROJECT = ProjectBuild(make="true", run="./app {n}", vary={"n": ["64"]})

@@ -24,12 +24,10 @@ from cutune.toolchain import toolchain
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.cache import inputs
-from cutune.tuning.cache import kept as store
-from cutune.tuning.cache.answers import Answer, keep, unkeepable, unknown_input
-from cutune.tuning.cache.inputs import Request, inputs_of
-from cutune.tuning.cache.keeper import Keeper
-from cutune.tuning.cache.kept import kept_for, libraries_of
+from cutune.tuning import inputs
+from cutune.tuning import kept as store
+from cutune.tuning.inputs import Keeper, Request, inputs_of
+from cutune.tuning.kept import Answer, keep, kept_for, libraries_of, unkeepable, unknown_input
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
 

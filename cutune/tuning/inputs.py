@@ -1,11 +1,12 @@
 """Inputs of a result, as far as they are known before any program runs.
 
 Takes a request, gives digests of all that the answer depends on: texts, files, variables, and the
-programs that compile.
+programs that compile. They are watched while the request is answered (`Keeper`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -14,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,10 +36,81 @@ from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from cutune.toolchain.preprocessed import device_pass, host_pass
 from cutune.toolchain.toolchain import Toolchain
-from cutune.tuning.cache.digests import digest, files_digest, states_digest, tree_files
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
+
+#: Said of a file that cannot be read; no digest is like it.
+MISSING = "missing"
+
+
+def digest(*parts: str | bytes) -> str:
+    """One for all parts, in their order."""
+    found = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
+        found.update(b"%d\0" % len(data))
+        found.update(data)
+    return found.hexdigest()
+
+
+def file_digest(path: str | Path) -> str:
+    """The content of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return MISSING
+
+
+def text_of(path: str | Path) -> str:
+    """All bytes of a file, as `write_text` writes them.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return Path(path).read_bytes().decode("latin-1")
+
+
+def files_digest(paths: Iterable[str | Path]) -> str:
+    """The names and contents of some files."""
+    parts = [part for path in paths for part in (os.fspath(path), file_digest(path))]
+    return digest(*parts)
+
+
+def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
+    """All files below a folder, or those with such endings, in one order everywhere."""
+    found = [
+        os.path.join(place, name)
+        for place, folders, names in os.walk(folder, followlinks=True)
+        for name in names
+        if not suffixes or name.endswith(suffixes)
+        if os.path.basename(place) != "__pycache__"
+    ]
+    return sorted(found)
+
+
+def state(path: str | Path) -> str:
+    """Device, inode, size and times of a file: they change whenever it is written or replaced."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return MISSING
+    return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+
+
+def states_digest(paths: Iterable[str | Path]) -> str:
+    """The names and states of some files: for large ones, such as a compiler's."""
+    return digest(*(part for path in paths for part in (os.fspath(path), state(path))))
+
+
+def is_untouched_since(paths: Iterable[str | Path], nanoseconds: int) -> bool:
+    """Was none of the files written or replaced since then? One that is missing may have been."""
+    try:
+        return all(os.stat(path).st_ctime_ns < nanoseconds for path in paths)
+    except OSError:
+        return False
+
 
 #: What the host compiler itself runs.
 _PARTS = ("cc1plus", "as", "ld", "collect2")
@@ -268,3 +341,47 @@ def _files_in(flags: Sequence[str]) -> list[str]:
     """Files that options name: objects, profiles, response files."""
     words = [part for flag in flags for part in (flag, *flag.split("=")[1:], *flag.split(","))]
     return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
+
+
+#: The clock of files is read less often than ours.
+_CLOCK_NANOSECONDS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """A request that is being answered. `started`: when, by the clock of files."""
+
+    request: Request
+    inputs: Future[Inputs]
+    started: int
+
+    @staticmethod
+    def begin(request: Request) -> Keeper | None:
+        """Look at all inputs while the request is answered; None if they cannot be known."""
+        if request.unknown:
+            return None
+        return Keeper.watching(request)
+
+    @staticmethod
+    def watching(request: Request) -> Keeper:
+        """Look at all inputs, where options of the linker do not matter."""
+        started = time.time_ns() - _CLOCK_NANOSECONDS
+        pool = ThreadPoolExecutor(1)
+        inputs = pool.submit(inputs_of, request)
+        pool.shutdown(wait=False)
+        return Keeper(request, inputs, started)
+
+    def wait(self) -> None:
+        """Until all inputs were read, or could not be."""
+        self.inputs.exception()
+
+    def settled(self) -> Inputs | None:
+        """The inputs, unless one may have changed since.
+
+        Raises:
+            CutuneError: they cannot be read.
+        """
+        inputs = self.inputs.result()
+        read = [*inputs.files, *inputs.others]
+        is_same = files_digest(inputs.files) == inputs.digests["files"]
+        return inputs if is_same and is_untouched_since(read, self.started) else None
