@@ -219,7 +219,8 @@ def _checked_spaces(
         CutuneError: what `prepared` says, before anything is built.
     """
     # Other workers name their GPUs themselves.
-    gpus = gpu_names() if sweep.how.on == GPU and sweep.workers == LocalWorkers() else []
+    is_here = sweep.how.on == GPU and sweep.workers == LocalWorkers()
+    gpus = gpu_names() if is_here else []
     known = device_values(device, len(gpus) or None)
     whole = program_space(program, sweep.parameters, template, vary, known)
     path = program.source.path
@@ -232,14 +233,9 @@ def _checked_spaces(
     if sweep.search is not None:
         _check_start(sweep.search.start, space)
         _check_technique(reporter.warn, sweep.search.technique, sweep.workers.size)
-    if sweep.workers == LocalWorkers():
-        _require_gpu(sweep.how.on)
-    return whole, space
-
-
-def _require_gpu(on: str) -> None:
-    if on == GPU and shutil.which("nvidia-smi") is None:
+    if is_here and shutil.which("nvidia-smi") is None:
         raise CutuneError.at(Code.REGIONS_NEED_GPU)
+    return whole, space
 
 
 def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
@@ -252,12 +248,8 @@ def _planned(search: Search | None, spaces: Sequence[Space]) -> int:
     total = sum(size if search is None else search.budget.most(size) for size in sizes)
     if total > MOST_RUNS and (search is None or search.budget.seconds is None):
         advice = "give fewer values (--tune NAME=1,2,4), or --search 200"
-        raise _bad_sweep(f"{total} runs are too many; {advice}")
+        raise CutuneError.at(Code.BAD_SWEEP, reason=f"{total} runs are too many; {advice}")
     return total
-
-
-def _bad_sweep(reason: str) -> CutuneError:
-    return CutuneError.at(Code.BAD_SWEEP, reason=reason)
 
 
 def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
@@ -266,11 +258,13 @@ def _check_start(start: Mapping[str, Value], space: ProgramSpace) -> None:
     for name, value in start.items():
         if name not in parameters:
             known = known_names(name, space.space.names)
-            raise _bad_sweep(f"--start: no tunable is named '{name}'; known: {known}")
+            reason = f"--start: no tunable is named '{name}'; known: {known}"
+            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
         values = parameters[name].values
         if value not in values:
             known = listed(values)
-            raise _bad_sweep(f"--start: '{name}' has the values {known}, not {shown(value)}")
+            reason = f"--start: '{name}' has the values {known}, not {shown(value)}"
+            raise CutuneError.at(Code.BAD_SWEEP, reason=reason)
 
 
 def _check_technique(warn: Warn, technique: Technique, workers: int) -> None:
@@ -370,11 +364,7 @@ def _everywhere(
 
 
 def _searched(
-    batches: Batches,
-    place: Place,
-    allowance: Allowance,
-    technique: Technique,
-    start: Configuration,
+    batches: Batches, place: Place, allowance: Allowance, technique: Technique, start: Configuration
 ) -> Configuration | None:
     """Return the best configuration at one size; None where none ends well."""
     trials, (run, space) = batches.trials, place
@@ -406,20 +396,17 @@ def report(trials: TrialRuns, warn: Warn) -> tuple[list[HostMeasurement], int]:
     counted = [one for one in passed if one.ended.is_compared or _key(one) in right]
     measured = [m for one in counted for m in one.ended.measured]
     if failed and not measured:
-        raise _nothing_measured(_why(failed[0]))
+        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=_why(failed[0]))
     _warn(trials, failed, warn)
     on_gpu = trials.how.on == GPU
     if not measured or (on_gpu and all(m.milliseconds is None for m in measured)):
-        raise _nothing_measured("no region was reached and timed")
+        reason = "no region was reached and timed"
+        raise CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=reason)
     return measured, sum(len(one.ended.measured) for one in passed) - len(measured)
 
 
-def _nothing_measured(reason: str) -> CutuneError:
-    return CutuneError.at(Code.NO_RUN_ENDED_WELL, reason=reason)
-
-
 def _key(one: Tried) -> tuple[object, ...]:
-    return tuple(sorted((name, str(value)) for name, value in one.configuration.items()))
+    return tuple(sorted((name, str(value)) for name, value in one.trial.configuration.items()))
 
 
 def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
@@ -440,4 +427,4 @@ def _warn(trials: TrialRuns, failed: Sequence[Tried], say: Warn) -> None:
 
 
 def _why(one: Tried) -> str:
-    return f"{named(one.configuration)}: {one.ended.reason}"
+    return f"{named(one.trial.configuration)}: {one.ended.reason}"

@@ -14,7 +14,7 @@ from cutune.search.program_space import ProgramSpace, device_values, program_spa
 from cutune.search.techniques.registry import Technique
 from cutune.search.techniques.replay import KnownTime, TechniqueScore, expected_of_chance, replayed
 from cutune.search.trial_runs import integers
-from cutune.search.trials import RecordedTrial, plain, read_trials
+from cutune.search.trials import BegunTrial, EndedTrial, plain, read_trials
 from cutune.source.program import Program
 from cutune.space.parameter import ParameterOptions
 from cutune.space.space import Space
@@ -77,7 +77,7 @@ def compare(
     """
     origin = Origin.of(program.source, program.tunable_headers)
     recorded = read_trials(path, origin, COMMAND, reporter.warn)
-    sizes = list(dict.fromkeys(name for one in recorded for name in one.sizes))
+    sizes = list(dict.fromkeys(name for one, _ in recorded for name in one.sizes))
     whole = program_space(program, parameters, template, sizes, device_values(device))
     space = whole.restricted(names) if names else whole
     tables = [_table(program, key, own, space) for key, own in _grouped(recorded).items()]
@@ -105,13 +105,14 @@ def compared(
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
+_Recorded = Sequence[tuple[BegunTrial, EndedTrial]]
 
 
-def _grouped(recorded: Sequence[RecordedTrial]) -> dict[_Key, list[RecordedTrial]]:
+def _grouped(recorded: _Recorded) -> Mapping[_Key, _Recorded]:
     """Group trials by what they share: GPU, options, command line, sizes."""
-    groups: dict[_Key, list[RecordedTrial]] = {}
-    for one in recorded:
-        groups.setdefault((one.how, tuple(one.sizes.items())), []).append(one)
+    groups: dict[_Key, list[tuple[BegunTrial, EndedTrial]]] = {}
+    for one, ended in recorded:
+        groups.setdefault((one.how, tuple(one.sizes.items())), []).append((one, ended))
     return groups
 
 
@@ -119,20 +120,17 @@ def _is_useful(table: RecordedTable) -> bool:
     return any(one.milliseconds is not None for one in table.known.values())
 
 
-def _table(
-    program: Program, key: _Key, recorded: Sequence[RecordedTrial], whole: ProgramSpace
-) -> RecordedTable:
+def _table(program: Program, key: _Key, recorded: _Recorded, whole: ProgramSpace) -> RecordedTable:
     """Return the known times at one size."""
     sizes = dict(key[1])
     space = whole.at(integers(sizes))
     values = {one.name: {plain(value): value for value in one.values} for one in space.parameters}
     known = {}
-    for one in recorded:
+    for one, ended in recorded:
         exact = {n: values[n].get(v) for n, v in one.configuration.items() if n in values}
         if {*one.configuration} == {*values} and None not in exact.values():
             number = space.number({n: v for n, v in exact.items() if v is not None})
             if number is not None:
-                time = one.ended.milliseconds(program.tunables)
-                known[number] = KnownTime(time, one.ended.seconds)
+                known[number] = KnownTime(ended.milliseconds(program.tunables), ended.seconds)
     where = "at " + ", ".join(f"{n} = {v}" for n, v in sizes.items()) if sizes else "here"
     return RecordedTable(where, space, known)

@@ -86,8 +86,7 @@ class ProjectFolder:
             size += path.lstat().st_size
             if count >= MOST_FILES or size > MOST_BYTES:
                 most = f"{MOST_FILES:,} files" if size <= MOST_BYTES else "1 GiB"
-                code, what = Code.LARGE_PROJECT, f"more than {most}"
-                raise CutuneError.at(code, folder=root, what=what)
+                raise CutuneError.at(Code.LARGE_PROJECT, folder=root, what=f"more than {most}")
         return project
 
     @property
@@ -157,8 +156,7 @@ def _copy(path: Path, target: Path) -> None:
         cause = error.__cause__
         if not isinstance(cause, OSError) or cause.filename != str(path):
             raise
-        code, reason = Code.UNREADABLE_FILE, cause.strerror
-        raise CutuneError.at(code, path=path, reason=reason) from cause
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=cause.strerror) from cause
 
 
 def _is_source(path: Path) -> bool:
@@ -220,8 +218,7 @@ class MakeBuilds(Builds):
         elif not (copy / started).exists() and shutil.which(started) is None:
             what = f"'{started}', which --run starts,"
         if what:
-            code = Code.NOT_IN_BUILD
-            raise CutuneError.at(code, command=make, what=what, copy=copy)
+            raise CutuneError.at(Code.NOT_IN_BUILD, command=make, what=what, copy=copy)
 
     def _built(self, values: Mapping[str, Value]) -> Built:
         name = folder_name(values, "-")

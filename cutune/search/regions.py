@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from threading import Lock
@@ -22,7 +22,7 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import ProgramResult
-from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
+from cutune.core.typed import Integer, Label, MemberName, Quantity, Word
 from cutune.measure.agreement import NOTHING, NUMBER_TOKEN, Agreement, OtherLength, Varying, times
 from cutune.measure.program_runs import RUN_SECONDS, Run
 from cutune.model.measurement.measurement import Origin
@@ -54,15 +54,6 @@ class HostMeasurement:
     #: Per tunable its data: expressions and their values.
     data: Mapping[MemberName, Values]
     milliseconds: Quantity | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of a trial."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(entry: Mapping[str, Any]) -> HostMeasurement:
-        """Read an entry of `to_json`."""
-        return typed(HostMeasurement, entry)
 
 
 @dataclass(frozen=True)

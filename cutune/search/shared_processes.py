@@ -66,9 +66,8 @@ Piece = TypeVar("Piece")
 
 @dataclass(frozen=True)
 class _Member:
-    """A configuration that shares a process, and the future that takes its result."""
+    """A trial that shares a process, and the future that takes its result."""
 
-    configuration: Configuration
     trial: Trial
     ended: Future[EndedTrial]
 
@@ -110,8 +109,8 @@ class Batches:
             new = [one for one in some if trials.is_new(run, one)]
             trials.builds.prepare(new)
             for some_new in self._divided(run, new):
-                named = ((one, trials.trial(run, one)) for one in some_new)
-                members = [_Member(one, trial, trials.register(trial)) for one, trial in named]
+                named = [trials.trial(run, one) for one in some_new]
+                members = [_Member(trial, trials.register(trial)) for trial in named]
                 self._submit(_Batch(run, members, is_search, trials.forgotten))
         trials.expect(run, some, is_search)
 
@@ -126,7 +125,7 @@ class Batches:
         reference, built = self.trials.reference(run), self.trials.builds.of(some[0])
         if reference.fails:
             return {}
-        members = [_Member(one, self.trials.trial(run, one), Future()) for one in some]
+        members = [_Member(self.trials.trial(run, one), Future()) for one in some]
         measured = self._measured(run, members, built, reference)
         return {one.trial.id: ended for one, ended in measured}
 
@@ -197,8 +196,8 @@ class Batches:
             if len(some) > 1:
                 self._submit(replace(batch, members=some, is_begun=False, is_lost=False))
             else:
-                own = batch.run, some[0].configuration, some[0].trial, batch.is_search
-                self.trials.try_alone(*own).add_done_callback(partial(_hand_on, some[0].ended))
+                alone = self.trials.try_alone(batch.run, some[0].trial, batch.is_search)
+                alone.add_done_callback(partial(_hand_on, some[0].ended))
 
     def _most_again(self, left: Sequence[_Member]) -> int:
         """Return how many may share a process after that of a whole batch was lost."""
@@ -211,7 +210,8 @@ class Batches:
         batch.is_lost, batch.is_begun = batch.is_begun, True
         if batch.is_lost or self._is_useless(run):
             return {}
-        reference, built = trials.reference(run), trials.builds.of(batch.members[0].configuration)
+        first = batch.members[0].trial
+        reference, built = trials.reference(run), trials.builds.of(first.configuration)
         if built.failure or reference.fails:
             return {}
         with ExitStack() as held:
@@ -225,7 +225,7 @@ class Batches:
                 for one, ended in self._measured(run, free, built, reference):
                     trials.trials.begin(one.trial)
                     trials.trials.end(one.trial, ended)
-                    trials.note(run, one.configuration, ended)
+                    trials.note(run, one.trial.configuration, ended)
                     results[one.trial.id] = ended
             except WorkerLostError:
                 raise
@@ -241,15 +241,15 @@ class Batches:
         if (
             trials.known(one.trial) is not None
             or (trials.trials.most_sharing(one.trial) or most) < most
-            or trials.not_run(one.configuration, built) is not None
+            or trials.not_run(one.trial.configuration, built) is not None
         ):
             return False
         code = built.code or str(built.path)
-        lock = trials.lock_of(trials.what_ran(run, one.configuration, code))
+        lock = trials.lock_of(trials.what_ran(run, one.trial.configuration, code))
         if not lock.acquire(blocking=False):
             return False
         held.callback(lock.release)
-        return trials.by_code(run, one.configuration) is None
+        return trials.by_code(run, one.trial.configuration) is None
 
     # ---- processes
 
@@ -270,7 +270,7 @@ class Batches:
                 del left[process.turn % len(some)]
                 continue
             # The program has gone on with the first of them.
-            values = {**self.trials.builds.space.own, **some[0].configuration}
+            values = {**self.trials.builds.space.own, **some[0].trial.configuration}
             if reference.difference(process.output, values):
                 self.in_vain[id(run)] = self.in_vain.get(id(run), 0) + 1
                 failures -= 1
@@ -292,10 +292,10 @@ class Batches:
     ) -> MeasuredSettings | FailedSettings:
         """Run all settings in each round, then the first again: its results are the last ones."""
         trials = self.trials
-        settings = [self._host(one.configuration) for one in some]
+        settings = [self._host(one.trial.configuration) for one in some]
         turns = [*chain.from_iterable([settings] * self._rounds), settings[0]]
         seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * reference.region_seconds
-        started = trials.started(run, some[0].configuration, built)
+        started = trials.started(run, some[0].trial.configuration, built)
         how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
             return measure_several(started, turns, trials.trials.origin, *how)
@@ -314,7 +314,7 @@ class Batches:
         """Return how a trial ended; None unless each of its repetitions counts."""
         repeated = process.measured[place + count : count * self._rounds : count]
         measured = [
-            [self.trials.completed(own, run, one.configuration) for own in regions]
+            [self.trials.completed(own, run, one.trial.configuration) for own in regions]
             for regions in repeated
             if regions is not None
         ]
@@ -392,10 +392,10 @@ def _in_turn(batches: Batches, run: Run, fastest: Sequence[Tried]) -> dict[str, 
         for one in open_ones:
             repetitions = again[one.trial.id]
             if one.ended.is_compared or _all_well(repetitions):
-                repetitions.append(trials.measured(run, one.configuration, 1))
+                repetitions.append(trials.measured(run, one.trial.configuration, 1))
         if turn == 0:
             right = [one for one in open_ones if _all_well(again[one.trial.id])]
-            shared = batches.again(run, [one.configuration for one in right])
+            shared = batches.again(run, [one.trial.configuration for one in right])
             if shared and len(shared) == len(right):
                 return again | {trial: [ended] for trial, ended in shared.items()}
     return again
@@ -430,7 +430,7 @@ class _Finals:
 
     def _what_ran(self, one: Tried) -> tuple[object, ...]:
         code = one.ended.code or one.trial.id
-        return self.trials.what_ran(self.run, one.configuration, code)
+        return self.trials.what_ran(self.run, one.trial.configuration, code)
 
     def settle(self, fastest: Sequence[Tried], again: Mapping[str, _Again]) -> bool:
         """Keep the times of finalists; return whether places are left for others."""
@@ -455,7 +455,7 @@ class _Finals:
     def configurations(self) -> list[Configuration]:
         """The configurations that passed, the fastest first."""
         ranked = sorted(self.passed, key=lambda pair: median(pair[1].times))
-        return [one.configuration for one, _ in ranked]
+        return [one.trial.configuration for one, _ in ranked]
 
     def tie(self) -> str | None:
         """Return the text of several that cannot be told apart from the fastest, if there are."""
@@ -464,11 +464,11 @@ class _Finals:
         if best is None:
             return None
         slowest = max(best.times)
-        alike = [one.configuration for one, final in self.passed if min(final.times) <= slowest]
+        alike = [one for one, final in self.passed if min(final.times) <= slowest]
         if len(alike) < 2:
             return None
         sizes = ", ".join(f"{name} = {self.run.values[name]}" for name in self.trials.vary)
-        text = "; ".join(map(named, alike))
+        text = "; ".join(named(one.trial.configuration) for one in alike)
         return f"{sizes}: {text}" if sizes else text
 
 

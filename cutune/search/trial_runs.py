@@ -71,10 +71,9 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Tried:
-    """A configuration at a size, and how it ended."""
+    """The trial of a run, and how it ended."""
 
     run: Run
-    configuration: Configuration
     trial: Trial
     ended: EndedTrial
 
@@ -134,7 +133,7 @@ class TrialRuns:
             # Its shared process gave no result for it, and it was no longer queued then.
             ended = self._ended(run, configuration, is_search).result()
         self._ahead.pop(trial.id, None)
-        self.tried.append(Tried(run, configuration, trial, ended))
+        self.tried.append(Tried(run, trial, ended))
         return ended
 
     def expect(
@@ -171,11 +170,9 @@ class TrialRuns:
         self._ahead[trial.id] = Future()
         return self._ahead[trial.id]
 
-    def try_alone(
-        self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> Future[EndedTrial]:
+    def try_alone(self, run: Run, trial: Trial, is_search: bool) -> Future[EndedTrial]:
         """Have a worker run a trial in processes of its own."""
-        tried = partial(self._tried, run, configuration, trial, is_search)
+        tried = partial(self._tried, run, trial, is_search)
         return self.crew.submit(tried, partial(self._lost, trial))
 
     def correct(self, one: Tried, ended: EndedTrial) -> None:
@@ -195,7 +192,7 @@ class TrialRuns:
 
     def own_values(self, run: Run) -> Mapping[str, Value]:
         """Return the program's own values at a size, as far as they are known."""
-        return self.crew.submit(lambda: self.reference(run), self._lost_reference).result().values
+        return self.crew.submit(lambda: self.reference(run).values, dict[str, Value]).result()
 
     def _ended(self, run: Run, configuration: Configuration, is_search: bool) -> Future[EndedTrial]:
         trial = self.trial(run, configuration)
@@ -205,23 +202,21 @@ class TrialRuns:
                 self.note(run, configuration, known)
                 self.register(trial).set_result(known)
             else:
-                self._ahead[trial.id] = self.try_alone(run, configuration, trial, is_search)
+                self._ahead[trial.id] = self.try_alone(run, trial, is_search)
         return self._ahead[trial.id]
 
-    def _tried(
-        self, run: Run, configuration: Configuration, trial: Trial, is_search: bool
-    ) -> EndedTrial:
+    def _tried(self, run: Run, trial: Trial, is_search: bool) -> EndedTrial:
         """Run a trial on the worker of this thread. A lost worker leaves it without an end."""
         known = self.known(trial)
         if known is not None:
             return known
-        refused = self._refused(configuration)
+        refused = self._refused(trial.configuration)
         if refused is None:
             self.reference(run)
         self.trials.begin(trial)
         began = time.monotonic()
         try:
-            ended = refused or self._alone(run, configuration, is_search)
+            ended = refused or self._alone(run, trial.configuration, is_search)
             if self.crew.is_ending:  # The compiler that it waited for may have been ended, too.
                 raise StoppedError
         except WorkerLostError:
@@ -309,10 +304,6 @@ class TrialRuns:
 
                 self._references[id(run)] = ReferenceOutput(again(), again, own, self.how.rules)
             return self._references[id(run)]
-
-    def _lost_reference(self) -> ReferenceOutput:
-        lost = FailedRun("its worker was lost, twice")
-        return ReferenceOutput(lost, lambda: lost, {}, self.how.rules)
 
     @property
     def references(self) -> Sequence[ReferenceOutput]:

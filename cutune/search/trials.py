@@ -91,7 +91,7 @@ class Trial:
             "seconds": ended.seconds,
             "compared": ended.is_compared,
             "times": list(ended.times),
-            "measured": [one.to_json() for one in ended.measured],
+            "measured": [asdict(one) for one in ended.measured],
         }
 
 
@@ -113,12 +113,12 @@ class EndedTrial:
     status: Status
     reason: str = ""
     measured: tuple[HostMeasurement, ...] = ()
-    times: tuple[float, ...] = ()
+    times: tuple[Quantity, ...] = ()
     code: str = ""
     is_final: bool = False
     is_copied: bool = False
     rules: str = ""
-    seconds: float = 0.0
+    seconds: Quantity = 0.0
     is_compared: bool = True
 
     @property
@@ -168,16 +168,10 @@ class Trials:
         """Read what the file has of this version. Raises CT001 when it is unreadable."""
         if self.path is not None and self.path.exists():
             for entry in _entries(self.path, self.origin, self.warn):
-                if entry["event"] == "begin":
-                    self._begun[entry["trial"]] += 1
-                elif entry["event"] == "stop":
-                    self._begun[entry["trial"]] -= 1
-                elif entry["event"] == "share":
-                    self._share(entry["trial"], entry["trials"])
-                elif entry["event"] == "part":
-                    self._part(entry["trial"])
-                else:
+                if entry["event"] == "end":
                     self._ended[entry["trial"]] = _ended(entry, self.origin)
+                else:
+                    self._note(entry)
         return self
 
     def known(self, trial: Trial) -> EndedTrial | None:
@@ -190,13 +184,11 @@ class Trials:
 
     def begin(self, trial: Trial) -> None:
         """Say that a trial begins. Raises CT002."""
-        self._begun[trial.id] += 1
-        self._append(trial.to_json())
+        self._keep(trial.to_json())
 
     def stop(self, trial: Trial) -> None:
         """Say that a trial was given up for a reason that is not its own. Raises CT002."""
-        self._begun[trial.id] -= 1
-        self._append({**trial.to_json(), "event": "stop"})
+        self._keep({**trial.to_json(), "event": "stop"})
 
     def end(self, trial: Trial, ended: EndedTrial) -> None:
         """Keep how it ended. Raises CT002."""
@@ -215,26 +207,32 @@ class Trials:
         """Say that a process of several trials begins; return its name. Raises CT002."""
         names = [trial.id for trial in trials]
         shared = sha256("".join(names).encode()).hexdigest()[:16]
-        self._share(shared, names)
-        self._append(_line("share", shared, self.origin) | {"trials": names})
+        self._keep(_line("share", shared, self.origin) | {"trials": names})
         return shared
 
     def part(self, shared: str) -> None:
         """Say that a process of several is over, however it ended. Raises CT002."""
-        self._part(shared)
-        self._append(_line("part", shared, self.origin))
+        self._keep(_line("part", shared, self.origin))
 
-    def _share(self, shared: str, names: Sequence[str]) -> None:
-        self._sharing[shared] = names
-        for name in names:
-            self._crowds[name] = (*self._crowds.get(name, ()), len(names))
+    def _keep(self, entry: Mapping[str, Any]) -> None:
+        self._note(entry)
+        self._append(entry)
 
-    def _part(self, shared: str) -> None:
-        names = self._sharing.pop(shared, ())
-        for name in names:
-            left = [*self._crowds[name]]
-            left.remove(len(names))
-            self._crowds[name] = tuple(left)
+    def _note(self, entry: Mapping[str, Any]) -> None:
+        """Count the beginnings without an end of trials, and of processes that they share."""
+        event, name = entry["event"], entry["trial"]
+        if event in ("begin", "stop"):
+            self._begun[name] += 1 if event == "begin" else -1
+        elif event == "share":
+            self._sharing[name] = names = entry["trials"]
+            for trial in names:
+                self._crowds[trial] = (*self._crowds.get(trial, ()), len(names))
+        else:
+            names = self._sharing.pop(name, ())
+            for trial in names:
+                left = [*self._crowds[trial]]
+                left.remove(len(names))
+                self._crowds[trial] = tuple(left)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         if self.path is not None:
@@ -260,15 +258,12 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
         CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
     begun, ended = _begun_and_ended(path, origin, command, warn)
-    how = {trial: e["how"] for trial, e in begun.items()}
-    made = {trial for trial, one in how.items() if one.startswith(STATE)}
+    made = {trial for trial, one in begun.items() if one.how.startswith(STATE)}
     # Of a project other sources count as well, as they are now.
     state = f"{STATE}{ProjectFolder.here(path.parent).state} " if made else ""
-    current = {trial for trial in made if how[trial].startswith(state)}
+    current = {trial for trial in made if begun[trial].how.startswith(state)}
     counted = current & ended.keys() or ended.keys() - made
-    keys = {
-        trial: (one["how"], *sorted(one["configuration"].items())) for trial, one in begun.items()
-    }
+    keys = {t: (one.how, *sorted(one.configuration.items())) for t, one in begun.items()}
     kept = {trial: end for trial, end in ended.items() if trial in counted}
     right = trusted((keys.get(trial, (trial,)), end) for trial, end in kept.items())
     return [
@@ -280,52 +275,37 @@ def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[
 
 
 @dataclass(frozen=True)
-class RecordedTrial:
-    """A trial as a file has it, and how it ended last.
-
-    Attributes:
-        configuration: values as `plain` gives them.
-    """
-
-    how: str
-    sizes: Mapping[str, str]
-    configuration: Mapping[str, int | str]
-    ended: EndedTrial
-
-
-def read_trials(path: Path, origin: Origin, command: str, warn: Warn) -> list[RecordedTrial]:
-    """Return all trials of one version of a program that have ended.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
-    """
-    begun, ended = _begun_and_ended(path, origin, command, warn)
-    return [
-        RecordedTrial(one["how"], one["sizes"], one["configuration"], ended[trial])
-        for trial, one in begun.items()
-        if trial in ended
-    ]
-
-
-def _begun_and_ended(
-    path: Path, origin: Origin, command: str, warn: Warn
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, EndedTrial]]:
-    """Return the begin lines and the ends, each the last one of its trial."""
-    entries = [*_entries(path, origin, warn, command)]
-    begun = {entry["trial"]: entry for entry in entries if entry["event"] == "begin"}
-    ends = (entry for entry in entries if entry["event"] == "end")
-    return begun, {entry["trial"]: _ended(entry, origin) for entry in ends}
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """The line of a trial that begins or is given up."""
+class BegunTrial:
+    """The line of a trial that begins or is given up; values are as `plain` gives them."""
 
     event: Annotated[str, one_of("begin", "stop")]
     trial: Symbol
     how: str
     sizes: Mapping[str, str]
     configuration: Mapping[str, int | str]
+
+
+def read_trials(
+    path: Path, origin: Origin, command: str, warn: Warn
+) -> list[tuple[BegunTrial, EndedTrial]]:
+    """Return all trials of one version of a program that have ended, and how.
+
+    Raises:
+        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    """
+    begun, ended = _begun_and_ended(path, origin, command, warn)
+    return [(one, ended[trial]) for trial, one in begun.items() if trial in ended]
+
+
+def _begun_and_ended(
+    path: Path, origin: Origin, command: str, warn: Warn
+) -> tuple[dict[str, BegunTrial], dict[str, EndedTrial]]:
+    """Return the begin lines and the ends, each the last one of its trial."""
+    entries = [*_entries(path, origin, warn, command)]
+    begins = (entry for entry in entries if entry["event"] == "begin")
+    begun = {entry["trial"]: typed(BegunTrial, entry) for entry in begins}
+    ends = (entry for entry in entries if entry["event"] == "end")
+    return begun, {entry["trial"]: _ended(entry, origin) for entry in ends}
 
 
 @dataclass(frozen=True)
@@ -335,23 +315,6 @@ class _Shared:
     event: Annotated[str, one_of("share", "part")]
     trial: Symbol
     trials: tuple[Symbol, ...] = ()
-
-
-@dataclass(frozen=True)
-class _AtEnd:
-    """The line of one that has ended."""
-
-    trial: Symbol
-    status: Annotated[str, one_of(*(one.value for one in Status))]
-    reason: str
-    measured: tuple[HostMeasurement, ...]
-    times: tuple[Quantity, ...]
-    code: str
-    final: bool
-    copied: bool = False
-    rules: str = ""
-    seconds: Quantity = 0.0
-    compared: bool = True
 
 
 def _entries(
@@ -366,7 +329,7 @@ def _entries(
         elif entry["event"] in ("share", "part"):
             typed(_Shared, entry)
         else:
-            typed(_Begun, entry)
+            typed(BegunTrial, entry)
         return entry if entry["origin"] == wanted and entry["trial"] else None
 
     entries = read_lines(path, SCHEMA, convert, command, warn)
@@ -374,9 +337,10 @@ def _entries(
 
 
 def _ended(entry: Mapping[str, Any], origin: Origin) -> EndedTrial:
+    typed(Symbol, entry["trial"])
+    kept = {"status": entry["status"], "reason": entry["reason"], "code": entry["code"]}
+    kept |= {name: entry[name] for name in ("rules", "seconds") if name in entry}
+    flags = {f"is_{name}": entry[name] for name in ("copied", "compared") if name in entry}
     measured = [{**one, "origin": asdict(origin)} for one in entry["measured"]]
-    read = typed(_AtEnd, {**entry, "measured": measured})
-    return EndedTrial(
-        *(Status(read.status), read.reason, read.measured, read.times, read.code),
-        *(read.final, read.copied, read.rules, read.seconds, read.compared),
-    )
+    times = {"times": entry["times"], "measured": measured, "is_final": entry["final"]}
+    return typed(EndedTrial, {**kept, **flags, **times})

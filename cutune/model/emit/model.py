@@ -138,29 +138,13 @@ def _is_positive(node: Expression, positive: set[str]) -> bool:
     return all(_is_positive(operand, positive) for operand in node.operands)
 
 
-@dataclass(frozen=True)
-class _Processor:
-    """The properties of a processor that decide how long a loop takes.
-
-    Attributes:
-        looks_ahead: instructions in flight (AMD Zen 4: 320). With 224, as of Intel's Skylake, loops
-            are more and no faster where that was tried; with 448 decisions take a fifth longer.
-        width: instructions that begin in a cycle, as this code is seen to reach.
-        exit_cycles: of a loop that ends: its last branch is not predicted.
-    """
-
-    looks_ahead: int = 320
-    width: int = 3
-    exit_cycles: int = 20
-
-    def cycles(self, instructions: int, latency: int, rounds: int) -> float:
-        """Cycles of a loop whose rounds do not depend on each other."""
-        waiting = latency * min(1.0, instructions / self.looks_ahead)
-        between = max(waiting, instructions / self.width)
-        return (rounds - 1) * between + latency + self.exit_cycles
-
-
-_PROCESSOR = _Processor()
+#: Instructions that a processor has in flight (AMD Zen 4: 320). With 224, as of Intel's Skylake,
+#: loops are more and no faster where that was tried; with 448 decisions take a fifth longer.
+_IN_FLIGHT = 320
+#: Instructions that begin in a cycle, as this code is seen to reach.
+_PER_CYCLE = 3
+#: Cycles of a loop that ends: its last branch is not predicted.
+_EXIT_CYCLES = 20
 #: Instructions of an operator on a register of doubles, and cycles until its result is there, as
 #: compiled from `include/cutune_operators.h`; `_PLAIN`: of additions and multiplications.
 _PLAIN = (1, 4)
@@ -231,7 +215,14 @@ def _runs(lines: Sequence[_Line], later: Sequence[frozenset[str]], rounds: int) 
         read |= line.reads
         instructions += line.instructions
         moved = len(read - ready.keys()) + len(behind & ready.keys())
-        yield _PROCESSOR.cycles(instructions + moved, max(ready.values()), rounds)
+        yield _cycles(instructions + moved, max(ready.values()), rounds)
+
+
+def _cycles(instructions: int, latency: int, rounds: int) -> float:
+    """Cycles of a loop whose rounds do not depend on each other."""
+    waiting = latency * min(1.0, instructions / _IN_FLIGHT)
+    between = max(waiting, instructions / _PER_CYCLE)
+    return (rounds - 1) * between + latency + _EXIT_CYCLES
 
 
 def _ready(value: Expression, known: Mapping[str, int]) -> int:

@@ -1,6 +1,6 @@
 """Selection routines of a tuned program. Takes models and a device, gives C++ for the prelude.
 
-Per model three parts: the rational program (`emit.emit_model`), the candidates with their rule,
+Per model three parts: the rational program (`emit.model`), the candidates with their rule,
 which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it returns the
 program's own configuration unless the device is the one that was modelled, the arguments are
 integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import count
 
 from cutune.model.emit.emitter import Emitter, c_name
@@ -232,9 +233,9 @@ class Decided:
 def decided_together(
     judge: PerformanceModel,
     fitted: FittedModel,
+    tables: Tables,
     devices: Sequence[DeviceProfile],
     name: str,
-    tables: Tables,
 ) -> Decided:
     """Routines of a kernel and its variants for all of these devices.
 
@@ -275,9 +276,7 @@ def decided_together(
     return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
 
 
-def _by_variant(
-    variants: Mapping[int, Sequence[Worthwhile]],
-) -> dict[str, dict[int, FittedModel]]:
+def _by_variant(variants: Mapping[int, Sequence[Worthwhile]]) -> dict[str, dict[int, FittedModel]]:
     """Per variant its model on each device that it is worthwhile on."""
     models: dict[str, dict[int, FittedModel]] = {}
     for number, worth in variants.items():
@@ -286,14 +285,14 @@ def _by_variant(
     return models
 
 
+@dataclass(frozen=True)
 class _Writer:
     """Writes routines, each for as many devices as can share it."""
 
-    def __init__(
-        self, judge: PerformanceModel, devices: Sequence[DeviceProfile], tables: Tables
-    ) -> None:
-        self._judge, self._devices, self._tables = judge, devices, tables
-        self.texts: list[str] = []
+    judge: PerformanceModel
+    devices: Sequence[DeviceProfile]
+    tables: Tables
+    texts: list[str] = field(default_factory=list)
 
     def routines(
         self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
@@ -304,7 +303,7 @@ class _Writer:
             by_blocks.setdefault(tuple(model.blocks), []).append(number)
         names: dict[int, str] = {}
         for numbers in by_blocks.values():
-            programs = {n: self._judge.compose(models[n], self._devices[n]) for n in numbers}
+            programs = {n: self.judge.compose(models[n], self.devices[n]) for n in numbers}
             for family in families(programs):
                 its_name = on_device(name, min(family.values)) if names else name
                 self.texts.append(self._routine(family, models, its_name, alone))
@@ -315,57 +314,49 @@ class _Writer:
         self, family: Family, models: Mapping[int, FittedModel], name: str, alone: Collection[int]
     ) -> str:
         numbers = family.values.keys()
-        rules = {n: self._judge.rule(models[n], self._devices[n]) for n in numbers}
+        rules = {n: self.judge.rule(models[n], self.devices[n]) for n in numbers}
         its_alone = frozenset(n for n in numbers if n in alone)
-        shared = Shared(len(self._devices), rules, family.values, its_alone)
+        shared = Shared(len(self.devices), rules, family.values, its_alone)
         model = models[min(numbers)]
-        text = emit_model(family.program, name, self._tables, family.figures)
-        return text + routine(model, name, self._tables, shared)
+        text = emit_model(family.program, name, self.tables, family.figures)
+        return text + routine(model, name, self.tables, shared)
+
+
+Decide = Callable[[Sequence[DeviceProfile], str], Decided]
 
 
 @dataclass(frozen=True)
 class Decider:
-    """A decision for one kernel in place of its model.
+    """A decision for one kernel, by its model or in its place.
 
     Attributes:
         positions: which arguments of the kernel it reads.
-        decision: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
+        decide: gives the routines for devices, by a NAME for `cutune_decide_NAME`.
         signatures: types of arguments of the instances that it decides for; empty: for all.
-        together: decides for all devices, which share routines, instead of `decision` for each.
         suffixes: ends of the names of routines that decide for a part.
     """
 
     kernel: str
     sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
-    decision: Callable[[DeviceProfile, str], DecisionText | None] | None
+    decide: Decide
     signatures: tuple[int, ...] = ()
-    together: Callable[[Sequence[DeviceProfile], str], Decided] | None = None
     suffixes: tuple[str, ...] = ()
 
-    def on(self, devices: Sequence[DeviceProfile], name: str) -> Decided:
-        """The routines that decide on these devices."""
-        if self.together is not None:
-            return self.together(devices, name)
-        assert self.decision is not None
+
+def decided_apart(text: Callable[[DeviceProfile, str], str | None]) -> Decide:
+    """Return a decision with a routine for each device, or none, whose C++ `text` gives by name."""
+
+    def decide(devices: Sequence[DeviceProfile], name: str) -> Decided:
         texts, calls = [], {}
-        variants: set[str] = set()
         for number, device in enumerate(devices):
             its_name = on_device(name, number) if len(devices) > 1 else name
-            decision = self.decision(device, its_name)
-            if decision is not None:
-                texts.append(decision.text)
-                variants.update(decision.variants)
+            if (routine := text(device, its_name)) is not None:
+                texts.append(routine)
                 calls[number] = f"cutune_decide_{its_name}(asked_, list_)"
-        return Decided("".join(texts), calls, frozenset(variants))
+        return Decided("".join(texts), calls, frozenset())
 
-
-@dataclass(frozen=True)
-class DecisionText:
-    """C++ that decides for one kernel on one device, and the variants that it may choose."""
-
-    text: str
-    variants: tuple[str, ...] = ()
+    return decide
 
 
 @dataclass(frozen=True)
@@ -403,7 +394,7 @@ def emit_selection(
     )
     for decider in (*measured, *modelled):
         name = _unique(decider, len(devices), taken)
-        decided = decider.on(devices, name)
+        decided = decider.decide(devices, name)
         if decided.calls:
             variants[decider.kernel] = variants[decider.kernel].union(decided.variants)
             read = argument_bits(decider.positions)
@@ -455,14 +446,10 @@ def _by_signature(routines: Sequence[_Routine], name: str) -> str:
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
     """The decider of one kernel by its model."""
-
-    def together(devices: Sequence[DeviceProfile], name: str) -> Decided:
-        return decided_together(judge, fitted, devices, name, tables)
-
-    facts = fitted.kernel
-    read = read_arguments(facts)
+    facts, decide = fitted.kernel, partial(decided_together, judge, fitted, tables)
     suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
-    return Decider(facts.name, facts.sites, read, None, facts.signatures, together, suffixes)
+    read = read_arguments(facts)
+    return Decider(facts.name, facts.sites, read, decide, facts.signatures, suffixes)
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:

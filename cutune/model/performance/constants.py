@@ -153,8 +153,8 @@ REACH_ON_DATA = 256
 
 #: Multiple of the least prediction that is reported as "candidates within 2 %". Derived.
 REPORTED_BAND = 1.02
-#: Regret by kind of launch (`selection.expected`), geometric mean and 90th percentile. Read off all
-#: judge sets, tests/recorded/regrets_h200.json.
+#: Regret by kind of launch (`choose.expected_regret`), geometric mean and 90th percentile. Read off
+#: all judge sets, tests/recorded/regrets_h200.json.
 EXPECTED_REGRET: dict[str, tuple[float, float]] = {
     "launch-bound": (0.033, 0.079),
     "data-dependent": (0.033, 0.100),

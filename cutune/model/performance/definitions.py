@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from cutune.model.fit.fitted_model import FeatureColumn, FittedModel, in_single_precision
-from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
 from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
@@ -224,17 +223,17 @@ COST_OF = {
 }
 
 
+@dataclass(frozen=True)
 class Features:
     """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
 
     `symbolic`: constants of the model are parameters of the program, so that they can be fitted.
     """
 
-    def __init__(
-        self, model: FittedModel, device: DeviceProfile, lines: Lines, symbolic: bool
-    ) -> None:
-        self.model, self.device, self.lines = model, device, lines
-        self.symbolic = symbolic
+    model: FittedModel
+    device: DeviceProfile
+    lines: Lines
+    symbolic: bool
 
     def constant(self, name: str) -> Expression:
         """A constant of the model: its value, or its name where constants are being fitted."""
@@ -373,18 +372,14 @@ def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
     kernel = features.model.kernel
     for axis, name in enumerate("xyz"):
         extent = Reference(f"extent_{name}")
+        varies = kernel.guards[axis] is not None or kernel.variable_extents[axis]
         if kernel.grid_kept[axis]:
             blocks = blocks * extent
             warps = warps * (extent * Reference(f"footprints_{name}"))
-        elif _may_have_several_threads(kernel, axis):
+        elif varies or any(threads[axis] != 1 for _, threads in kernel.recorded):
             blocks = blocks * ceiling(extent / Reference(f"block_{name}"))
             warps = warps * ceiling(extent / Reference(f"footprint_{name}"))
     return blocks, warps
-
-
-def _may_have_several_threads(kernel: MeasuredKernel, axis: int) -> bool:
-    is_told = kernel.guards[axis] is not None or kernel.variable_extents[axis]
-    return is_told or any(threads[axis] != 1 for _, threads in kernel.recorded)
 
 
 def define_warps_on_sm(features: Features, one_wave: Expression) -> Reference:

@@ -67,7 +67,7 @@ from cutune.model.rational.program import (
     norm,
 )
 from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
-from cutune.toolchain.device.thread_block import WARP, Block
+from cutune.toolchain.device.thread_block import WARP
 
 
 def define_rows_factor(features: Features) -> Expression | None:
@@ -76,17 +76,13 @@ def define_rows_factor(features: Features) -> Expression | None:
     Planes cost more, because they lie in other pages too. None, for no such factor: the kernel has
     a loop, or all candidates have one row.
     """
-    doublings = [_doublings(block) for block in features.model.blocks]
+    blocks = features.model.blocks
+    doublings = [log2(rows) + PLANES_DOUBLED * log2(planes) for _, rows, planes in blocks]
     if features.model.looped or not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
     share = features.constant("rows_doubled") * Lookup("doublings", Reference(CANDIDATE))
     return features.lines.define("rows_factor", 1 + share)
-
-
-def _doublings(block: Block) -> float:
-    _, rows, planes = block
-    return log2(rows) + PLANES_DOUBLED * log2(planes)
 
 
 def with_rows(cost: Expression, rows: Expression | None) -> Expression:

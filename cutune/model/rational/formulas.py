@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,8 +54,8 @@ def _convert(node: c_ast.Node) -> Expression:
             return _convert(node.expr)
         case c_ast.UnaryOp(op="-"):
             return 0 - _convert(node.expr)
-        case c_ast.BinaryOp():
-            return _binary(node.op, _convert(node.left), _convert(node.right))
+        case c_ast.BinaryOp() if node.op in _BINARY:
+            return _BINARY[node.op](_convert(node.left), _convert(node.right))
         case c_ast.TernaryOp():
             return choice(*map(_convert, (node.cond, node.iftrue, node.iffalse)))
     raise ValueError(node)
@@ -69,25 +70,16 @@ def _number(text: str) -> Expression:
     return expression(value)
 
 
-def _binary(operator: str, left: Expression, right: Expression) -> Expression:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return floor(left / right)
-        case "%":
-            return left % right
-        case "<":
-            return less(left, right)
-        case ">":
-            return less(right, left)
-    raise ValueError(operator)
-
-
+#: The operators of C on two operands.
+_BINARY: Mapping[str, Callable[[Expression, Expression], Expression]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda left, right: floor(left / right),
+    "%": operator.mod,
+    "<": less,
+    ">": lambda left, right: less(right, left),
+}
 _LARGEST = 1 << 62
 _TIE = re.compile(
     r"(?P<open>\()?(?P<name>[^\s()+*/-]+)(?: (?P<sign>[+-]) (?P<added>\d{1,6}))?(?(open)\))"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from typing import Any, Union
 
 from cutune.toolchain.device.thread_block import EXTENTS
@@ -132,46 +133,20 @@ def operation(operator: Operator, *operands: Number) -> Expression:
     return Operation(operator, tuple(map(expression, operands)))
 
 
-def minimum(first: Number, second: Number) -> Expression:
-    return operation(Operator.MINIMUM, first, second)
-
-
-def maximum(first: Number, second: Number) -> Expression:
-    return operation(Operator.MAXIMUM, first, second)
-
-
-def floor(value: Number) -> Expression:
-    return operation(Operator.FLOOR, value)
-
-
-def ceiling(value: Number) -> Expression:
-    return operation(Operator.CEILING, value)
-
-
-def less(first: Number, second: Number) -> Expression:
-    """1 if first < second, else 0."""
-    return operation(Operator.LESS, first, second)
-
-
-def less_equal(first: Number, second: Number) -> Expression:
-    """1 if first <= second, else 0."""
-    return operation(Operator.LESS_EQUAL, first, second)
-
-
-def equal(first: Number, second: Number) -> Expression:
-    """1 if first == second, else 0."""
-    return operation(Operator.EQUAL, first, second)
+minimum, maximum = partial(operation, Operator.MINIMUM), partial(operation, Operator.MAXIMUM)
+floor, ceiling = partial(operation, Operator.FLOOR), partial(operation, Operator.CEILING)
+#: 1 if it holds, else 0: first < second, first <= second, first == second.
+less = partial(operation, Operator.LESS)
+less_equal = partial(operation, Operator.LESS_EQUAL)
+equal = partial(operation, Operator.EQUAL)
+#: The second where the first, a condition, is not 0, else the third (both are evaluated).
+choice = partial(operation, Operator.CHOICE)
 
 
 def norm(power: int, first: Number, second: Number) -> Expression:
     """Smooth maximum of two positive quantities, by the norm of this power."""
     operator = next(name for name, (known, *_) in NORMS.items() if known == power)
     return operation(operator, first, second)
-
-
-def choice(condition: Number, if_true: Number, if_false: Number) -> Expression:
-    """`if_true` where the condition is not 0, else `if_false` (both are evaluated)."""
-    return operation(Operator.CHOICE, condition, if_true, if_false)
 
 
 def parts(value: Expression) -> Iterator[Expression]:

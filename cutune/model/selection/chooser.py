@@ -297,11 +297,7 @@ class Chooser:
 
 
 def choose_block(
-    model: FittedModel,
-    device: DeviceProfile,
-    sizes: Mapping[str, int],
-    every: int | None = None,
-    performance: str = DEFAULT,
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
 ) -> Selection:
     """The block that the tuned program would use at these sizes; see `Chooser`.
 
@@ -309,7 +305,7 @@ def choose_block(
         CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
             possible.
     """
-    return Chooser(model, device, performance).choose(sizes, every)
+    return Chooser(model, device).choose(sizes, every)
 
 
 def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:

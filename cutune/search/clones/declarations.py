@@ -203,10 +203,9 @@ def _declarations(tokens: Sequence[_Read], scope: tuple[str, ...]) -> Iterator[D
     """declaration = directive | namespace | function | (token | bracketed)* ";"."""
     at = 0
     while at < len(tokens):
-        kind = tokens[at][1].kind
-        if kind in ("DIRECTIVE", "INCLUDED") or tokens[at][1].text == ";":
-            if kind == "DIRECTIVE":
-                path, token = tokens[at]
+        path, token = tokens[at]
+        if token.kind in ("DIRECTIVE", "INCLUDED") or token.text == ";":
+            if token.kind == "DIRECTIVE":
                 yield Declaration(Kind.DIRECTIVE, path, (token,), frozenset(), -1, scope)
             at += 1
             continue
@@ -217,7 +216,9 @@ def _declarations(tokens: Sequence[_Read], scope: tuple[str, ...]) -> Iterator[D
             yield from _declarations(tokens[brace + 1 : end - 1], inner)
         else:
             own = tuple(token for _, token in tokens[at:end])
-            yield _declaration(tokens[at][0], own, brace - at if brace >= 0 else -1, scope)
+            body = brace - at if brace >= 0 else -1
+            kind, names = _declared(own, body)
+            yield Declaration(kind, path, own, names, body, scope)
         at = end
 
 
@@ -282,25 +283,24 @@ def _outside(texts: Sequence[str]) -> list[str]:
     return found
 
 
-def _declaration(
-    path: str, tokens: tuple[Token, ...], body: int, scope: tuple[str, ...]
-) -> Declaration:
+def _declared(tokens: Sequence[Token], body: int) -> tuple[Kind, frozenset[str]]:
+    """Return the kind of a declaration, and what it declares."""
     texts = [token.text for token in tokens]
     words = frozenset(t.text for t in tokens if t.kind == "IDENTIFIER") - KEYWORDS
     if body >= 0:
-        return Declaration(Kind.FUNCTION, path, tokens, _function_names(tokens, body), body, scope)
+        return Kind.FUNCTION, _function_names(tokens, body)
     if "template" in texts[:1] or "friend" in texts[:1]:
-        return Declaration(Kind.OTHER, path, tokens, words, -1, scope)
+        return Kind.OTHER, words
     if texts[0] in _TYPES and _is_type(texts):
-        return Declaration(Kind.TYPE, path, tokens, _type_names(texts), -1, scope)
+        return Kind.TYPE, _type_names(texts)
     if texts[0] == "using":
         # It declares nothing: names that it brings in lead to their own declarations.
-        return Declaration(Kind.OTHER, path, tokens, frozenset(), -1, scope)
+        return Kind.OTHER, frozenset()
     if variables := _variables(tokens):
-        return Declaration(Kind.VARIABLE, path, tokens, frozenset(variables), -1, scope)
+        return Kind.VARIABLE, frozenset(variables)
     if "{" not in texts and (name := _prototype(tokens)):
-        return Declaration(Kind.PROTOTYPE, path, tokens, frozenset({name}), -1, scope)
-    return Declaration(Kind.OTHER, path, tokens, words, -1, scope)
+        return Kind.PROTOTYPE, frozenset({name})
+    return Kind.OTHER, words
 
 
 def _function_names(tokens: Sequence[Token], body: int) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 A declaration depends on a parameter if the compiler gets other tokens for it at another value, or
 if it names a constant or type that depends. These declarations, and the functions between, must be
-called through one function of the host: the outermost one. `allowed.py` lists what they may hold;
+called through one function of the host: the outermost one. `copy_rules` lists what they may hold;
 with anything else the parameter has one value for all sizes.
 
 The values stand in the source as the tuned program would have them; the preprocessor does the rest.

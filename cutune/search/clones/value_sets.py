@@ -336,8 +336,7 @@ def sets_in_program(
     proven, refused = without_unproven(copied)
     for prefix, reason in refused.items():
         values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
-        code = Code.COPY_LEFT_OUT
-        warn(Diagnostic.at(code, program.source, values=values, reason=reason))
+        warn(Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason))
     if not proven:
         return None
     cases = {list(copies.sets).index(prefix) + 1: case for case, prefix in enumerate(proven, 1)}

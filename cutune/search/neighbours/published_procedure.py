@@ -113,9 +113,7 @@ def distribution(
     return Distribution(count, len(rates), fmean(rates), min(rates), max(rates), perfect)
 
 
-def _arrays(
-    labels: Mapping[Point, Configuration],
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _arrays(labels: Mapping[Point, Configuration]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return sizes as they are (no logarithm), and configurations as numbers of classes."""
     points = sorted(labels)
     numbers = {label: i for i, label in enumerate(sorted(set(labels.values())))}

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Literal
@@ -88,7 +88,7 @@ class Coordinates:
         return self.point(space.rows(generator.randrange(space.size)))
 
 
-def differential_evolution(tries: Tries, start: Rows, generator: random.Random) -> None:
+def _evolve(tries: Tries, start: Rows, generator: random.Random) -> None:
     """A population whose members are moved by differences of others."""
     points = Coordinates(tries)
     optimize.differential_evolution(
@@ -103,19 +103,11 @@ def differential_evolution(tries: Tries, start: Rows, generator: random.Random) 
     )
 
 
-def annealing(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Simulated annealing, in its generalized form."""
-    _annealing(Coordinates(tries), start, generator, no_local_search=True)
-
-
-def dual_annealing(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Annealing with descents from what it finds."""
+def _anneal(tries: Tries, start: Rows, generator: random.Random, has_descents: bool) -> None:
+    """Simulated annealing, in its generalized form; descents from what it finds."""
     points = Coordinates(tries)
-    options = {"method": "Powell", "bounds": points.bounds, "options": {"maxfev": _DESCENT}}
-    _annealing(points, start, generator, minimizer_kwargs=options)
-
-
-def _annealing(points: Coordinates, start: Rows, generator: random.Random, **options: Any) -> None:
+    descent = {"method": "Powell", "bounds": points.bounds, "options": {"maxfev": _DESCENT}}
+    how: Any = {"minimizer_kwargs": descent} if has_descents else {"no_local_search": True}
     optimize.dual_annealing(
         points.cost,
         points.bounds,
@@ -123,23 +115,21 @@ def _annealing(points: Coordinates, start: Rows, generator: random.Random, **opt
         maxiter=_ENDLESS,
         maxfun=_ENDLESS,
         seed=generator.randrange(1 << 32),
-        **options,
+        **how,
     )
 
 
-def mcmc(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """A walk that takes what is worse with a probability that falls with how much it is."""
-    _walk(Coordinates(tries), start, generator, {"method": _stay})
+def _walk(tries: Tries, start: Rows, generator: random.Random, has_descents: bool) -> None:
+    """A walk that takes what is worse with a probability that falls with how much it is.
 
+    `has_descents`: one begins at each of its places.
+    """
+    points = Coordinates(tries)
+    descent: Any = {"method": _stay}
+    if has_descents:
+        options = {"maxfev": _DESCENT}
+        descent = {"method": "Nelder-Mead", "bounds": points.bounds, "options": options}
 
-def basin_hopping(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """The walk of `mcmc`, with a descent from each place."""
-    points, options = Coordinates(tries), {"maxfev": _DESCENT}
-    descent = {"method": "Nelder-Mead", "bounds": points.bounds, "options": options}
-    _walk(points, start, generator, descent)
-
-
-def _walk(points: Coordinates, start: Rows, generator: random.Random, descent: Any) -> None:
     def stepped(point: Point) -> Any:
         # One parameter changes, to any of its values.
         moved, axis = point.copy(), generator.randrange(len(point))
@@ -157,19 +147,17 @@ def _walk(points: Coordinates, start: Rows, generator: random.Random, descent: A
     )
 
 
-def nelder_mead(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Descents by a simplex, from the start and then from random places."""
-    _descents(tries, start, generator, "Nelder-Mead")
+def _stay(cost: Callable[[Point], float], point: Point, *_: Any, **__: Any) -> Any:
+    """A descent of no step."""
+    result = optimize.OptimizeResult()
+    result.update(x=point, fun=cost(point), nfev=1, success=True)
+    return result
 
 
-def powell(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Descents along one direction after the other, from the start and then from random places."""
-    _descents(tries, start, generator, "Powell")
-
-
-def _descents(
+def _descend(
     tries: Tries, start: Rows, generator: random.Random, method: Literal["Nelder-Mead", "Powell"]
 ) -> None:
+    """Descents from the start and then from random places, by a simplex or along directions."""
     points = Coordinates(tries)
     point = points.point(start)
     options: Any = {"maxfev": _DESCENT * len(point)}
@@ -178,7 +166,7 @@ def _descents(
         point = points.drawn(generator)
 
 
-def direct(tries: Tries, start: Rows, generator: random.Random) -> None:
+def _divide(tries: Tries, start: Rows, generator: random.Random) -> None:
     """The space divided into boxes, the promising ones further."""
     points = Coordinates(tries)
     # Room for all of them is made at once.
@@ -186,36 +174,16 @@ def direct(tries: Tries, start: Rows, generator: random.Random) -> None:
     optimize.direct(points.cost, points.bounds, maxfun=most, maxiter=_ENDLESS, eps=1e-4)
 
 
-def _stay(cost: Callable[[Point], float], point: Point, *_: Any, **__: Any) -> Any:
-    """A descent of no step."""
-    result = optimize.OptimizeResult()
-    result.update(x=point, fun=cost(point), nfev=1, success=True)
-    return result
-
-
 OPTUNA = "optuna"
 
 
-def tpe(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """Bayesian: values are drawn as they occur among the best more often than among the rest."""
-    import optuna
-
-    _ask(tries, start, optuna.samplers.TPESampler(seed=generator.randrange(1 << 32)))
-
-
-def genetic(tries: Tries, start: Rows, generator: random.Random) -> None:
-    """A population whose members are crossed and mutated (NSGA-II, with one objective)."""
-    import optuna
-
-    seed = generator.randrange(1 << 32)
-    _ask(tries, start, optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=seed))
-
-
-def _ask(tries: Tries, start: Rows, sampler: Any) -> None:
+def _ask(tries: Tries, start: Rows, generator: random.Random, sampler: str, **options: int) -> None:
+    """Places that a sampler of optuna suggests."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=sampler)
+    seed = generator.randrange(1 << 32)
+    study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=seed, **options))
     points = Coordinates(tries)
     pairs = zip(points.varied, points.point(start), strict=True)
     study.enqueue_trial({one.name: int(x) for one, x in pairs})
@@ -342,20 +310,26 @@ _OF_NELDER_MEAD = (
     *("minimize", "random_nelder_mead", "right_nelder_mead", "regular_nelder_mead"),
     "multi_nelder_mead",
 )
+_OF_ANNEALING = ("simulated_annealing", "pseudo_annealing_search")
+_OF_TPE = ("bayesian", "bayes_opt", "bayesian_optimization")
+#: A population whose members are crossed and mutated, with one objective.
+_CROSSED = partial(_ask, sampler="NSGAIISampler", population_size=POPULATION)
+#: Bayesian: values are drawn as they occur among the best more often than among the rest.
+_BAYESIAN = partial(_ask, sampler="TPESampler")
 TECHNIQUES = (
     Technique(DEFAULT, local_search, is_ahead=True),
     Technique("random", random_search, _OF_RANDOM, is_ahead=True),
     Technique("brute_force", _brute_force, _OF_BRUTE_FORCE, is_ahead=True),
-    Technique("annealing", annealing, ("simulated_annealing", "pseudo_annealing_search")),
-    Technique("dual_annealing", dual_annealing),
-    Technique("mcmc", mcmc, ("metropolis",)),
-    Technique("basin_hopping", basin_hopping),
-    Technique("differential_evolution", differential_evolution, ("diff_evo", "de")),
-    Technique("nelder_mead", nelder_mead, _OF_NELDER_MEAD),
-    Technique("powell", powell),
-    Technique("direct", direct),
-    Technique("genetic", genetic, ("genetic_algorithm", "ga"), OPTUNA),
-    Technique("tpe", tpe, ("bayesian", "bayes_opt", "bayesian_optimization"), OPTUNA),
+    Technique("annealing", partial(_anneal, has_descents=False), _OF_ANNEALING),
+    Technique("dual_annealing", partial(_anneal, has_descents=True)),
+    Technique("mcmc", partial(_walk, has_descents=False), ("metropolis",)),
+    Technique("basin_hopping", partial(_walk, has_descents=True)),
+    Technique("differential_evolution", _evolve, ("diff_evo", "de")),
+    Technique("nelder_mead", partial(_descend, method="Nelder-Mead"), _OF_NELDER_MEAD),
+    Technique("powell", partial(_descend, method="Powell")),
+    Technique("direct", _divide),
+    Technique("genetic", _CROSSED, ("genetic_algorithm", "ga"), OPTUNA),
+    Technique("tpe", _BAYESIAN, _OF_TPE, OPTUNA),
 )
 #: Part of a name of other tuners → what is here in its place.
 NEAREST = {

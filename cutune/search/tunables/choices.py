@@ -17,18 +17,9 @@ from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.model.measurement.measurement import Origin
 from cutune.passes import ReplaceTunables
 from cutune.proof.unit_compiler import UnitCompiler
-from cutune.search.clones.value_sets import (
-    ChosenTogether,
-    SetChoice,
-    chosen_together,
-    fit_sets,
-)
+from cutune.search.clones.value_sets import ChosenTogether, SetChoice, chosen_together, fit_sets
 from cutune.search.neighbours.classifier import SCHEMA as CHOICES_SCHEMA
-from cutune.search.neighbours.classifier import (
-    ChoiceModel,
-    FittedClassifier,
-    fit_choice,
-)
+from cutune.search.neighbours.classifier import ChoiceModel, FittedClassifier, fit_choice
 from cutune.search.neighbours.emit_classifier import (
     LIBRARY,
     c_name,
@@ -166,16 +157,13 @@ def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[Host
 
 
 def write_choices(
-    program: Program,
-    workspace: Workspace,
-    choices: HostChoices,
-    blocks: Sequence[BlockClassifier],
+    program: Program, workspace: Workspace, choices: HostChoices, blocks: Sequence[BlockClassifier]
 ) -> None:
     """Save the choices, in place of older ones. Raises CT002."""
     document = {
         "origin": asdict(_origin(program)),
         "models": [model.to_json() for model in choices.models],
-        "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
+        "fixed": dict(choices.fixed.values) if choices.fixed is not None else {},
         "sets": choices.sets.to_json() if choices.sets is not None else None,
         "launches": {
             "origin": asdict(Origin.of(program.source, program.deciding_files)),
@@ -363,14 +351,6 @@ def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[P
 # ---- emit
 
 
-@dataclass(frozen=True)
-class HostSelection:
-    """Emitted C++, and the routine of each tunable."""
-
-    text: str
-    routines: Mapping[str, str]
-
-
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     """Return the pass that lets the parameters of a program be chosen.
 
@@ -382,8 +362,7 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     models = document.models if document else ()
     if not models:
         return ReplaceTunables(values=values)
-    selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
-    return ReplaceTunables(selection=selection.text, routines=selection.routines, values=values)
+    return emit_host(models, {t.name: t.where for t in program.tunables}, values)
 
 
 def fixed_values(program: Program, workspace: Workspace) -> Settings:
@@ -419,11 +398,9 @@ def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
 
 
 def emit_host(
-    models: Sequence[ChoiceModel],
-    conditions: Mapping[str, str | None],
-    values: Mapping[str, str],
-) -> HostSelection:
-    """Emit the classifiers, and a routine per tunable.
+    models: Sequence[ChoiceModel], conditions: Mapping[str, str | None], values: Mapping[str, str]
+) -> ReplaceTunables:
+    """Emit the classifiers, and a routine per tunable; return the pass that puts them in place.
 
     A routine gives the program's own value on request, outside of the measured sizes, and where the
     choice does not satisfy the condition of its pragma.
@@ -442,7 +419,7 @@ def emit_host(
             is_bound = _is_bound(where, values)
             test = "" if is_bound else _test(model, where, values)
             texts.append(_routine(model, tunable, routine, test, is_bound))
-    return HostSelection("".join(texts), routines)
+    return ReplaceTunables(selection="".join(texts), routines=routines, values=values)
 
 
 def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -45,10 +44,6 @@ class FixedChoice:
     lost: Regret | None = None
     own: Settings | None = None
     own_lost: Regret | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of choices.json, without evidence."""
-        return dict(self.values)
 
     def without(self, names: Collection[str]) -> FixedChoice:
         """Return the values of the other parameters, without evidence."""

@@ -9,7 +9,7 @@ covers its threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import gcd
 from statistics import median
@@ -21,7 +21,7 @@ from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, req
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.model.emit.emitter import Emitter, c_integer
 from cutune.model.emit.routine import printed_extents
-from cutune.model.emit.selection import Decider, DecisionText
+from cutune.model.emit.selection import Decider, decided_apart
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.search.neighbours.classifier import ChoiceModel, fit_choice
@@ -155,7 +155,12 @@ def fit_blocks(
     """
     swept: dict[tuple[str, str], list[SweptLaunch]] = {}
     if workspace.measurements.exists():
-        convert = _swept_of(Origin.of(program.source, program.deciding_files))
+        origin = asdict(Origin.of(program.source, program.deciding_files))
+
+        def convert(entry: Json) -> tuple[str, SweptLaunch] | None:
+            is_current = entry.get("origin") == origin
+            return (str(entry["device"]), swept_launch(entry)) if is_current else None
+
         command = "cutune collect --on gpu"
         lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, warn)
         for device, launch in (line for line in lines if line is not None):
@@ -170,14 +175,6 @@ def fit_blocks(
         path = program.source.path
         raise CutuneError.at(Code.NOT_SWEPT, path=path, device="a GPU")
     return classifiers
-
-
-def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None]:
-    def convert(entry: Json) -> tuple[str, SweptLaunch] | None:
-        is_current = entry.get("origin") == asdict(origin)
-        return (str(entry["device"]), swept_launch(entry)) if is_current else None
-
-    return convert
 
 
 def measured_columns(kernel: Kernel) -> tuple[str, ...]:
@@ -267,11 +264,11 @@ def decider(
 ) -> Decider:
     """Return the decider of one kernel, with a classifier per name of a device."""
 
-    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
+    def text(device: DeviceProfile, name: str) -> str | None:
         choice = by_device.get(device.name)
-        return DecisionText(_text(kernel, choice, name)) if choice is not None else None
+        return _text(kernel, choice, name) if choice is not None else None
 
-    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), decision)
+    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), decided_apart(text))
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:

@@ -65,8 +65,7 @@ def _elsewhere(
         return connected(options.scheduler) if options.scheduler else own_workers(gpus)
     except ModuleNotFoundError as error:
         package = "dask-jobqueue" if error.name == "dask_jobqueue" else "distributed"
-        code = Code.EXECUTOR_NEEDS
-        raise CutuneError.at(code, name=executor, package=package) from error
+        raise CutuneError.at(Code.EXECUTOR_NEEDS, name=executor, package=package) from error
 
 
 def _gpus(text: str | None, refuse: Refuse) -> tuple[str, ...]:

@@ -273,6 +273,6 @@ def program() -> Program:
 
 def emit_choices(document: ChoicesDocument) -> str:
     fixed = "".join(f"#define {name} {value}\n" for name, value in document.fixed.items())
-    host = emit_host(document.models, {}, {}).text + fixed
+    host = emit_host(document.models, {}, {}).selection + fixed
     blocks = document.launches.blocks if document.launches is not None else []
     return host + emit_selection([], [H200], measured=block_deciders(program(), blocks)).text

@@ -10,7 +10,13 @@ import pytest
 
 from cutune.model.emit.emitter import Emitter, double_text
 from cutune.model.emit.routine import emit_rule, printed_extents
-from cutune.model.emit.selection import Decider, DecisionText, SelectionText, emit_selection
+from cutune.model.emit.selection import (
+    Decided,
+    Decider,
+    SelectionText,
+    decided_apart,
+    emit_selection,
+)
 from cutune.model.emit.tables import SMALL, Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.constants import ASKING_US
@@ -35,12 +41,14 @@ def decider(
     unless: DeviceProfile | None = None,
     variants: tuple[str, ...] = (),
 ) -> Decider:
-    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
-        text = f"<{name} on {device.name}>"
-        return None if device == unless else DecisionText(text, variants)
+    def text(device: DeviceProfile, name: str) -> str | None:
+        return None if device == unless else f"<{name} on {device.name}>"
+
+    def decide(devices: Sequence[DeviceProfile], name: str) -> Decided:
+        return replace(decided_apart(text)(devices, name), variants=frozenset(variants))
 
     site_key = SiteKey("a.cu", site)
-    return Decider(kernel, (site_key,), positions, decision, signatures, None, suffixes)
+    return Decider(kernel, (site_key,), positions, decide, signatures, suffixes)
 
 
 def emitted(deciders: Sequence[Decider], *devices: DeviceProfile) -> SelectionText:
@@ -157,7 +165,7 @@ def test_sites_of_the_same_instances_share_a_routine() -> None:
     assert routines([*at(1), *at(2)]) == [f"cutune_select_instance_{n}" for n in (0, 1)]
     one = decider("k", signatures=(5,))
     both = [
-        Decider(d.kernel, (*d.sites, SiteKey("a.cu", 2)), d.positions, d.decision, d.signatures)
+        Decider(d.kernel, (*d.sites, SiteKey("a.cu", 2)), d.positions, d.decide, d.signatures)
         for d in (one, decider("l"))
     ]
     assert routines(both) == ["cutune_select_instance_0"] * 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import pytest
 
 from cutune.core.source import Source, Span
+from cutune.core.typed import typed
 from cutune.model.measurement.measurement import Origin
 from cutune.search.regions import HostMeasurement, merged
 from cutune.search.tunables.choices import group_table
@@ -76,4 +78,4 @@ def test_repetitions_give_their_median() -> None:
     runs = [[measured(time, R=1)] for time in (3.0, 1.0, 2.0)]
     (one,) = merged(runs)
     assert one.milliseconds == pytest.approx(2.0)
-    assert HostMeasurement.from_json(one.to_json()) == one
+    assert typed(HostMeasurement, asdict(one)) == one

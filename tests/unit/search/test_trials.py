@@ -96,8 +96,8 @@ def test_an_entry_of_an_earlier_version_is_read(tmp_path: Path) -> None:
         del entry[name]
     path.write_text(f"{json.dumps(begin)}\n{json.dumps(entry)}\n")
     assert trials(path).known(TRIAL) == ENDED
-    (read,) = read_trials(path, ORIGIN, "collect", silent)
-    assert (read.configuration, read.sizes, read.ended) == (TRIAL.configuration, TRIAL.sizes, ENDED)
+    ((read, ended),) = read_trials(path, ORIGIN, "collect", silent)
+    assert (read.configuration, read.sizes, ended) == (TRIAL.configuration, TRIAL.sizes, ENDED)
     path.write_text(json.dumps({**entry, "seconds": "soon"}) + "\n")
     said: list[Diagnostic] = []
     assert Trials(path, ORIGIN, said.append).load().known(TRIAL) is None and len(said) == 1
