@@ -821,7 +821,7 @@ class Code(Enum):
 
     @property
     def meaning(self) -> str:
-        """What it means and what to do about it: the text of its section in docs/diagnostics.md."""
+        """The text of its section in docs/diagnostics.md: meaning, and what to do about it."""
         return _meanings()[self.number]
 
     def section(self, heading: str) -> str:

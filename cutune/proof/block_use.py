@@ -50,7 +50,7 @@ def is_warp_level(module: Module, function: Function) -> bool:
 
 
 def block_use(module: Module, function: Function) -> BlockUse:
-    """What its code says of its block."""
+    """Return how the code of a kernel uses its block."""
     instructions = list(_instructions(module, function))
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
     halved = frozenset(d for d in widths if _halves(instructions, d))

@@ -88,7 +88,7 @@ class Compilation:
         return code.ptx if code is not None else None
 
     def built(self) -> BuiltCode | None:
-        """What a program on the emulated device is made of, where that is known."""
+        """Return the parts of a program on the emulated device; None where they are not known."""
         code = self._code(EMULATED)
         return code.built if code is not None else None
 
@@ -126,7 +126,7 @@ def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
 
 
 def _proven(texts: Sequence[tuple[str, Locate]], is_wanted: Callable[[str], bool]) -> Compiled:
-    """The same of texts of which lines of the source may be asked for."""
+    """Prove the entries of PTX texts, each with the way from its lines to those of the source."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
     for text, locate in texts:

@@ -202,7 +202,7 @@ def _is_no_integer(parameter: KernelParameter) -> bool:
 
 
 def _joined(uses: Sequence[BlockUse]) -> BlockUse:
-    """What is true in each instance."""
+    """Join the uses of all instances into one that is true in each."""
     first, *others = uses
     limits = [dict(use.limits) for use in uses]
     found = {
@@ -221,7 +221,7 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
 
 
 def _shared(use: BlockUse) -> str:
-    """What is in shared memory."""
+    """Say which threads have a place in shared memory."""
     name, dimensions = use.array
     threads = " and ".join(f"threadIdx.{d}" for d in dimensions)
     return f": '{name}' has a place for each {threads}" if threads else ""
@@ -374,7 +374,7 @@ class _Meeting:
 
 
 def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> _Meeting | None:
-    """What a launch asks about pointers; None where it cannot ask about one of them."""
+    """The conditions of a launch about pointers; None where it cannot ask about one of them."""
     found: set[tuple[tuple[int, int], tuple[int, int]]] = set()
     for proof in proofs:
         for names in proof.pointers:

@@ -190,7 +190,7 @@ def judge(
 
 
 def _in_source(what: str) -> str:
-    """What is told of an instruction or a symbol, as the source has it."""
+    """Name an instruction or a symbol as the source does."""
     if (operation := _ATOMIC.fullmatch(what)) is not None:
         name = operation[1]
         return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
@@ -375,7 +375,7 @@ class _EntryProver:
         meeting: Meetings,
         bounds: Sequence[IdBound],
     ) -> EntryProof:
-        """What is said of every entry that is proven."""
+        """Return the proof about an entry whose dimensions are proven."""
         x, y, z = dimensions
         return EntryProof(
             self.function.name,

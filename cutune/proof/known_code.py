@@ -1,4 +1,4 @@
-"""What sources were compiled to while they were analyzed. Takes compilations, gives device code.
+"""Device code that the analysis of sources compiled. Takes compilations, gives code by source.
 
 Hooks at launches are code of the host: a program with hooks has the kernels of the program that was
 analyzed, or of the one in which its variants were checked.
@@ -39,7 +39,7 @@ Names = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class KnownCode:
-    """What sources are compiled to, as they were read last, by their paths and flags."""
+    """The newest compilations of sources, by their paths and flags."""
 
     _originals: dict[tuple[str, ...], Compilation] = field(default_factory=dict)
     _varied: dict[tuple[str, ...], tuple[Names, Compilation]] = field(default_factory=dict)
@@ -75,12 +75,12 @@ class KnownCode:
         return found if names == wanted else None
 
     def built(self, program: Program, flags: Sequence[str]) -> BuiltCode | None:
-        """What it is made of besides the host's code, with hooks; None where that is not known."""
+        """Return the parts of the program with hooks, besides the host's code; None if unknown."""
         found = self.with_hooks(program, flags)
         return found.built() if found is not None else None
 
     def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
-        """The same, with those of its kernels of which no model can be made."""
+        """Return the program with those of its kernels marked of which no model can be made."""
         compiled = self.original(program.source.path, flags)
         names = dict.fromkeys(site.kernel for site in program.tunable_launches)
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]

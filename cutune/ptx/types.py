@@ -156,7 +156,7 @@ class Function:
 
     @cached_property
     def instructions(self) -> list[Instruction]:
-        """What its body holds besides labels."""
+        """The instructions of its body, without the labels."""
         return [item for item in self.body or () if isinstance(item, Instruction)]
 
     @property

@@ -42,7 +42,7 @@ class SiteNumbers:
     before: int = 0
 
     def number(self, site: SiteKey | LaunchSite) -> int:
-        """What logs and candidates call a site of this source."""
+        """Return the number that logs and candidates give to a site of this source."""
         return self.before + site.id
 
     def written(self, program: Program) -> Program:

@@ -109,7 +109,7 @@ class Impurity:
 
 @dataclass(frozen=True)
 class DimensionProof:
-    """What is proven about one index dimension of a kernel.
+    """The proof about one index dimension of a kernel.
 
     `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
     pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: C text of

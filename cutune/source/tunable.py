@@ -84,7 +84,7 @@ class TunableConstant:
 
 @dataclass(frozen=True)
 class Region:
-    """What is timed for host tunables: from one pragma to the other."""
+    """A piece of code timed for host tunables: from one pragma to the other."""
 
     id: int
     #: The file it stands in.

@@ -1,8 +1,9 @@
-"""What can be proven about a CUDA source. Takes a `Syntax`, gives a `Program`.
+"""Analysis of a CUDA source. Takes a `Syntax` and its compilation, gives a `Program`.
 
-With the compiler's preprocessed text (`nvcc <flags> -E -Xcompiler -U__CUDA_ARCH__`) kernels are
-judged on it, macros expanded; launches are always those of the text that the user wrote. Without
-it, macros are those that the source and the given headers define.
+Kernels are judged on their PTX; text supplies the names of kernels, parameters and members. Names
+are read from the compiler's preprocessed text (`nvcc <flags> -E -Xcompiler -U__CUDA_ARCH__`) where
+it is there, else from the source and the given headers. Launches are always those of the text that
+the user wrote.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def analyze(
         headers: the user's headers, named as the line markers name them.
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
-            prove is refused; without it kernels are judged by their text alone.
+            prove is refused; without it nothing is proven.
         copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other translation units define, for launches of those of which
             this one has only a declaration.

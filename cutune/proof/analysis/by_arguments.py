@@ -61,7 +61,7 @@ def named_by_arguments(program: Program, sites: Collection[int]) -> Program:
 
 
 def without_choice(program: Program) -> list[Diagnostic]:
-    """What there is to say about launches that name no kernel for certain (CT276)."""
+    """Return a note for each launch that names no kernel for certain (CT276)."""
     varied = {kernel.name for kernel in program.kernels if kernel.variants}
     return [
         Diagnostic.at(Code.VARIANT_CALLEE, site.source, site.span, name=site.kernel)

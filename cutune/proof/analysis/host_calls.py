@@ -78,7 +78,7 @@ class HostLaunch:
 
     @staticmethod
     def from_json(entry: Json) -> HostLaunch:
-        """The same again."""
+        """Return the launch that `to_json` kept."""
         sets = {name: frozenset(entry[name]) for name in ("entries", "declared")}
         return HostLaunch(**{**entry, **sets})
 

@@ -53,7 +53,7 @@ class ReadSource:
     rewrites_headers: bool = False
 
     def with_program(self) -> ReadSource:
-        """The same, analyzed; errors are raised now.
+        """Analyze the source; errors are raised now.
 
         Raises:
             CutuneError: CT701 where it does not compile.
@@ -71,7 +71,7 @@ class ReadSource:
         return self.program()
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
-        """What can be proven, with kernels that other sources define."""
+        """Return the proven program, with kernels that other sources define."""
         program = self._bare
         if self._copies or elsewhere:
             program = self._analyzed(self._copies, elsewhere)

@@ -1,4 +1,4 @@
-"""What would make a refused launch tunable. Takes a `Program`, gives suggestions.
+"""Suggestions for refused launches. Takes a `Program`, gives the changes that would help.
 
 If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
 suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
@@ -79,7 +79,7 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 
 def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
-    """What an annotation of the kernel could say; None where it would not help."""
+    """Propose an annotation of the kernel; None where it would not help."""
     if kernel is None or site.code not in ASSERTABLE:
         return None
     follows_block = kernel.block_use.follows_block

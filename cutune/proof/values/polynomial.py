@@ -69,7 +69,7 @@ class IntegerPolynomial:
         return (atom for monomial, _ in self.terms for atom in monomial)
 
     def replaced(self, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
-        """The same with something else in place of a symbol."""
+        """Return the polynomial with another value in place of a symbol."""
         result = ZERO
         for monomial, coefficient in self.terms:
             product = IntegerPolynomial.constant(coefficient)
@@ -158,7 +158,7 @@ def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
 
 
 def exactly(value: IntegerPolynomial, by: IntegerPolynomial) -> IntegerPolynomial | None:
-    """What gives a value when it is multiplied by another one; None where none is found."""
+    """Return value / by; None where no exact quotient is found."""
     if by == ZERO:
         return None
     leading, factor = by.terms[-1]

@@ -75,7 +75,7 @@ def annotated(
 
 
 def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | None:
-    """What a pragma says about a kernel, KLARAPTOR's as if it were in cutune's language."""
+    """Read the annotation of a kernel from a pragma, in KLARAPTOR's language too."""
     match read_annotation(pragma.text):
         case KernelAnnotation() as annotation:
             return annotation
@@ -165,7 +165,7 @@ class _Application:
     # grid(…)
 
     def _grid(self, kernel: Kernel) -> dict[str, DimensionProof]:
-        """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
+        """Apply each formula: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")

@@ -37,7 +37,7 @@ _FUNCTIONS = {
 
 
 def called_launches(syntax: Syntax, kernels: Container[str]) -> Iterator[Diagnostic]:
-    """What is said of kernels that such a call names, once for each."""
+    """Return a note for each kernel that a function of the runtime launches, once for each."""
     tokens, told = syntax.tokens, set()
     for index, token in enumerate(tokens[:-1]):
         if token.text not in _FUNCTIONS or tokens[index + 1].text != "(":
@@ -164,7 +164,7 @@ def _ends_operand(token: Token) -> bool:
 
 
 def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
-    """What a parameter says of T: ("const"? T | T "const") "*"? NAME?."""
+    """How a parameter gives T: ("const"? T | T "const") "*"? NAME?."""
     if name not in texts or "=" in texts:
         return None
     rest = [text for text in texts if text not in _WORDS]

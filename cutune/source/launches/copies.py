@@ -113,7 +113,7 @@ def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str |
 
 
 def selector_name(kernel: str) -> str:
-    """What the selectors of kernels of a name are called."""
+    """Return the name of the selectors of all kernels of a name."""
     return f"cutune_which_{kernel}"
 
 
@@ -126,7 +126,7 @@ def callee_named(callee: str, kernel: str, name: str) -> str | None:
 
 
 def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
-    """What stands before the name of a kernel, the name, its template arguments."""
+    """Split a callee into qualifiers, the kernel's name, and template arguments."""
     qualified, bracket, arguments = callee.partition("<")
     found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
     return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None

@@ -213,7 +213,7 @@ class _Place:
     depth: int = 0
 
     def doubt(self, tokens: Sequence[Token], may_be_any: bool = False) -> str | None:
-        """What is not known to be harmless. `may_be_any`: may a bare name be of any type?"""
+        """Name a part that may have an effect. `may_be_any`: may a bare name be of any type?"""
         try:
             expanded = self.unit.macros.expand(tokens) if not self.unit.is_expanded else [*tokens]
         except Unexpandable as error:

@@ -47,7 +47,7 @@ class KernelTexts:
 
     @cached_property
     def pointer_numbers(self) -> PointerNumbers:
-        """What device code of the files makes numbers of pointers."""
+        """Finds device code of the files that makes numbers of pointers."""
         return PointerNumbers([self._syntax(file) for file in self.files], self.expanded)
 
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:

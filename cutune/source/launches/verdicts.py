@@ -220,7 +220,7 @@ class _LaunchJudge:
 
     @cached_property
     def callees(self) -> Callees:
-        """What names mean."""
+        """Finds which kernels the names of callees stand for."""
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:

@@ -1,1 +1,1 @@
-"""What holds in a whole translation unit: macros, scopes, types, library functions."""
+"""Names of a whole translation unit: macros, constants, types, kernels as they are declared."""

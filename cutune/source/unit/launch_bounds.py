@@ -63,7 +63,7 @@ def _name_behind(tokens: Sequence[Token], index: int) -> str | None:
 
 
 def _inside(tokens: Sequence[Token]) -> Sequence[Token]:
-    """What stands in the parentheses, however many: the compiler's own attribute has three."""
+    """The tokens within all nested parentheses: the compiler's own attribute has three."""
     closed = _closed(tokens)
     while closed and closed[0].text == "(" and _closed(closed) == closed:
         closed = closed[1:-1]

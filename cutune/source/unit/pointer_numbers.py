@@ -60,7 +60,7 @@ class PointerNumbers:
     def reason(
         self, syntax: Syntax, kernel: SourceFunction, entries: Collection[str]
     ) -> str | None:
-        """What a kernel, or a function, does that may make a number of a pointer; None: nothing.
+        """Say why a kernel, or a function, may make a number of a pointer; None where it cannot.
 
         `entries`: mangled names of the kernel's instances.
         """
@@ -82,7 +82,7 @@ class PointerNumbers:
 
     @cached_property
     def _outside(self) -> _Names:
-        """What is declared outside of function bodies: members, functions, other names of types."""
+        """Names declared outside function bodies: members, functions, other names of types."""
         names = _Names()
         for syntax in self.files:
             bodies = [one.body for one in syntax.functions if one.body is not None]
@@ -257,7 +257,7 @@ class _Reader:
         return [token.text for token in self.tokens]
 
     def made_at(self, index: int) -> str | None:
-        """What begins here that may make a number of a pointer."""
+        """Name the operation at this token that may make a number of a pointer."""
         text = self.texts[index]
         if text in _TELLING:
             return f"is '{text}'"

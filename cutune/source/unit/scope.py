@@ -1,4 +1,4 @@
-"""What the tokens outside functions, and before a function's body, declare. Takes tokens."""
+"""Declarations outside functions and before a function's body. Takes tokens, gives names."""
 
 from __future__ import annotations
 

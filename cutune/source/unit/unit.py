@@ -1,4 +1,4 @@
-"""What the analysis of a function may look up: other functions, types, constants, macros.
+"""The translation unit for analyses: its functions, types, constants and macros.
 
 Takes the syntaxes that were read (the source and its headers, or the preprocessed text), gives a
 `Unit`.
@@ -24,7 +24,7 @@ from cutune.source.unit.scope import constants, declared_names, typedef, until_s
 
 @dataclass(frozen=True)
 class FunctionText:
-    """What stands before the body of a function definition, macros expanded."""
+    """The text before the body of a function definition, macros expanded."""
 
     #: The whole definition in its file.
     span: Span
