@@ -24,7 +24,7 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import Both, Not, Relation, Unknown
 from cutune.proof.values.terms import AtomProperties, Atoms
-from cutune.ptx.control_flow import call_target, control_flow
+from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import results
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse
@@ -73,7 +73,8 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
             if not isinstance(item, Instruction):
                 continue
             yield item
-            called = module.functions.get(call_target(item)) if item.opcode == "call" else None
+            names = [word for word in item.operands if not word.startswith("(")]
+            called = module.functions.get(names[0]) if item.opcode == "call" and names else None
             if called is not None and called.name not in reached:
                 reached.add(called.name)
                 left.append(called)

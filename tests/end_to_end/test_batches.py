@@ -87,7 +87,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text(PROGRAM)
     binary.write_text(TIMED.format(python=sys.executable, log=str(tmp_path / "log")))
     binary.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(binary))
     return path
 

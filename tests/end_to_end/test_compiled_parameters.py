@@ -118,7 +118,7 @@ def on_gpu(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path.chmod(0o755)
         return Built(path)
 
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", built)
 
 

@@ -126,7 +126,7 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
     timed = program.parent / "timed"
     timed.write_text(TIMED.format(python=sys.executable))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q", *QUICK]
@@ -175,7 +175,7 @@ def test_the_fastest_are_timed_again_in_turn(
     log, timed = program.parent / "log", program.parent / "timed"
     timed.write_text(LUCKY.format(python=sys.executable, log=str(log)))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["collect", str(program), "--tunables", "m", "--on", "gpu", "--repetitions", "1"]
@@ -213,7 +213,7 @@ def test_a_search_may_find_nothing_at_some_sizes(
         TIMED.format(python=sys.executable).replace("r, m =", "n > 60 or sys.exit(1)\nr, m =")
     )
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--search", "2", "-q", *QUICK]
@@ -251,7 +251,7 @@ def test_what_was_tried_before_an_interruption_is_kept(
     timed = program.parent / "timed"
     timed.write_text(TIMED.format(python=sys.executable))
     timed.chmod(0o755)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     calls: list[object] = []

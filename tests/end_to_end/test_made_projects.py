@@ -110,7 +110,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     monkeypatch.setattr(trial_runs, "measure", timed)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: None)
 
 

@@ -113,7 +113,7 @@ def timed(program: Path, pause: float = 0.0) -> Path:
 @pytest.fixture
 def on_gpu(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     binary = timed(program)
-    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "_require_gpu", lambda: None)
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(binary))
 
 
@@ -221,7 +221,7 @@ from pathlib import Path
 from cutune.cli.main import main
 from cutune.search import collect
 from cutune.search.builds import Builds, Built
-collect._require_gpu = lambda on: None
+collect._require_gpu = lambda: None
 Builds._built = lambda self, values: Built(Path(sys.argv[1]))
 sys.exit(main(sys.argv[2:]))
 """

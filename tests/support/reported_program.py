@@ -19,11 +19,10 @@ from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import SweptLaunch
 from cutune.model.selection.variants import VariantChooser
-from cutune.proof.analysis.analyze import analyze
 from cutune.source.program import Program
-from cutune.source.syntax.parse import parse
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.toolchain import Toolchain
+from tests.support.analyzed import analyzed
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 H200 = DeviceProfile.named("h200")
@@ -48,7 +47,7 @@ HOSTILE = (
 
 
 def program(text: str, path: str = "add.cu") -> Program:
-    return analyze(parse(Source(path, text)))
+    return analyzed(Source(path, text))
 
 
 def add_program() -> tuple[Program, FittedModel]:

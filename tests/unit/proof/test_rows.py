@@ -360,7 +360,7 @@ REASONS: Mapping[str, str] = {
     "uses the warp-level function 'warps'": "odd_threads votes barrier_of_warp",
     "a barrier that some threads may not reach": "waits_in_loop",
     "synchronizes the threads of a block with a barrier": "counts_who_waits",
-    "uses the result of 'atom.add', which depends on the order of threads": """
+    "uses the result of atomicAdd, which depends on the order of threads": """
         used_result order_of_shared
     """,
     "atomic 'cas' by threads of a row": "first_wins",
