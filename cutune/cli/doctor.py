@@ -9,7 +9,6 @@ import json as json_module
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -100,14 +99,14 @@ def examine(nvcc: str | None = None) -> list[Requirement]:
     found, toolkit = _nvcc(nvcc)
     return [
         _python(),
-        *_packages(),
+        *(_package(name, name, True) for name in _PACKAGES),
         compiler,
         toolkit,
         _compiles(found, compiler),
         _emulated_device(found),
         _gpu(),
         _ncu(),
-        *(_optional_package(name, extra) for name, extra in EXTRAS.items()),
+        *(_package(name, f"'cutune[{extra}]'", False) for name, extra in EXTRAS.items()),
     ]
 
 
@@ -115,27 +114,13 @@ def _python() -> Requirement:
     return Requirement("Python", FOUND, f"{sys.version.split()[0]} ({sys.executable})", needed=True)
 
 
-def _packages() -> Iterable[Requirement]:
-    for name in _PACKAGES:
-        version = _version(name)
-        if version is None:
-            yield Requirement(name, MISSING, "not installed", f"pip install {name}", needed=True)
-        else:
-            yield Requirement(name, FOUND, version, needed=True)
-
-
-def _version(package: str) -> str | None:
+def _package(name: str, installed_by: str, needed: bool) -> Requirement:
+    """A Python package; `installed_by`: what pip has to be told."""
     try:
-        return metadata.version(package)
+        return Requirement(name, FOUND, metadata.version(name), needed=needed)
     except metadata.PackageNotFoundError:
-        return None
-
-
-def _optional_package(name: str, extra: str) -> Requirement:
-    version = _version(name)
-    if version is None:
-        return Requirement(name, MISSING, "not installed", f"pip install 'cutune[{extra}]'")
-    return Requirement(name, FOUND, version)
+        mend = f"pip install {installed_by}"
+        return Requirement(name, MISSING, "not installed", mend, needed)
 
 
 def _host_compiler() -> Requirement:

@@ -14,10 +14,8 @@ from cutune.cli.options import CACHE_STATES, parser
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.classifiers import print_comparison
 from cutune.cli.report.evaluations import print_evaluation, print_training, save
-from cutune.core.workspace import Workspace
 from cutune.measure.agreement import Agreement
 from cutune.measure.collect import measurements
-from cutune.measure.program_runs import RunPlan
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import read_sweep, write_sweep
@@ -37,18 +35,13 @@ from cutune.toolchain.device.present import profile_of
 from cutune.toolchain.device.profile import DeviceProfile
 
 
-def sweep_and_show(
-    analyzer: Analyzer,
-    programs: Sequence[Program],
-    plan: RunPlan,
-    device: DeviceProfile,
-    workspace: Workspace,
-    counters: bool,
-) -> None:
+def sweep_and_show(analyzer: Analyzer, programs: Sequence[Program], options: Options) -> None:
     """Sweep each program on the GPU of this machine, and show what was timed."""
+    plan, device, workspace = options.plan, options.profile, options.place
     for program in programs:
-        swept = collect_on_gpu(analyzer, program, plan, device, workspace, counters)
-        print_sweep(swept, device)
+        print_sweep(
+            collect_on_gpu(analyzer, program, plan, device, workspace, options.counters), device
+        )
 
 
 def evaluate_verb(options: Options) -> int:

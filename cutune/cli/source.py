@@ -107,6 +107,8 @@ def _show_inspected(
     from cutune.cli.report.programs import (
         print_programs,
         print_suggestions,
+        space_json,
+        space_lines,
         suggestions_to_json,
         to_json,
     )
@@ -114,20 +116,18 @@ def _show_inspected(
     if options.sarif:
         from cutune.cli.report.sarif import to_sarif
 
-        print(
-            json.dumps(
-                to_sarif(programs, [one.site for one in contradictions if one.site]), indent=1
-            )
-        )
+        required = [one.site for one in contradictions if one.site]
+        print(json.dumps(to_sarif(programs, required), indent=1))
     elif options.json:
         document = to_json(programs)
-        document["spaces"] = _spaces_json(spaces) if spaces else []
+        document["spaces"] = [space_json(found, known) for _, found, known in spaces]
         if options.suggest:
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
     elif programs:
         print_programs(programs)
-        _print_spaces(spaces)
+        for program, found, known in spaces:
+            print("\n".join([program.source.path, *space_lines(program, found, known)]))
         if options.suggest:
             print_suggestions(programs)
 
@@ -139,19 +139,6 @@ def _space_of(program: Program, parameters: ParameterOptions, options: Options) 
     sizes = {name for constant in program.constants for name in constant.data}
     device = device_values(options.profile)
     return program_space(program, parameters, options.run, sizes, device)
-
-
-def _spaces_json(spaces: Sequence[Spaces]) -> list[dict[str, object]]:
-    from cutune.cli.report.programs import space_json
-
-    return [space_json(found, known) for _, found, known in spaces]
-
-
-def _print_spaces(spaces: Sequence[Spaces]) -> None:
-    for program, found, known in spaces:
-        from cutune.cli.report.programs import space_lines
-
-        print("\n".join([program.source.path, *space_lines(program, found, known)]))
 
 
 def _write_space(path: str, spaces: Sequence[Spaces]) -> None:

@@ -48,16 +48,14 @@ def collect_verb(options: Options) -> int:
     if options.on == "gpu":
         from cutune.cli.gpu import sweep_and_show
 
-        plan, device = options.plan, options.profile
-        sweep_and_show(analyzer, programs, plan, device, options.place, options.counters)
+        sweep_and_show(analyzer, programs, options)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
     from cutune.tuning.stages import collect
 
-    device, workspace = options.profile, options.place
-    collect(analyzer, programs, _plan(options), device, workspace)
-    workspace.note_command(options.words, options.files, analyzer.toolchain.flags)
+    collect(analyzer, programs, _plan(options), options.profile, options.place)
+    options.place.note_command(options.words, options.files, analyzer.toolchain.flags)
     return 0
 
 
@@ -123,6 +121,7 @@ def emit_verb(options: Options) -> int:
     """Write the tuned program."""
     from cutune.cli.parameters import emit_values, print_values
     from cutune.tuning.stages import emit
+    from cutune.tuning.tune import make_folder_of
 
     analyzer, asked = options.analyzer, options.parameters
     # What is not proven on compiled code is not written.
@@ -130,7 +129,7 @@ def emit_verb(options: Options) -> int:
     if options.form in ("header", "flags"):
         return emit_values(programs, options)
     targets = _targets(programs, options.output, "emit")
-    _make_folder_of(targets)
+    make_folder_of(targets)
     if options.choose is not None:
         from cutune.model.emit.programs import random_programs
 
@@ -175,14 +174,6 @@ def _may_be_binary(output: str) -> bool:
     path = Path(output)
     is_other = path.exists() and not path.is_file()
     return not (path.suffix or output.endswith(os.sep) or is_other)
-
-
-def _make_folder_of(targets: Sequence[Target]) -> None:
-    """The folder that `-o` names for several sources."""
-    from cutune.core.workspace import make_folder
-
-    if len(targets) > 1:
-        make_folder(targets[0].path.parent)
 
 
 def tune_verb(options: Options) -> int:

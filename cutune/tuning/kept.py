@@ -160,9 +160,13 @@ class Kept:
         Raises:
             CutuneError: CT002.
         """
-        for path, text in self.tuned.items():
-            make_folder(Path(path).parent)
-            write_text(Path(path), text)
+        _write(self.tuned)
+
+
+def _write(texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        make_folder(Path(path).parent)
+        write_text(Path(path), text)
 
 
 def kept_for(request: Request) -> Kept | None:
@@ -238,10 +242,7 @@ class KeptRewriting:
 
     def write(self) -> None:
         """Write all files. Raises CT002."""
-        for path, text in self.texts.items():
-            file = Path(path)
-            make_folder(file.parent)
-            write_text(file, text)
+        _write(self.texts)
 
 
 def rewriting_for(request: Request) -> KeptRewriting | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.progress import Reporter, ignore
-from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.core.progress import Reporter
+from cutune.core.workspace import Workspace
 from cutune.emulator.link import runtime_library
 from cutune.emulator.program_builds import InstrumentedProgram, build_instrumented
 from cutune.measure.collect import Collected, Part, measure, measurements
@@ -22,7 +22,7 @@ from cutune.model.fit.fit import EXACT, fit_model
 from cutune.model.fit.fitted_model import FittedModel, with_variants
 from cutune.model.fit.models_file import read_models, write_models
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, by_entry
-from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.model.measurement.sweep import swept_on
 from cutune.model.selection.chooser import DEFAULT, with_timings
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.clones.value_sets import fixed_for_all_sizes, sets_in_program
@@ -173,10 +173,7 @@ def _timed(
     reporter: Reporter, workspace: Workspace, models: Sequence[FittedModel], device: DeviceProfile
 ) -> list[FittedModel]:
     """The models with the timings of the workspace that were taken on this device."""
-    path = workspace.measurements
-    lines = read_lines(path, LINE_SCHEMA, _swept_on(device), "cutune collect --on gpu", ignore)
-    swept = [launch for launch in lines if launch is not None]
-    found = []
+    swept, found = swept_on(workspace.measurements, device.name), []
     for model in models:
         stem, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
         own = [one for one in swept if (one.program, one.kernel) == (stem, kernel)]
@@ -185,13 +182,6 @@ def _timed(
             reporter.warn(warning)
         found.append(timed)
     return found
-
-
-def _swept_on(device: DeviceProfile) -> Callable[[Json], SweptLaunch | None]:
-    def convert(entry: Json) -> SweptLaunch | None:
-        return swept_launch(entry) if entry["device"] == device.name else None
-
-    return convert
 
 
 def emit(

@@ -106,6 +106,12 @@ def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Targe
     return [Target.complete(program, Path(output), "tuned") for program in programs]
 
 
+def make_folder_of(targets: Sequence[Target]) -> None:
+    """Make the folder that `-o` names for several sources. Raises CT002."""
+    if len(targets) > 1:
+        make_folder(targets[0].path.parent)
+
+
 class NothingTuned(CutuneError):
     """No launch may be tuned, or none has a model. `launches`, `said`: see `TunedProgram`."""
 
@@ -176,8 +182,7 @@ def _tuned(
     models = [model for model in fitted if model.kernel.origin.path in paths]
     if not models:
         raise nothing_modelled(request.sources, "none of their kernels could be modelled")
-    if len(targets) > 1:
-        make_folder(targets[0].path.parent)
+    make_folder_of(targets)
     for program, target in zip(programs, targets, strict=True):
         how = performance, fitted, tuning.parameters
         emit(analyzer, program, workspace, devices, target, *how)

@@ -30,15 +30,15 @@ from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.measure.collect import measurements
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import Origin, by_entry
-from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, read_sweep, swept_launch
+from cutune.model.measurement.sweep import SweptLaunch, read_sweep, swept_on
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.linked import linked
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.kernel_names import instance_names
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning.nvcc.units import (
     CompiledSource,
+    instances_of,
     lenders_of,
     models_in,
     registered,
@@ -260,23 +260,12 @@ def read_timings(
         origins.append("; ".join(filter(None, [text, driver, sweep.method])))
     folders = [workspace, *(unit.own_workspace(workspace) for unit in registered(workspace))]
     for folder in folders:
-        swept = list(_swept_in(folder, device))
+        measured = folder.measurements
+        swept = swept_on(measured, device.name) if measured.exists() else []
         launches += swept
         if swept:
-            origins.append(f"{folder.measurements}: {len(swept)} launches on {device.name}")
+            origins.append(f"{measured}: {len(swept)} launches on {device.name}")
     return Timings(tuple(launches), tuple(origins)), notes
-
-
-def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
-    path = workspace.measurements
-    if not path.exists():
-        return
-    lines = read_lines(path, LINE_SCHEMA, _with_device, "cutune collect --on gpu", lambda _: None)
-    yield from (launch for name, launch in lines if name == device.name)
-
-
-def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
-    return entry["device"], swept_launch(entry)
 
 
 def report_of(
@@ -334,10 +323,8 @@ def _modelled(
     before: int,
 ) -> list[Modelled]:
     """The models of a source; `before`: kernels that the page has already."""
-    kernels = [model.kernel for model in subject.models]
-    names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
-    path, modelled = Path(subject.path), []
-    for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
+    path, modelled, named = Path(subject.path), [], instances_of(subject.models)
+    for number, (model, name) in enumerate(zip(subject.models, named, strict=True), before + 1):
         kernel = (path.stem, model.kernel.name)
         timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
         facts = kernel_facts(model, device, (f"kernel-{number}", name, path.name), timed, sizes)

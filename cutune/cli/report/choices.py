@@ -38,16 +38,11 @@ from cutune.source.launch_sites import SiteKey
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
-from cutune.toolchain.kernel_names import instance_names
+from cutune.tuning.nvcc.units import instances_of
 
 FIT_SCHEMA, SELECT_SCHEMA = "cutune-fit-1", "cutune-select-1"
 #: Rows of `cutune select` as text.
 SHOWN = 10
-
-
-def _names(models: Sequence[FittedModel]) -> list[str]:
-    """Unique names of the models, with template arguments where there are any."""
-    return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
 
 
 #: Why a kernel keeps its own block at all sizes shown.
@@ -82,7 +77,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     return {
         "schema": SELECT_SCHEMA,
         "kernel": model.kernel.name,
-        "instance": _names([model])[0],
+        "instance": instances_of([model])[0],
         "choice": {
             "grid": list(choice.grid),
             "block": list(choice.block),
@@ -114,7 +109,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
 def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None:
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
-    (name,) = _names([model])
+    (name,) = instances_of([model])
     if not choice.ranked:
         console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}")
         console.print(choice.reason)
@@ -214,7 +209,7 @@ def models_to_json(models: Sequence[FittedModel]) -> dict[str, Any]:
                 "sizes": list(model.kernel.parameters),
                 "blocks": len(model.blocks),
             }
-            for name, model in zip(_names(models), models, strict=True)
+            for name, model in zip(instances_of(models), models, strict=True)
         ],
     }
 
@@ -223,7 +218,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
     """Print the models of `cutune fit`, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
     read = tuple(models)
-    for name, model in zip(_names(read), read, strict=True):
+    for name, model in zip(instances_of(read), read, strict=True):
         error = model.held_out_error
         classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
@@ -265,7 +260,7 @@ def choice_table(
             others.
     """
     choices = Choices([], [], {})
-    for name, model in zip(_names(models), models, strict=True):
+    for name, model in zip(instances_of(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
         except CutuneError:

@@ -18,7 +18,7 @@ from rich.text import Text
 from cutune.cli.report.console import aligned, with_remarks
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, known_names
-from cutune.core.source import Span
+from cutune.core.source import Source, Span
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.search.program_space import ProgramSpace, Setting
 from cutune.source.host_formula import Formula, constant, text_of
@@ -33,7 +33,7 @@ from cutune.source.program import (
     Program,
     Verdict,
 )
-from cutune.source.tunable import HostTunable, Placed, Region
+from cutune.source.tunable import HostTunable, Placed
 from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief
 
@@ -53,7 +53,11 @@ def to_json(programs: Iterable[Program]) -> Json:
         "launches": [_launch_json(p, site) for p in read for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
         "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],
-        "regions": [_region_json(region) for p in read for region in p.regions],
+        "regions": [
+            {**_at(region.source, region.begin), "may_repeat": region.may_repeat}
+            for p in read
+            for region in p.regions
+        ],
     }
 
 
@@ -63,8 +67,7 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "id": site.id,
         "kernel": site.kernel,
         "callee": site.callee,
-        "file": site.source.path,
-        "line": site.source.location(site.span.start).line,
+        **_at(site.source, site.span),
         "function": site.function,
         "verdict": verdict_of(program, site),
         "reason": why_unmodelled(program, site) or site.reason,
@@ -76,6 +79,11 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "resolved": _resolved_json(site.resolved) if site.resolved is not None else None,
         "shared": site.shared,
     }
+
+
+def _at(placed: Source, span: Span) -> Json:
+    """The place of an entry."""
+    return {"file": placed.path, "line": placed.location(span.start).line}
 
 
 def _resolved_json(resolved: Configuration) -> Json:
@@ -96,8 +104,7 @@ def _size(formula: Formula) -> str:
 def _tunable_json(tunable: HostTunable) -> Json:
     return {
         "name": tunable.name,
-        "file": tunable.source.path,
-        "line": tunable.source.location(tunable.value.start).line,
+        **_at(tunable.source, tunable.value),
         "value": tunable.source[tunable.value],
         "choices": list(tunable.choices),
         "data": list(tunable.data),
@@ -105,19 +112,10 @@ def _tunable_json(tunable: HostTunable) -> Json:
     }
 
 
-def _region_json(region: Region) -> Json:
-    return {
-        "file": region.source.path,
-        "line": region.source.location(region.begin.start).line,
-        "may_repeat": region.may_repeat,
-    }
-
-
 def _kernel_json(program: Program, kernel: Kernel) -> Json:
     return {
         "kernel": kernel.name,
-        "file": kernel.source.path,
-        "line": kernel.source.location(kernel.span.start).line,
+        **_at(kernel.source, kernel.span),
         "launches": [site.id for site in program.launches if site.kernel == kernel.name],
         "pure_dimensions": list(kernel.pure_dimensions),
         "guards": _guards(kernel),

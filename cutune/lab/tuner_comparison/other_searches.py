@@ -100,6 +100,18 @@ def seeded(generator: random.Random) -> Iterator[int]:
         np.random.set_state(before_numpy)
 
 
+def _once(made: Callable[[Space], Any]) -> Callable[[Space], Any]:
+    """Return what gives a tuner's view of a space, which is made once for the last one."""
+    views: list[tuple[Space, Any]] = []
+
+    def view_of(space: Space) -> Any:
+        if not any(known is space for known, _ in views):
+            views[:] = [(space, made(space))]
+        return views[0][1]
+
+    return view_of
+
+
 #: No block is too large: limits of the device are conditions of the space.
 _THREADS = 1 << 30
 #: Strategies that refuse to be told where to begin.
@@ -143,7 +155,7 @@ class _Runner:
 
 def kernel_tuner(strategy: str) -> Run:
     """Return a search by one of its strategies, whose view of the space is made once."""
-    views: list[tuple[Space, Any]] = []
+    view_of = _once(_space)
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         from kernel_tuner.interface import Options, strategy_map
@@ -169,10 +181,9 @@ def kernel_tuner(strategy: str) -> Run:
             restrictions=None,
         )
         with seeded(generator):
-            if not any(space is tries.space for space, _ in views):
-                views[:] = [(tries.space, _space(tries.space))]
-            options["tune_params"] = views[0][1].tune_params
-            strategy_map[strategy].tune(views[0][1], runner, options)
+            view = view_of(tries.space)
+            options["tune_params"] = view.tune_params
+            strategy_map[strategy].tune(view, runner, options)
 
     return run
 
@@ -251,12 +262,11 @@ def opentuner(technique: str) -> Run:
 
 def pyatf(technique: str) -> Run:
     """Return a search by one of its techniques, whose view of the space is made once."""
-    views: list[tuple[Space, Any]] = []
+    view_of = _once(_search_space)
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         before = signal.getsignal(signal.SIGINT)
         from pyatf import Tuner, search_techniques
-        from pyatf.search_space import SearchSpace
         from pyatf.tuning_data import CostFunctionError
 
         if threading.current_thread() is threading.main_thread():
@@ -272,12 +282,7 @@ def pyatf(technique: str) -> Run:
 
         search = getattr(search_techniques, technique)()
         with seeded(generator):
-            if not any(space is tries.space for space, _ in views):
-                view = SearchSpace(
-                    *_parameters(tries.space, names), enable_1d_access=True, verbosity=0
-                )
-                views[:] = [(tries.space, view)]
-            tuner = Tuner().search_space(views[0][1]).search_technique(search).verbosity(0)
+            tuner = Tuner().search_space(view_of(tries.space)).search_technique(search).verbosity(0)
             while True:
                 tuner.make_step(cost)
 
@@ -289,11 +294,13 @@ def _names(space: Space) -> Mapping[str, str]:
     return {one.name: f"p{i}" for i, one in enumerate(space.parameters)}
 
 
-def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
-    """Return parameters whose values are numbers of values."""
+def _search_space(space: Space) -> Any:
+    """Return the space with parameters whose values are numbers of values."""
     from pyatf import TP, Interval
+    from pyatf.search_space import SearchSpace
 
-    return [
+    names = _names(space)
+    parameters = (
         TP(
             names[one.name],
             Interval(0, len(one.values) - 1),
@@ -301,7 +308,8 @@ def _parameters(space: Space, names: Mapping[str, str]) -> Sequence[Any]:
         )
         for table in space.tables
         for one in table.parameters
-    ]
+    )
+    return SearchSpace(*parameters, enable_1d_access=True, verbosity=0)
 
 
 def _constraint(table: Table, names: Mapping[str, str]) -> Callable[..., bool] | None:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from cutune.core.progress import ignore
 from cutune.core.typed import (
     Count,
     Integer,
@@ -27,7 +28,7 @@ from cutune.core.typed import (
     parsed,
     typed,
 )
-from cutune.core.workspace import read_typed, replace_file
+from cutune.core.workspace import Json, read_lines, read_typed, replace_file
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.toolchain.ptxas import StaticCounters
@@ -243,6 +244,16 @@ def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
         if isinstance(entry, dict) and entry.get("schema") == schema:
             entries.append(entry)
     return entries
+
+
+def swept_on(path: Path, device: str) -> list[SweptLaunch]:
+    """Return the launches among measurements that were timed on this device. Raises CT009."""
+
+    def convert(entry: Json) -> SweptLaunch | None:
+        return swept_launch(entry) if entry["device"] == device else None
+
+    lines = read_lines(path, LINE_SCHEMA, convert, "cutune collect --on gpu", ignore)
+    return [launch for launch in lines if launch is not None]
 
 
 def swept_launches(

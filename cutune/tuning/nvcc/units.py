@@ -215,6 +215,11 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
     return list(latest.values())
 
 
+def instances_of(models: Sequence[FittedModel]) -> list[str]:
+    """Unique names of the models, with template arguments where there are any."""
+    return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
+
+
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
     """The one model of a kernel, by its name in the source, with template arguments, or in PTX.
 
@@ -224,8 +229,7 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
     if file is not None:
         path = str(Path(file).resolve())
         models = [model for model in models if model.kernel.origin.path == path]
-    instances = instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
-    named = zip(instances, models, strict=True)
+    named = zip(instances_of(models), models, strict=True)
     found = [(i, m) for i, m in named if name in (i, m.kernel.name, m.kernel.entry)]
     if len(found) == 1:
         return found[0][1]
