@@ -1,5 +1,5 @@
 // The one table of the counters of a static memory instruction: `struct Site`, the launch log and
-// Python (emulator/counters.py) are made from it. Costs are explained in docs/model.md.
+// Python (emulator/launch_log.py) are made from it. Costs are explained in docs/model.md.
 //
 //   COUNTER(name, kind, unit, what)
 //
