@@ -17,6 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
+from cutune.model.emit.routine import deciding
 from cutune.model.emit.selection import Decider, emit_selection
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
@@ -124,9 +125,7 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
     limits = [None, *(one.bounds for one in kernel.variants)]
     most = [str(bounds[0] if bounds is not None else LARGEST) for bounds in limits]
     emit.table(f"cutune_{name}_most", "unsigned short", most)
-    emit(f"static inline cutune_configuration cutune_select_{name}(")
-    emit("    const cutune_request *asked_, cutune_shortlist *)")
-    with emit.braces():
+    with deciding(emit, f"cutune_select_{name}", ""):
         emit(f"const int cutune_variant_ = cutune_pick_variant(*asked_, {seed}ull);")
         emit("cutune_configuration cutune_answer = cutune_only_block(cutune_pick_block(")
         emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)},")

@@ -52,6 +52,10 @@ class Shared:
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
 
 
+#: Behind a request: on one device, and on several, of which a routine is told the number.
+_LIST = ("list_", "list_, int device_")
+
+
 def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
     others = [position for position, _ in facts.required_arguments]
@@ -64,7 +68,7 @@ def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> st
     Where there are several devices, it is told the number of the device.
     """
     emit = Emitter()
-    with _deciding(emit, name, shared.count):
+    with deciding(emit, f"cutune_decide_{name}", _LIST[shared.count > 1]):
         if shared.count == 1:
             emit_rule(emit, shared.rules[0], _described(model), tables)
         else:
@@ -79,11 +83,10 @@ def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> st
     return str(emit)
 
 
-def _deciding(emit: Emitter, name: str, count: int) -> AbstractContextManager[None]:
-    """The head of `cutune_decide_NAME`, and its braces. `count`: of devices."""
-    more = ", int device_" if count > 1 else ""
-    emit(f"static inline cutune_configuration cutune_decide_{name}(")
-    emit(f"    const cutune_request *asked_, cutune_shortlist *list_{more})")
+def deciding(emit: Emitter, name: str, others: str = "list_") -> AbstractContextManager[None]:
+    """Emit the head of a routine that decides; return its braces. `others`: behind the request."""
+    emit(f"static inline cutune_configuration {name}(")
+    emit(f"    const cutune_request *asked_, cutune_shortlist *{others})")
     return emit.braces()
 
 
@@ -278,7 +281,7 @@ def preference(
         sure_us: per device, by its number, that of each variant.
     """
     emit = Emitter()
-    with _deciding(emit, name, count):
+    with deciding(emit, f"cutune_decide_{name}", _LIST[count > 1]):
         if count == 1:
             sure = [double_text(one.sure_us) for one, _ in variants]
         else:

@@ -24,7 +24,13 @@ from itertools import count
 
 from cutune.model.emit.emitter import Emitter, c_name
 from cutune.model.emit.model import emit_model, needed
-from cutune.model.emit.routine import Shared, preference, read_arguments, routine
+from cutune.model.emit.routine import (
+    Shared,
+    deciding,
+    preference,
+    read_arguments,
+    routine,
+)
 from cutune.model.emit.tables import Tables
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
@@ -433,9 +439,7 @@ def _by_signature(routines: Sequence[_Routine], name: str) -> str:
     emit = Emitter()
     read = " | ".join(f"{routine.name}_arguments" for routine in routines)
     emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
-    emit(f"static inline cutune_configuration {name}(")
-    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
-    with emit.braces():
+    with deciding(emit, name):
         for routine in routines:
             told = routine.decider.signatures
             asked = " || ".join(f"asked_->signature == {number}ull" for number in told)
@@ -455,9 +459,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
     """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
     emit = Emitter()
-    emit(f"static inline cutune_configuration cutune_select_{name}(")
-    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
-    with emit.braces():
+    with deciding(emit, f"cutune_select_{name}"):
         if len(devices) == 1:
             [device] = devices
             major, minor = device.compute_capability

@@ -20,7 +20,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.typed import Label, MemberName, Meta, QualifiedName, Small, require
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.model.emit.emitter import Emitter, c_integer
-from cutune.model.emit.routine import printed_extents
+from cutune.model.emit.routine import deciding, printed_extents
 from cutune.model.emit.selection import Decider, decided_apart
 from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
@@ -283,9 +283,7 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)
     emit = Emitter()
-    emit(f"static inline cutune_configuration cutune_decide_{name}(")
-    emit("    const cutune_request *asked_, cutune_shortlist *)")
-    with emit.braces():
+    with deciding(emit, f"cutune_decide_{name}", ""):
         emit("cutune_configuration cutune_answer = cutune_only_block(asked_->block);")
         positions = _positions(kernel)
         if positions:

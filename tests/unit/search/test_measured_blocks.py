@@ -88,6 +88,7 @@ def test_one_size_that_all_others_follow_is_chosen_by_intervals(program: Program
     assert choice.choose((63, 129, 63, 129, 1)) is None, "smaller than measured"
     assert choice.choose((4001, 8005, 4001, 8005, 1)) is None, "larger than measured"
     read = typed(BlockClassifier, choice.to_json())
+    read.check()
     assert read.choose((100, 203, 100, 203, 1)) == SMALL
 
 
