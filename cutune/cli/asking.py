@@ -134,7 +134,7 @@ def run_verb(options: Options) -> int:
     from cutune.emulator.run import main_run
 
     if not options.program:
-        parser().error("run: name the program to run")
+        options.wrong("name the program to run")
     run_binary = partial(
         main_run,
         device=options.device.partition(",")[0],

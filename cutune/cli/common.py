@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from cutune.cli.options import WORKSPACE, parser
 from cutune.cli.usage.command_line import arranged
@@ -39,6 +39,10 @@ MOST_VALUES = 1000
 
 class Options(argparse.Namespace):
     """A parsed command line: its options, and the values that stages take of them."""
+
+    def wrong(self, reason: str) -> NoReturn:
+        """Say what is wrong about the options of the verb, and end with status 2."""
+        parser().error(f"{self.verb}: {reason}")
 
     @property
     def analyzer(self) -> Analyzer:
@@ -124,13 +128,23 @@ class Options(argparse.Namespace):
         return plan
 
     @property
+    def ignored(self) -> str | None:
+        """The regular expression of `--ignore`."""
+        try:
+            re.compile((self.ignore or "").encode())
+        except re.error as error:
+            self.wrong(f"--ignore: {error}")
+        ignored: str | None = self.ignore
+        return ignored
+
+    @property
     def statuses(self) -> frozenset[int] | None:
         """The exit statuses of `--status`; None: any."""
         text = getattr(self, "status", "0")
         if text == "any":
             return None
         if not re.fullmatch(r"\d+(,\d+)*", text):
-            parser().error(f"{self.verb}: --status takes numbers like 0,1, or any")
+            self.wrong("--status takes numbers like 0,1, or any")
         return frozenset(map(int, text.split(",")))
 
 

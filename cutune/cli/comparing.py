@@ -61,7 +61,7 @@ def shake_verb(options: Options) -> int:
 
     # Wrong options are reported before anything is built.
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
-        parser().error("shake: --seeds takes a count, --jobs one from 1")
+        options.wrong("--seeds takes a count, --jobs one from 1")
     named = named_trial() if options.seeds else None
     _conditions(options)
     _plan(options, Path("program"))
@@ -181,11 +181,7 @@ def _jobs(options: Options) -> int:
 def _conditions(options: Options, jobs: int = 1) -> Conditions:
     tolerance, exact = options.tolerance, options.tolerance is None
     relative = 1e-5 if exact else tolerance
-    try:
-        re.compile((options.ignore or "").encode())
-    except re.error as error:
-        parser().error(f"{options.verb}: --ignore: {error}")
-    agreement = Agreement(options.identical, relative, options.absolute, options.ignore, exact)
+    agreement = Agreement(options.identical, relative, options.absolute, options.ignored, exact)
     if options.on == "gpu":
         from cutune.measure.gpu_sweep import require_gpu
 

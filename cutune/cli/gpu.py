@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def sweep_and_show(analyzer: Analyzer, programs: Sequence[Program], options: Opt
 def evaluate_verb(options: Options) -> int:
     """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
     if not options.files and options.recorded is None and not options.training:
-        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+        options.wrong("name the sources to be swept, or a sweep with --from")
     plan, device, analyzer = options.plan, options.profile, options.analyzer
     workspace = options.place
     models = read_models(workspace.models)
@@ -59,7 +58,7 @@ def evaluate_verb(options: Options) -> int:
         return 0
     if options.recorded is not None:
         if options.cache is not None or options.save is not None:
-            parser().error("evaluate: with --from nothing is swept; leave out --cache and --save")
+            options.wrong("with --from nothing is swept; leave out --cache and --save")
         swept = read_sweep(Path(options.recorded))
         if not options.names_device:
             known = profile_of(swept.device)
@@ -79,12 +78,10 @@ def evaluate_verb(options: Options) -> int:
 def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> None:
     """Run the configurations of a program, and say what was found. `on`: where they run."""
     if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
-        parser().error(
-            f"{options.verb}: --tunables takes one FILE, at least one repetition and job"
-        )
+        options.wrong("--tunables takes one FILE, at least one repetition and job")
     _check_make(options)
     if options.timeout is not None and not 0 < options.timeout < math.inf:
-        parser().error(f"{options.verb}: --timeout takes seconds, more than none")
+        options.wrong("--timeout takes seconds, more than none")
     names = _names(options)
     how = Measuring(on, options.repetitions, options.timeout, _rules(options))
     search, statuses = _search(options, on), options.statuses
@@ -112,13 +109,13 @@ def _check_make(options: Options) -> None:
     if options.make is None:
         return
     if not options.make.strip():
-        parser().error(f"{options.verb}: --make names no command, as in --make make")
+        options.wrong("--make names no command, as in --make make")
     if "{program}" in options.run:
-        parser().error(f"{options.verb}: with --make, --run names the program: --run './app {{n}}'")
+        options.wrong("with --make, --run names the program: --run './app {n}'")
     named = holes(options.nvcc_flag)
     if named:
-        parser().error(
-            f"{options.verb}: --nvcc-flag does not reach --make; write {{{min(named)}}} there, as "
+        options.wrong(
+            f"--nvcc-flag does not reach --make; write {{{min(named)}}} there, as "
             "in --make 'make NVCCFLAGS=-maxrregcount={R}'"
         )
 
@@ -126,8 +123,9 @@ def _check_make(options: Options) -> None:
 def compare_techniques(programs: Sequence[Program], options: Options) -> None:
     """How many configurations techniques need, by what was tried."""
     if len(programs) > 1 or options.search is not None or options.technique is not None:
-        parser().error("collect: --compare takes one FILE, no --search and no --technique")
-    asked = options.compare.split(",") if options.compare else _installed()
+        options.wrong("--compare takes one FILE, no --search and no --technique")
+    installed = (one.name for one in EVERY if one.is_installed)
+    asked = options.compare.split(",") if options.compare else installed
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
     names = _names(options)
     path, device = options.place.trials, options.profile
@@ -141,11 +139,6 @@ def _names(options: Options) -> list[str]:
     return [name for name in options.tunables.split(",") if name]
 
 
-def _installed() -> list[str]:
-    """The techniques whose package is here."""
-    return [one.name for one in EVERY if one.is_installed]
-
-
 def _search(options: Options, on: str) -> Search | None:
     """The search of `--search`, `--technique` and `--start`; None: all configurations are run.
 
@@ -156,21 +149,17 @@ def _search(options: Options, on: str) -> Search | None:
     technique = technique_named(TECHNIQUES[0] if options.technique is None else options.technique)
     if options.search is None:
         if options.technique is not None or start:
-            parser().error(f"{options.verb}: --technique and --start are those of --search BUDGET")
+            options.wrong("--technique and --start are those of --search BUDGET")
         return None
     budget = Budget.read(options.search)
     if on != GPU:
-        parser().error(f"{options.verb}: --search compares times: add --on gpu")
+        options.wrong("--search compares times: add --on gpu")
     return Search(technique, budget, start)
 
 
 def _rules(options: Options) -> Agreement:
     """By which outputs of configurations are the same."""
-    tolerance, ignored = options.tolerance, options.ignore
+    tolerance = options.tolerance
     if tolerance is not None and not 0 <= tolerance < math.inf:
-        parser().error(f"{options.verb}: --tolerance takes a number from 0 on, as 1e-3")
-    try:
-        re.compile((ignored or "").encode())
-    except re.error as error:
-        parser().error(f"{options.verb}: --ignore: {error}")
-    return rules_of(tolerance, ignored)
+        options.wrong("--tolerance takes a number from 0 on, as 1e-3")
+    return rules_of(tolerance, options.ignored)

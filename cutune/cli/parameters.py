@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import Options, show, show_compile_line
-from cutune.cli.options import parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
@@ -63,7 +62,7 @@ def emit_values(programs: Sequence[Program], options: Options) -> int:
     )
 
     if len(programs) > 1:
-        parser().error("emit: --as takes one FILE")
+        options.wrong("--as takes one FILE")
     (program,), workspace, asked = programs, options.place, options.parameters
     values = fixed_values(program, workspace)
     if not values:
@@ -109,9 +108,9 @@ def tune_tunables(options: Options, target_of: Callable[[Program], Target]) -> i
     from cutune.tuning.stages import emit
 
     if options.json:
-        parser().error("tune: --tunables has no --json; cutune collect --tunables and fit have it")
+        options.wrong("--tunables has no --json; cutune collect --tunables and fit have it")
     if len(options.files) != 1:
-        parser().error("tune: --tunables takes one FILE, also with --make: that with the pragmas")
+        options.wrong("--tunables takes one FILE, also with --make: that with the pragmas")
     analyzer, workspace, devices = options.analyzer, options.place, options.profiles
     programs = analyzer.load_all(options.files, require_nvcc=True)
     target = target_of(programs[0])

@@ -59,7 +59,7 @@ def inspect_verb(options: Options) -> int:
     contradictions = list(lacking(programs, options.require))
     _show_inspected(programs, spaces, contradictions, options)
     if written is not None and not failed:
-        _write_space(written, spaces)
+        _write_space(written, spaces, options)
     for one in contradictions:
         show(one.diagnostic)
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
@@ -141,14 +141,13 @@ def _space_of(program: Program, parameters: ParameterOptions, options: Options) 
     return program_space(program, parameters, options.run, sizes, device)
 
 
-def _write_space(path: str, spaces: Sequence[Spaces]) -> None:
+def _write_space(path: str, spaces: Sequence[Spaces], options: Options) -> None:
     """Write the space of one program in the T1 format."""
-    from cutune.cli.options import parser
     from cutune.core.workspace import replace_file
     from cutune.space.t1 import to_t1
 
     if len(spaces) != 1:
-        parser().error("inspect: --space takes one FILE that has parameters")
+        options.wrong("--space takes one FILE that has parameters")
     ((program, found, _),) = spaces
     whole = replace(found.space, conditions=(*found.space.conditions, *found.sized))
     names = {"KernelFile": Path(program.source.path).name}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import Options, show, show_compile_line, sizes_to_show, varied_values
-from cutune.cli.options import PAPER, parser
+from cutune.cli.options import PAPER
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.search.tunables.verb_options import WORKER_OPTION_NAMES
@@ -36,7 +36,7 @@ def collect_verb(options: Options) -> int:
     analyzer = options.analyzer
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
-        parser().error("collect: --launches-only is for models made on the emulated device")
+        options.wrong("--launches-only is for models made on the emulated device")
     if options.tunables is not None:
         from cutune.cli.gpu import collect_tunables, compare_techniques
 
@@ -51,7 +51,7 @@ def collect_verb(options: Options) -> int:
         sweep_and_show(analyzer, programs, options)
         return 0
     if options.counters:
-        parser().error("collect: --counters are those of a GPU; add --on gpu")
+        options.wrong("--counters are those of a GPU; add --on gpu")
     from cutune.tuning.stages import collect
 
     collect(analyzer, programs, _plan(options), options.profile, options.place)
@@ -73,9 +73,9 @@ def _check_alone(options: Options) -> None:
     )
     given = [name for name in names if getattr(options, name, None) not in (None, [])]
     if options.tunables is None and given:
-        parser().error(f"{options.verb}: --{given[0]} is for parameters: add --tunables")
+        options.wrong(f"--{given[0]} is for parameters: add --tunables")
     if options.tunables is None and options.verb == "collect" and options.make is not None:
-        parser().error("collect: --make is for parameters: add --tunables; see also tune --make")
+        options.wrong("--make is for parameters: add --tunables; see also tune --make")
 
 
 def _plan(options: Options) -> RunPlan:
@@ -85,7 +85,7 @@ def _plan(options: Options) -> RunPlan:
 def fit_verb(options: Options) -> int:
     """Fit models to measurements."""
     if options.json and (options.table or options.model is not None):
-        parser().error("fit: --json is for models of kernels; write tables with -o FILE.json")
+        options.wrong("--json is for models of kernels; write tables with -o FILE.json")
     if options.table:
         from cutune.cli.fit_table import fit_tables
 
@@ -111,7 +111,7 @@ def _fit_neighbours(options: Options) -> int:
     from cutune.cli.parameters import fit_measured
 
     if options.file is None:
-        parser().error("fit: --model neighbours needs the program's FILE, or --table")
+        options.wrong("--model neighbours needs the program's FILE, or --table")
     program = options.analyzer.load(options.file)
     fit_measured(program, options, checked_limit(options.limit))
     return 0
@@ -128,7 +128,7 @@ def emit_verb(options: Options) -> int:
     programs = analyzer.load_all(options.files, require_nvcc=True)
     if options.form in ("header", "flags"):
         return emit_values(programs, options)
-    targets = _targets(programs, options.output, "emit")
+    targets = _targets(programs, options)
     make_folder_of(targets)
     if options.choose is not None:
         from cutune.model.emit.programs import random_programs
@@ -154,18 +154,19 @@ def _show_compile_line(
         show_compile_line(toolchain, programs[0], targets[0])
 
 
-def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
+def _targets(programs: Sequence[Program], options: Options) -> list[Target]:
     """Where the sources of a tuned program are written to."""
     from cutune.tuning.tune import tuned_targets
 
+    output = options.output
     if len(programs) == 1 and output is not None and _may_be_binary(output):
-        parser().error(
-            f"{verb}: -o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
+        options.wrong(
+            "-o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
             "that of a compile command stands behind --, with the whole command"
         )
     targets = tuned_targets(programs, output)
     if output is not None and len({target.path for target in targets}) < len(targets):
-        parser().error(f"{verb}: two files would be written to one place; leave -o out")
+        options.wrong("two files would be written to one place; leave -o out")
     return targets
 
 
@@ -182,11 +183,11 @@ def tune_verb(options: Options) -> int:
     if options.tunables is not None:
         from cutune.cli.parameters import tune_tunables
 
-        return tune_tunables(options, lambda one: _targets([one], options.output, "tune")[0])
+        return tune_tunables(options, lambda one: _targets([one], options)[0])
     if options.make is not None:
         return _tune_project(options)
     if not options.files:
-        parser().error("tune: name the sources of the program, or what builds it: --make make")
+        options.wrong("name the sources of the program, or what builds it: --make make")
     from cutune.cli.report.tuned import Shown
     from cutune.core.typed import typed
     from cutune.tuning.kept import Kept
@@ -197,7 +198,7 @@ def tune_verb(options: Options) -> int:
     tuning = Tuning(
         _plan(options),
         options.output,
-        lambda programs: _targets(programs, options.output, "tune"),
+        lambda programs: _targets(programs, options),
         options.fit,
         options.model,
         options.variants == "all",
@@ -273,9 +274,9 @@ def _tune_project(options: Options) -> int:
     from cutune.tuning.stages import nothing_modelled
 
     if options.files or options.output is not None:
-        parser().error("tune: with --make, no sources and no -o")
+        options.wrong("with --make, no sources and no -o")
     if "{program}" in options.run:
-        parser().error("tune: with --make, --run names the program: --run './app {n}'")
+        options.wrong("with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
     vary = varied_values(options.vary)
     plan_runs(options.run, vary, Path())

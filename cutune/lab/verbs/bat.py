@@ -156,17 +156,17 @@ Compared = tuple[str, TunerComparison]
 def bat_verb(options: Options) -> int:
     """The verb; the status for the shell."""
     if options.size not in SIZES:
-        parser().error("bat: --size is a class from 1 to 9")
+        options.wrong("--size is a class from 1 to 9")
     if options.examples is not None:
         if options.json or options.plot or options.replay:
-            parser().error("bat: --examples runs other tuners; no --replay, --json and --plot")
+            options.wrong("--examples runs other tuners; no --replay, --json and --plot")
         return _run_examples(options)
     if options.replay and any(getattr(options, name) for name in OF_WORKERS):
-        parser().error("bat: with --replay nothing is run; leave out the options for several GPUs")
+        options.wrong("with --replay nothing is run; leave out the options for several GPUs")
     if options.search is not None:
         return _live(options)
     if options.searches is not None or options.on is not None:
-        parser().error("bat: --searches and --on are those of --search BUDGET, as in --search 50")
+        options.wrong("--searches and --on are those of --search BUDGET, as in --search 50")
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     source = _replayed if options.replay else _measured
     comparisons = []
@@ -190,8 +190,7 @@ def _replayed(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
     """On what was recorded: a benchmark is a file, by its name up to the first dot."""
     paths = {Path(path).name.partition(".")[0]: Path(path) for path in options.replay}
     if len(paths) < len(options.replay):
-        error = "two files of --replay have one name; a benchmark is called as its file"
-        parser().error(f"bat: {error}")
+        options.wrong("two files of --replay have one name; a benchmark is called as its file")
     wanted = _names(options.benchmark) or [*paths]
     progress = progress_for(options.quiet)
     for name in wanted:
@@ -250,10 +249,10 @@ def _live(options: Options) -> int:
     """Searches that build and run what they ask for."""
     searches = _SEARCHES if options.searches is None else options.searches
     if options.replay or options.plot or searches < 1:
-        parser().error("bat: --search takes no --replay and no --plot, and --searches at least 1")
+        options.wrong("--search takes no --replay and no --plot, and --searches at least 1")
     on_gpu = options.on != EMULATED
     if not on_gpu and any(getattr(options, name) for name in OF_WORKERS):
-        parser().error("bat: options for several GPUs need --on gpu")
+        options.wrong("options for several GPUs need --on gpu")
     budget = Budget.read(options.search)
     techniques = contenders(_names(options.auto_tuner), options.technique, show)
     documents: list[object] = []

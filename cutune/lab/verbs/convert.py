@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from cutune.cli.common import Options, show
-from cutune.cli.options import parser
 from cutune.core.diagnostics import known_names
 from cutune.lab.interchange.convert import ReadingOptions, read_results
 from cutune.lab.interchange.convert import convert as write
@@ -21,12 +20,12 @@ def convert_verb(options: Options) -> int:
     unknown = next((name for name in names if name not in chosen.names), None)
     if unknown is not None:
         known = known_names(unknown, chosen.names)
-        parser().error(f"convert: --order: no parameter is named '{unknown}'; known: {known}")
+        options.wrong(f"--order: no parameter is named '{unknown}'; known: {known}")
     chosen = chosen.ordered(names)
     if options.kernel is not None:
         chosen = replace(chosen, kernel=options.kernel)
     if not chosen.results:
-        parser().error("convert: --best takes results of which one has a time")
+        options.wrong("--best takes results of which one has a time")
     write(chosen, Path(options.output), options.to, options.force, show)
     return 0
 
@@ -37,7 +36,7 @@ def reading_of(options: Options) -> ReadingOptions:
     for word in options.only:
         name, equals, value = word.partition("=")
         if not equals or name in only:
-            parser().error(f"{options.verb}: --only takes NAME=VALUE, each name once, not '{word}'")
+            options.wrong(f"--only takes NAME=VALUE, each name once, not '{word}'")
         only[name] = value
     sizes = tuple(options.sizes.split(",")) if options.sizes else ()
     return ReadingOptions(options.source_format, only, Meaning(sizes, options.time))
