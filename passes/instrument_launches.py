@@ -30,12 +30,6 @@ class InstrumentLaunches(Pass):
 
     name: ClassVar[str] = "instrument-launches"
 
-    #: What makes the types of the site table known, and what makes the launches.
-    before_table: str = '#include "cutune_launch.h"\n'
-    after_table: str = "".join(
-        f'#include "{name}"\n' for name in ("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
-    )
-
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunable launches; a file without one stays as it is."""
         program = unit.program
@@ -43,7 +37,11 @@ class InstrumentLaunches(Pass):
         sites = program.tunable_launches
         if not sites:
             return unit
-        headers = (f'#include "{header}"\n' for header in needed_headers(program, sites))
-        table = site_table(program, sites)
-        text = "".join((self.before_table, *headers, table, self.after_table))
+        types = _included("cutune_launch.h", *needed_headers(program, sites))
+        launching = _included("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
+        text = f"{types}{site_table(program, sites)}{launching}"
         return with_launch_edits(unit, self.name, sites, text)
+
+
+def _included(*headers: str) -> str:
+    return "".join(f'#include "{header}"\n' for header in headers)

@@ -28,7 +28,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.fit.models_file import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.linked import linked
+from cutune.proof.analysis.kernels_of_other_sources import linked
 from cutune.source.program import Program
 from cutune.toolchain.device.present import default_device, named_devices, profile_of
 from cutune.toolchain.device.profile import DeviceProfile

@@ -18,7 +18,7 @@ from cutune.source.program import Program
 if TYPE_CHECKING:
     from cutune.cli.report.programs import Lacking
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.linked import ReadSource
+    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.rewrite.pipeline import Pass, TranslationUnit
@@ -83,7 +83,7 @@ def _programs_of(analyzer: Analyzer, options: Options) -> tuple[list[Program], b
             failed = True
     progress(ANALYZING, len(inputs), len(inputs) + 1)
     # Loaded where nvcc need not wait for it.
-    from cutune.proof.analysis.linked import linked
+    from cutune.proof.analysis.kernels_of_other_sources import linked
 
     found = linked(read)
     progress(ANALYZING, len(inputs) + 1, len(inputs) + 1)

@@ -15,8 +15,8 @@ from cutune.core.source import Span
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.source.c_names import names_in
 from cutune.source.candidates import BlockUse
+from cutune.source.host_formula import names_in
 from cutune.source.program import (
     DIMENSIONS,
     DataParameter,
@@ -239,6 +239,7 @@ class _Joined:
     def kernel_as_proven(self) -> Kernel:
         own = replace(
             self.kernel,
+            max_threads=min(self.kernel.max_threads, *(p.max_threads for p in self.proofs)),
             warp_level=any(proof.warp_level for proof in self.proofs),
             block_use=_joined([proof.block_use for proof in self.proofs]),
         )
@@ -359,7 +360,6 @@ class _Joined:
             inner_pointers=asked.inner,
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
-            max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
             must_hold=must_hold,
             keeps_shared=any(proof.uses_shared for proof in self.proofs),
         )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import prod
 
 from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
@@ -104,6 +105,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
         pressure=register_pressure(function),
+        max_threads=prod(function.directives.get("maxntid", (1024,))),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
@@ -383,7 +385,6 @@ class _EntryProver:
             (x, y, z),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=_sorted(meeting),
-            max_threads=self._max_threads(),
             roles=roles(graph, walk, self.recorder.accesses, bounds),
         )
 
@@ -419,12 +420,6 @@ class _EntryProver:
         other = meetings(accesses, self.atoms, needed, every, ranges)
         other.ask(SizeConditions(frozenset(asked)))
         return meeting if other.keep_warps else other
-
-    def _max_threads(self) -> int:
-        product = 1
-        for count in self.function.directives.get("maxntid", (1024,)):
-            product *= count
-        return product
 
     def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
         """Dimensions whose number of threads is used; dimensions that are indexed."""

@@ -1,4 +1,4 @@
-"""Formulas of the host: what the configuration of a launch is made of, as trees.
+"""Formulas of the host: trees of which the configuration of a launch is made, and C text of them.
 
 A name may carry its definition. Equal keys mean equal values; a name without a key equals nothing
 for certain, not even itself at another place.
@@ -6,7 +6,8 @@ for certain, not even itself at another place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -234,3 +235,16 @@ def _text(formula: Formula) -> tuple[str, int]:
 def _operand(formula: Formula, at_least: int) -> str:
     text, level = _text(formula)
     return text if level >= at_least else f"({text})"
+
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
+
+
+def names_in(text: str) -> list[str]:
+    """The names in C text, members as one: `grid.nx`."""
+    return _NAME.findall(text)
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """C text with other names in place of some."""
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)

@@ -28,7 +28,7 @@ from cutune.measure.program_runs import WELL, plan_runs
 from cutune.measure.resources import Resources, or_none, resources_of, with_lent
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.linked import ReadSource, linked
+from cutune.proof.analysis.kernels_of_other_sources import ReadSource, linked
 from cutune.proof.analysis.recorded_launches import SeenLaunch
 from cutune.source.launch_sites import SiteNumbers
 from cutune.source.program import Program

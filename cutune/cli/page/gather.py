@@ -32,7 +32,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.measurement import Origin, by_entry
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep, swept_on
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.linked import linked
+from cutune.proof.analysis.kernels_of_other_sources import linked
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.toolchain import Toolchain

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from cutune.search.clones.prove_copies import BySizeVerdict
 
 Json = dict[str, object]
-#: Remark on verdicts where the compiler was not asked.
-_BY_TEXT = " by their text; to be confirmed by the compiler"
 
 
 def to_json(programs: Iterable[Program]) -> Json:
@@ -192,10 +190,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     without_model = sum(bool(why_unmodelled(p, site)) for p in read for site in p.launches)
     unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
-    unconfirmed = "" if all(map(is_confirmed, read)) else _BY_TEXT
-    console.print(
-        f"{len(launches)} {noun}, {tunable} tunable{unmodelled}{unconfirmed}", highlight=False
-    )
+    console.print(f"{len(launches)} {noun}, {tunable} tunable{unmodelled}", highlight=False)
 
 
 def _variant_lines(kernel: Kernel) -> Iterator[str]:
@@ -203,12 +198,6 @@ def _variant_lines(kernel: Kernel) -> Iterator[str]:
         yield f"{kernel.name}: variant {', '.join(one.name for one in kernel.variants)}"
     for _, reason in kernel.variant_reasons:
         yield f"{kernel.name} {reason.message} [{reason.code.number}]"
-
-
-def is_confirmed(program: Program) -> bool:
-    """Has the compiler confirmed each tunable launch?"""
-    kernels = (program.kernel(site.kernel) for site in program.tunable_launches)
-    return all(kernel is not None and kernel.proven_for for kernel in kernels)
 
 
 def _tunable_line(program: Program, tunable: HostTunable) -> str:
@@ -418,7 +407,7 @@ def lacking(programs: Sequence[Program], patterns: Sequence[str]) -> Iterator[La
 def _why_not(program: Program, site: LaunchSite) -> str:
     """Why a launch does not count as tunable; empty where it does."""
     if verdict_of(program, site) == Verdict.TUNABLE.value:
-        return "" if is_confirmed(program) else "the compiler has not confirmed it"
+        return ""
     code = f" [{site.code.number}]" if site.code is not None else ""
     return why_unmodelled(program, site) or f"{site.reason}{code}"
 

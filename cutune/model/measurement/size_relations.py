@@ -17,7 +17,7 @@ from math import prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
 from cutune.model.rational.formulas import is_formula, whole_value
-from cutune.source.c_names import names_in
+from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
 
 #: Offsets of each size of a product: meshes have one node or face more than cells.

@@ -19,24 +19,22 @@ from types import MappingProxyType
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
-from cutune.proof.analysis.copied import ProvenCopy, with_copy
+from cutune.proof.analysis.proven_copies import ProvenCopy, with_copy
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.variants.registry import varied
 from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
-from cutune.source.launches.texts import KernelTexts
+from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.launches.verdicts import KernelTable, launch_sites
 from cutune.source.program import CompiledCode, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable import HostTunable, TunableConstant
-from cutune.source.tunables import tunables_of
+from cutune.source.tunable_pragmas import tunables_of
 from cutune.source.unit.kernels import declared_kernels
-from cutune.source.unit.location_macros import Seen, Unsteady
-from cutune.source.unit.macros import MacroTable
-from cutune.source.unit.parameters import SCOPE
+from cutune.source.unit.macros import MacroTable, Seen, Unsteady
 from cutune.source.unit.preprocess import expanded_parts
-from cutune.source.unit.structures import Structures, layout
+from cutune.source.unit.structures import Structures, layout_at
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
@@ -192,7 +190,7 @@ def _layouts(structures: Structures, kernel: Kernel) -> tuple[Layout, ...] | Non
     """How the structures are laid out here of which the kernel's data parameters are members."""
     found = []
     for structure in sorted({member.structure for member in kernel.members}):
-        known = layout(structures, [structure.removeprefix("::").replace("::", SCOPE)])
+        known = layout_at(structures, structure)
         if known is None:
             return None
         places = sorted((path, *place) for path, place in known.members.items())
@@ -220,8 +218,7 @@ def _places(structures: Structures, kernel: Kernel) -> list[MemberPlaces]:
     found = []
     for argument in sorted({member.argument for member in kernel.members}):
         own = [member for member in kernel.members if member.argument == argument]
-        structure = own[0].structure.removeprefix("::").replace("::", SCOPE)
-        known = layout(structures, [structure])
+        known = layout_at(structures, own[0].structure)
         if known is None:
             continue
         prefix = kernel.parameters[argument].name

@@ -37,7 +37,7 @@ from cutune.toolchain.toolchain import Toolchain
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.host_calls import HostLaunch
-    from cutune.proof.analysis.linked import ReadSource
+    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
 
 #: Words of device code; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
@@ -71,14 +71,14 @@ class Analyzer:
         return replace(self, toolchain=self.toolchain.with_flags(flags))
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
-        """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
+        """Read and analyze one file; where nvcc cannot, nothing is proven of its kernels."""
         return self.load_all((path,), require_nvcc)[0]
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
         """Read and analyze all sources of one program: any may define a kernel of another."""
         with during(self.reporter.progress, ANALYZING):
             read = [self.read(path, require_nvcc) for path in paths]
-            from cutune.proof.analysis.linked import linked
+            from cutune.proof.analysis.kernels_of_other_sources import linked
 
             programs = linked(read)
         return self.reported(programs)
@@ -125,7 +125,7 @@ class Analyzer:
         for header in headers:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        from cutune.proof.analysis.linked import ReadSource
+        from cutune.proof.analysis.kernels_of_other_sources import ReadSource
 
         nvcc = self.toolchain.nvcc if compiling is not None else None
         flags = tuple(self.toolchain.compile_flags(path))
@@ -174,8 +174,11 @@ class Analyzer:
         return self._checked[id(program)][1]
 
     def _checked_program(self, program: Program) -> Program:
-        from cutune.proof.analysis.by_arguments import with_kernels_by_arguments, without_choice
         from cutune.proof.analysis.host_calls import host_launches
+        from cutune.proof.analysis.overloaded_kernels import (
+            with_kernels_by_arguments,
+            without_choice,
+        )
         from cutune.proof.variants.check import checked
         from cutune.proof.variants.registry import with_only
 

@@ -21,7 +21,7 @@ from cutune.proof.variants import bounds, coarsen, restrict
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
-from cutune.source.launches.copies import callee_of_variant
+from cutune.source.launches.block_reading_copies import callee_of_variant
 from cutune.source.program import DIMENSIONS, Impurity, Kernel, KernelVariant, LaunchSite, Program
 from cutune.source.rewrite.launch_edit import function_at, with_callees, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit

@@ -10,12 +10,12 @@ it is a parameter.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.source.configuration import library as known
 from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import (
     ASSIGNMENTS,
@@ -34,14 +34,27 @@ from cutune.source.unit.unit import Unit, split_commas
 
 #: Their constructors take sizes by value.
 _CONTAINERS = frozenset({"vector", "device_vector", "host_vector", "string"})
-#: Functions of the host that take their numbers by value, besides the pure ones.
+#: Functions of <math.h>, most of which are templates, too, in C++.
+MATHEMATICAL = word_set(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2
+    expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater
+    isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered ldexp
+    lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter
+    nexttoward pow remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh
+    tgamma trunc
+    """
+)
+#: Other functions of the host that take their numbers by value.
 _BY_VALUE = word_set(
     """
     printf fprintf sprintf snprintf malloc calloc realloc free exit srand memset memcpy dim3 sizeof
     min max assert static_cast reinterpret_cast const_cast int unsigned float double size_t long
-    exit abs div_ceil ceil_div puts atoi sleep usleep
+    exit div_ceil ceil_div puts atoi sleep usleep labs llabs div move forward get make_pair
+    make_tuple
     """
 )
+_VECTOR = re.compile(r"make_\w+[1-4]")
 
 
 @dataclass(frozen=True)
@@ -228,7 +241,9 @@ class Reaching:
         return not self._takes_by_value(callee.text, position, place)
 
     def _takes_by_value(self, name: str, position: int, opener: int) -> bool:
-        if name in _BY_VALUE or name.startswith(("cuda", "cu")) or known.is_pure(name):
+        if not {name, name.removesuffix("f")}.isdisjoint(MATHEMATICAL | _BY_VALUE):
+            return True
+        if name.startswith("cu") or _VECTOR.fullmatch(name):
             return True
         if name in self.unit.macros.definitions:
             return self.unit.macros.is_formula(name)

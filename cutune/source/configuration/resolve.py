@@ -192,7 +192,7 @@ class _Resolver:
         if text in unit.macros.definitions:
             return self._macro(text, at, depth)
         if text in unit.constants:
-            return Name(text, f"constant {text}", number(unit.constants[text][0]))
+            return Name(text, f"constant {text}", number(unit.constants[text]))
         return Name(text, _free(text, at))
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:

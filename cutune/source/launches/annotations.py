@@ -17,9 +17,9 @@ from lark import Token, Tree
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names
-from cutune.source.c_names import names_in as names_in_c
 from cutune.source.candidates import BlockRange, candidate_blocks
 from cutune.source.configuration.block_dependence import is_bounded
+from cutune.source.host_formula import names_in as names_in_c
 from cutune.source.program import DIMENSIONS, DataParameter, DimensionProof, Kernel, Role
 from cutune.source.syntax.directives import Pragma
 from cutune.source.syntax.parse import Syntax

@@ -16,14 +16,21 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
+from cutune.source.configuration.definitions import MATHEMATICAL
 from cutune.source.program import Deduced, DeducedFrom, Kernel
 from cutune.source.syntax.directives import COMMENT
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.location_macros import Unsteady
-from cutune.source.unit.parameters import parameter_of
-from cutune.source.unit.scope import namespace, until_semicolon
-from cutune.source.unit.unit import FunctionText, Unit, split_commas
+from cutune.source.unit.kernels import parameter_of
+from cutune.source.unit.macros import Unsteady
+from cutune.source.unit.unit import (
+    FunctionText,
+    Unit,
+    namespace,
+    outside_bodies,
+    split_commas,
+    until_semicolon,
+)
 
 _PLAINLY = "written as '{kernel}<<<grid, block>>>(…)', without attributes, it can be judged"
 _TOGETHER = "its blocks wait for one another, so no other grid would do"
@@ -180,19 +187,6 @@ def _kind(texts: Sequence[str], name: str) -> DeducedFrom | None:
     return DeducedFrom.CONSTANT if "const" in texts[:star] else DeducedFrom.POINTEE
 
 
-#: Functions of <math.h> that are templates, too, at file scope: beside one of them the address of a
-#: kernel deduces nothing (C++ [temp.deduct.call]); the arguments of a launch choose as ever.
-_MATHEMATICAL_NAMES = """
-    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2
-    expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater
-    isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered ldexp
-    lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter
-    nexttoward pow remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh
-    tgamma trunc
-"""
-_MATHEMATICAL = frozenset(_MATHEMATICAL_NAMES.split())
-
-
 @dataclass(frozen=True)
 class KernelReference:
     """A kernel's name in a launch. `is_global`: it has to be looked up with `::`."""
@@ -241,7 +235,8 @@ class Callees:
         if len(scopes) != 1:
             return None
         (scope,) = scopes
-        if not scope and kernel.name in _MATHEMATICAL:
+        if not scope and kernel.name in MATHEMATICAL:
+            # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
             return None
         callee = self._named(syntax, launch, words, scope)
         return replace(callee, deduced=deduced) if callee is not None else None
@@ -277,7 +272,7 @@ class Callees:
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
             return KernelReference(bool(self._used_namespaces))
-        around = self._around(syntax, launch.callee[0], through_classes=True)
+        around = self.scope_around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
         if is_within or {scope[-1:]} == self._used_namespaces:
             return KernelReference(False)
@@ -296,9 +291,9 @@ class Callees:
 
     def _places(self, syntax: Syntax) -> dict[str, list[int]]:
         places: dict[str, list[int]] = {}
-        for index in _outside_bodies(syntax):
-            token = syntax.tokens[index]
-            if token.kind == "IDENTIFIER" and syntax.tokens[index + 1].text == "(":
+        for index in outside_bodies(syntax):
+            token, *following = syntax.tokens[index : index + 2]
+            if token.kind == "IDENTIFIER" and any(t.text == "(" for t in following):
                 places.setdefault(token.text, []).append(index)
         return places
 
@@ -310,18 +305,14 @@ class Callees:
         if head[:3] == ["template", "<", ">"]:
             return None
         return Signature(
-            self._around(syntax, index),
+            self.scope_around(syntax, index),
             tuple(map(_type, parameters)),
             any(token.text == "=" for tokens in parameters for token in tokens),
             "template" in head,
             "..." in head or any(token.text == "..." for token in inner),
         )
 
-    def scope_of(self, syntax: Syntax, index: int) -> tuple[str, ...] | None:
-        """The namespaces around a token; None within a class."""
-        return self._around(syntax, index)
-
-    def _around(
+    def scope_around(
         self, syntax: Syntax, index: int, through_classes: bool = False
     ) -> tuple[str, ...] | None:
         """The namespaces around a token; None within a class, unless that does not matter."""
@@ -396,13 +387,3 @@ def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
     while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
         first -= 1
     return (token.text for token in tokens[first:index])
-
-
-def _outside_bodies(syntax: Syntax) -> Iterator[int]:
-    position = 0
-    for function in syntax.functions:
-        if function.body is None or function.body[0] < position:
-            continue
-        yield from range(position, function.body[0])
-        position = function.body[1] + 1
-    yield from range(position, len(syntax.tokens) - 1)

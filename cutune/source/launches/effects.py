@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cutune.source.configuration.formulas import basic_size
 from cutune.source.configuration.host_scopes import PARAMETER, Declarations, HostVariable, Nesting
 from cutune.source.launches.callees import Callees
 from cutune.source.syntax.functions import SourceFunction
@@ -25,7 +26,6 @@ from cutune.source.unit.unit import Unit, outside_bodies, split_commas
 _PLAIN = word_set("float double bool void cudaStream_t dim3 auto")
 _INTEGERS = word_set("int char short long unsigned signed size_t const")
 _NO_TYPE = word_set("return static extern inline constexpr const using typedef thread_local std ::")
-_DEEPEST = 5
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class HostTypes:
         alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
         if alias is not None and depth < _DEEPEST:
             return self.is_plain(alias, depth + 1)
-        return len(names) == 1 and names[0] in _VECTORS
+        return basic_size(names) is not None
 
     def has_plain(self, words: Sequence[str], member: str) -> bool:
         """Is it a structure that is known, with such a member?"""
@@ -92,7 +92,8 @@ class HostTypes:
         return self._declared[name]
 
     def _find(self, syntax: Syntax, name: str) -> Iterator[Declared]:
-        tokens = list(outside_bodies(syntax))
+        places = list(outside_bodies(syntax))
+        tokens = [syntax.tokens[place] for place in places]
         for index, token in enumerate(tokens[:-1]):
             if token.text != name or tokens[index + 1].text not in ("=", ";", ",", "[", "{"):
                 continue
@@ -107,12 +108,8 @@ class HostTypes:
                 first_end = next(i for i, word in enumerate(head) if word in ("=", "[", "{", ","))
                 head = head[: first_end - 1]
             is_constant = bool({"static", "constexpr"} & {*head})
-            in_class = is_constant and self._is_in_class(syntax, token.start)
+            in_class = is_constant and self._callees.scope_around(syntax, places[index]) is None
             yield Declared(tuple(head), self.is_plain(head), in_class)
-
-    def _is_in_class(self, syntax: Syntax, start: int) -> bool:
-        place = next(i for i, token in enumerate(syntax.tokens) if token.start == start)
-        return self._callees.scope_of(syntax, place) is None
 
     def is_declared(self, name: str) -> bool:
         """Does the program declare anything of that name outside of functions?"""
@@ -137,16 +134,6 @@ class HostTypes:
                 return None
             found.add(texts[-1])
         return frozenset(found)
-
-
-_VECTORS = frozenset(
-    f"{base}{width}"
-    for base in (
-        *("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"),
-        *("longlong", "ulonglong"),
-    )
-    for width in range(1, 5)
-)
 
 
 _OPERATORS = word_set(

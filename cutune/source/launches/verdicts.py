@@ -18,10 +18,10 @@ from cutune.core.source import Span
 from cutune.source.configuration.block_dependence import inferred_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
+from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
 from cutune.source.launches.callees import Callees, KernelReference
-from cutune.source.launches.copies import callee_of_copy, may_stand_in
 from cutune.source.launches.effects import Harmless
-from cutune.source.launches.shown import ShownLaunches
+from cutune.source.launches.preprocessed_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,

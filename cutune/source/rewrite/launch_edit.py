@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Edit, Source, Span
-from cutune.source.launches.copies import (
+from cutune.source.launches.block_reading_copies import (
     callee_named,
     callee_of_copy,
     callee_of_variant,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from cutune.source.c_names import names_in, renamed
+from cutune.source.host_formula import names_in, renamed
 from cutune.source.program import (
     DIMENSIONS,
     DistinctPlaces,

@@ -1,6 +1,6 @@
 """The user's headers that a source includes. Takes a source, gives the headers' sources.
 
-The compiler says which they are (`analysis.preprocess.user_headers`). Where there is none, only
+The compiler says which they are (`unit.preprocess.user_headers`). Where there is none, only
 files beside the including one, or in the given directories, are found, and conditions are
 ignored. The options `-I` and `-include` are read here, too.
 """

@@ -15,13 +15,11 @@ class IntegerType(NamedTuple):
     signed: bool
 
 
-INT = IntegerType(32, True)
-UNSIGNED = IntegerType(32, False)
-
-
+#: Stands for `::` in a name.
+SCOPE = "$"
 _ALIASES = {
-    **dict.fromkeys(("uint", "uint32_t", "u_int32_t", "__uint32_t"), UNSIGNED),
-    **dict.fromkeys(("int32_t", "__int32_t"), INT),
+    **dict.fromkeys(("uint", "uint32_t", "u_int32_t", "__uint32_t"), IntegerType(32, False)),
+    **dict.fromkeys(("int32_t", "__int32_t"), IntegerType(32, True)),
     **dict.fromkeys(
         ("size_t", "uint64_t", "ulong", "uintptr_t", "std$size_t", "__uint64_t", "ulonglong"),
         IntegerType(64, False),

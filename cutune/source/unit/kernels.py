@@ -7,16 +7,77 @@ may change about a launch is proven on the compiled code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
 from cutune.source.syntax.functions import SourceFunction
-from cutune.source.unit.launch_bounds import LaunchBounds
-from cutune.source.unit.parameters import DeclaredParameter, parameter_of
+from cutune.source.syntax.tokens import Token
+from cutune.source.unit.integers import QUALIFIERS, SCOPE
 from cutune.source.unit.structures import Structures
 from cutune.source.unit.unit import FunctionText, Unit, UnitPart
+
+
+@dataclass(frozen=True)
+class DeclaredParameter(KernelParameter):
+    """A parameter as it is declared.
+
+    `value`: the words of the type where an object of it is passed, `a::b` as one word.
+    """
+
+    value: tuple[str, ...]
+
+
+def parameter_of(tokens: Sequence[Token]) -> DeclaredParameter:
+    """parameter = type NAME? ("[" … "]")* ("=" default)?."""
+    tokens = _without_default(tokens)
+    brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
+    is_named = _is_named(tokens[:brackets])
+    name = tokens[brackets - 1].text if is_named else ""
+    type_tokens = [*tokens[: brackets - 1 if is_named else brackets], *tokens[brackets:]]
+    texts = [token.text for token in type_tokens]
+    is_pointer = not {"*", "[", "(", "..."}.isdisjoint(texts)
+    is_reference = not {"&", "&&"}.isdisjoint(texts)
+    value = () if is_pointer or is_reference else tuple(_folded(texts))
+    return DeclaredParameter(name, type_text(texts), value)
+
+
+def _is_named(tokens: Sequence[Token]) -> bool:
+    """Is the last of these words the parameter's name, rather than one of its type?"""
+    names = [token for token in tokens if token.kind == "IDENTIFIER"]
+    return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
+
+
+def type_text(texts: Sequence[str]) -> str:
+    """The type as one would write it."""
+    text = " ".join(texts)
+    text = re.sub(r"\s*(::|<|>|\[|\]|\(|\))\s*", r"\1", text)
+    text = re.sub(r"\* (?=\*)", "*", text)
+    text = re.sub(r"\s+,", ",", text)
+    return re.sub(r"([>\w])(?=[*&])|(>)(?=\w)", r"\1\2 ", text).strip()
+
+
+def _without_default(tokens: Sequence[Token]) -> Sequence[Token]:
+    equals = next((i for i, token in enumerate(tokens) if token.text == "="), len(tokens))
+    return tokens[:equals]
+
+
+def _folded(texts: Sequence[str]) -> list[str]:
+    """`std :: size_t` as one word; a template argument list makes it no integer."""
+    words: list[str] = []
+    for index, text in enumerate(texts):
+        if text in QUALIFIERS:
+            continue
+        if text == "::" and words:
+            words[-1] += SCOPE
+        elif index and texts[index - 1] == "::" and words:
+            words[-1] += text
+        else:
+            words.append(text)
+    return words
+
 
 _UNKNOWN = DimensionProof(False)
 #: What the extents of a launch are called: `T.x`, `G.x`.
@@ -25,19 +86,12 @@ _EXTENT = re.compile(r"[TG]\.[xyz]")
 
 def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
     """Every kernel definition of a unit, in the order of the texts."""
-    bounds = LaunchBounds(unit)
     for part in unit.parts:
         for function in part.syntax.kernels:
-            yield _kernel(unit, structures, part, function, bounds)
+            yield _kernel(unit, structures, part, function)
 
 
-def _kernel(
-    unit: Unit,
-    structures: Structures,
-    part: UnitPart,
-    function: SourceFunction,
-    bounds: LaunchBounds,
-) -> Kernel:
+def _kernel(unit: Unit, structures: Structures, part: UnitPart, function: SourceFunction) -> Kernel:
     text = unit.text(part, function)
     declared = list(map(parameter_of, text.parameters))
     of_each = (_members(structures, text, *numbered) for numbered in enumerate(declared))
@@ -49,7 +103,6 @@ def _kernel(
         text.template_parameters,
         (_UNKNOWN, _UNKNOWN, _UNKNOWN),
         Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
-        max_threads=bounds.of(function.name, text.head),
         members=tuple(chain.from_iterable(of_each)),
     )
 

@@ -1,19 +1,23 @@
-"""Textual macros. Takes the `#define`s of the sources that were read, expands token lists.
+"""Textual macros. Takes the `#define`s of the user's files, expands token lists.
 
-Used where nvcc is absent. A macro's value is uncertain where it lies under `#if` or is defined
-twice. It is then expanded only where it cannot hide a built-in; otherwise the function that uses it
-is not proven.
+The value of a macro is uncertain where it lies under `#if` or is defined twice: it is not expanded.
+
+Some macros give other text at each use (`__COUNTER__`), or on each line (`__LINE__`). One of a
+header, or of an option, shows nothing in the user's files. So the preprocessor is asked once more
+where macros are used, for text in which these two stand for themselves.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cutune.core.source import Source
 from cutune.source.syntax.directives import Macro
+from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import QUALIFIERS
 
@@ -47,7 +51,7 @@ class MacroTable:
     @property
     def symbols(self) -> frozenset[str]:
         """Macros that are numbers of uncertain value, or uncertain types."""
-        return frozenset(n for n, d in self.definitions.items() if self._is_symbol(n, d, 0))
+        return frozenset(n for n, d in self.definitions.items() if self._is_symbol(d))
 
     def is_formula(self, name: str) -> bool:
         """Is every definition of it arithmetic over the macro's own parameters?"""
@@ -92,7 +96,7 @@ class MacroTable:
         if token.kind != "IDENTIFIER" or token.text in hidden:
             return None
         definitions = self.definitions.get(token.text, ())
-        if not definitions or self._is_symbol(token.text, definitions, 0):
+        if not definitions or self._is_symbol(definitions):
             return None
         if _is_varied(definitions):
             if all(map(_is_formula, definitions)):
@@ -100,16 +104,16 @@ class MacroTable:
             raise Unexpandable(token)
         return definitions[0]
 
-    def _is_symbol(self, name: str, definitions: Sequence[Macro], depth: int) -> bool:
+    def _is_symbol(self, definitions: Sequence[Macro]) -> bool:
         """Is it a number (or a type) that another definition may replace?"""
-        uncertain = _is_varied(definitions) or definitions[0].conditional
-        if not uncertain:
+        is_varied = _is_varied(definitions)
+        if not (is_varied or definitions[0].conditional):
             return False
-        if all(map(_is_type, definitions)):
-            return _is_varied(definitions)
-        return all(self._is_number(macro, depth) for macro in definitions)
+        return (
+            is_varied if all(map(_is_type, definitions)) else all(map(self._is_number, definitions))
+        )
 
-    def _is_number(self, macro: Macro, depth: int) -> bool:
+    def _is_number(self, macro: Macro, depth: int = 0) -> bool:
         if macro.parameters is not None or not macro.body or depth > 10:
             return False
         return all(
@@ -206,3 +210,86 @@ def _arguments(tokens: list[Token], opener: int, use: Token) -> tuple[list[list[
             continue
         arguments[-1].append(tokens[index])
     raise Unexpandable(use)
+
+
+COUNTER, LINE = "__COUNTER__", "__LINE__"
+Seen = Sequence[tuple[Source, Syntax]]
+"""The user's files: each as it is written, and as it is compiled."""
+_Lines = Mapping[tuple[str, int], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """Answers for one unit. `sources`: the user's files. `expanded`: them as they are compiled.
+
+    `marked`: asks for them with marks, and gives None where nobody knows.
+    """
+
+    sources: tuple[Source, ...] = ()
+    expanded: Seen = ()
+    marked: Callable[[], Seen | None] = lambda: None
+
+    def counted(self, syntax: Syntax, tokens: Range) -> str | None:
+        """A macro among these tokens that has another value at each use."""
+        first, last = (_line(syntax, syntax.tokens[index]) for index in tokens)
+        return self._leading_to(COUNTER, syntax, tokens, range(first, last + 1))
+
+    def moved(self, syntax: Syntax, tokens: Range) -> str | None:
+        """A macro that has another value where all these tokens are on the line of the first."""
+        first, last = (_line(syntax, syntax.tokens[index]) for index in tokens)
+        return self._leading_to(LINE, syntax, tokens, range(first + 1, last + 1))
+
+    def _leading_to(self, word: str, syntax: Syntax, tokens: Range, lines: range) -> str | None:
+        """A name among the tokens of these lines from which the word comes."""
+        path = syntax.source.path
+        used = [
+            token
+            for token in syntax.tokens[tokens[0] : tokens[1] + 1]
+            if token.kind == "IDENTIFIER" and _line(syntax, token) in lines
+        ]
+        if not used or all(self._is_plain(syntax, line) for line in lines):
+            return None
+        if self._marks is None:
+            names = macros_of((word,), self.sources)
+            return next((token.text for token in used if token.text in names), None)
+        marked = [line for line in lines if word in self._marks.get((path, line), ())]
+        replaced = (
+            token.text
+            for token in used
+            if (line := _line(syntax, token)) in marked
+            and token.text not in self._shown.get((path, line), ())
+        )
+        return next(replaced, word if marked else None)
+
+    def _is_plain(self, syntax: Syntax, line: int) -> bool:
+        """Is the line compiled as it is written? A macro may stand for its own name and more."""
+        path = syntax.source.path
+        if path not in self._written:
+            self._written[path] = _by_line([(syntax.source, syntax)])
+        return self._written[path].get((path, line), ()) == self._shown.get((path, line), ())
+
+    @cached_property
+    def _written(self) -> dict[str, _Lines]:
+        return {}
+
+    @cached_property
+    def _shown(self) -> _Lines:
+        return _by_line(self.expanded)
+
+    @cached_property
+    def _marks(self) -> _Lines | None:
+        seen = self.marked()
+        return None if seen is None else _by_line(seen)
+
+
+def _by_line(seen: Seen) -> _Lines:
+    """The texts of the tokens of each line."""
+    found: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+    for written, syntax in seen:
+        for token in syntax.tokens:
+            found[written.path, _line(syntax, token)].append(token.text)
+    return found
+
+
+def _line(syntax: Syntax, token: Token) -> int:
+    return syntax.source.location(token.start).line

@@ -164,16 +164,7 @@ class _Names:
     aliases: set[str] = field(default_factory=set)
 
     def copied(self) -> _Names:
-        sets = (
-            self.pointers,
-            self.arrays,
-            self.numbers,
-            self.types,
-            self.members,
-            self.own,
-            self.aliases,
-        )
-        return _Names(*({*one} for one in sets))
+        return _Names(*({*names} for names in vars(self).values()))
 
     def declare(self, tokens: Sequence[Token]) -> None:
         """Take the variables into account that a text declares."""

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import zip_longest
 
 from cutune.core.source import Source
@@ -66,7 +66,7 @@ def expanded_parts(
     for file in _user_files(expanded):
         source = Source(file.path, _plain("".join(file.pieces)))
         if (text := written.get(file.path)) is not None:
-            yield UnitPart(parse(source), text, _Placement(source, text))
+            yield UnitPart(parse(source), text, partial(_place, source, text))
         else:
             yield UnitPart(parse(source), source)
 
@@ -169,23 +169,14 @@ def _main_path(expanded: str, path: str) -> str:
     return next(same, None) or next(by_name, None) or next(first, path)
 
 
-@dataclass(frozen=True)
-class _Placement:
-    """Finds the tokens of preprocessed text in the text that the user wrote."""
-
-    expanded: Source
-    written: Source
-
-    def __call__(self, token: Token) -> Token:
-        line = self.expanded.location(token.start).line
-        if line > self.written.line_count:
-            return token._replace(start=0)
-        text = self.written.line_text(line)
-        start = self.written.line_start(line)
-        column = _find_word(text, token.text)
-        if column < 0:
-            column = len(text) - len(text.lstrip())
-        return token._replace(start=start + column)
+def _place(expanded: Source, written: Source, token: Token) -> int:
+    """Where a token of preprocessed text stands in the text that the user wrote."""
+    line = expanded.location(token.start).line
+    if line > written.line_count:
+        return 0
+    text = written.line_text(line)
+    column = _find_word(text, token.text)
+    return written.line_start(line) + (column if column >= 0 else len(text) - len(text.lstrip()))
 
 
 def _find_word(text: str, name: str) -> int:

@@ -15,10 +15,8 @@ from typing import NamedTuple
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
-from cutune.source.unit.integers import QUALIFIERS, IntegerType, integer_type
-from cutune.source.unit.parameters import SCOPE
-from cutune.source.unit.scope import defined_types
-from cutune.source.unit.unit import Unit, split_commas
+from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
+from cutune.source.unit.unit import Unit, defined_types, split_commas
 
 _REFUSED = word_set("union class enum struct private protected volatile")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")
@@ -32,8 +30,6 @@ _BASES = {
     "float": "float",
     "double": "double",
 }
-#: Types whose values are no integers.
-_REALS = word_set("float double half __half __half2 __nv_bfloat16 __nv_bfloat162 nv_bfloat16")
 _POINTER = ("*",)
 _DEEPEST = 3
 
@@ -52,13 +48,12 @@ class IntegerMember:
 
     Attributes:
         name: within the structure: names of members, joined by dots.
-        type, integer: its type in words, and what these stand for.
+        type: its type in words.
         steps: the pointers to members that lead to it.
     """
 
     name: str
     type: str
-    integer: IntegerType
     steps: tuple[str, ...]
 
 
@@ -99,37 +94,11 @@ class Structures:
             integer = integer_type(words, self.unit.typedefs)
             inner = self.of(words) if integer is None and depth < _DEEPEST else None
             if integer is not None:
-                yield IntegerMember(name, " ".join(words), integer, (step,))
+                yield IntegerMember(name, " ".join(words), (step,))
             elif inner is not None:
                 for member in self._integers(inner, depth + 1):
-                    yield IntegerMember(
-                        f"{name}.{member.name}",
-                        member.type,
-                        member.integer,
-                        (step, *member.steps),
-                    )
-
-    def holds_no_integer(self, structure: Structure, path: Sequence[str]) -> bool:
-        """Is a member certainly no integer: a real number, a pointer or made of such?"""
-        words = structure.members.get(path[0])
-        if words is None:
-            return False
-        if words == _POINTER:
-            return True
-        inner = self.of(words)
-        if inner is not None:
-            rest = path[1:]
-            if rest:
-                return self.holds_no_integer(inner, rest)
-            return all(self.holds_no_integer(inner, (name,)) for name in inner.members)
-        return self._is_real(words, 0)
-
-    def _is_real(self, words: Sequence[str], depth: int) -> bool:
-        names = [word for word in words if word not in QUALIFIERS]
-        alias = self.unit.typedefs.get(names[0]) if len(names) == 1 else None
-        if alias is not None and depth <= _DEEPEST:
-            return self._is_real(alias, depth + 1)
-        return bool(names) and set(names) <= _REALS
+                    steps = (step, *member.steps)
+                    yield IntegerMember(f"{name}.{member.name}", member.type, steps)
 
     @cached_property
     def _by_name(self) -> Mapping[str, Structure | None]:
@@ -188,7 +157,7 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
             continue
         if "virtual" in texts:
             return None
-        if "operator" in texts or _top_level(statement, "("):
+        if "operator" in texts or _has_parameters(statement):
             continue
         # `struct Grid inner;` is a member, a structure without a name of its own is not.
         is_elaborated = texts[0] == "struct" and "{" not in texts
@@ -206,7 +175,7 @@ def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
         depth += (token.text in CLOSER) - (token.text in CLOSER.values())
         is_label = statement and statement[-1].text in ("public", "private", "protected")
         following = body[index + 1].text if index + 1 < len(body) else ""
-        ends_function = token.text == "}" and _top_level(statement, "(") and following != ";"
+        ends_function = token.text == "}" and _has_parameters(statement) and following != ";"
         if depth == 0 and token.text == ";":
             if statement:
                 yield statement
@@ -225,10 +194,10 @@ def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
         yield statement
 
 
-def _top_level(statement: Sequence[Token], text: str) -> bool:
+def _has_parameters(statement: Sequence[Token]) -> bool:
     depth = 0
     for token in statement:
-        if depth == 0 and token.text == text:
+        if depth == 0 and token.text == "(":
             return True
         depth += (token.text in CLOSER) - (token.text in CLOSER.values())
     return False
@@ -272,6 +241,11 @@ class Layout(NamedTuple):
     bytes: int
     alignment: int
     members: dict[str, tuple[int, int]]
+
+
+def layout_at(structures: Structures, path: str) -> Layout | None:
+    """The layout of a structure by its name anywhere; None where it is not known."""
+    return layout(structures, [path.removeprefix("::").replace("::", SCOPE)])
 
 
 def layout(structures: Structures, words: Sequence[str]) -> Layout | None:

@@ -1,4 +1,4 @@
-"""The translation unit for analyses: its functions, types, constants and macros.
+"""The translation unit: its functions, and the types, constants and macros that text declares.
 
 Takes the syntaxes that were read (the source and its headers, or the preprocessed text), gives a
 `Unit`.
@@ -10,16 +10,153 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 
 from cutune.core.source import Source, Span
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.integers import IntegerType
-from cutune.source.unit.location_macros import Unsteady
-from cutune.source.unit.macros import MacroTable, Unexpandable
-from cutune.source.unit.scope import constants, declared_names, typedef, until_semicolon
+from cutune.source.unit.integers import integer_type, literal_value
+from cutune.source.unit.macros import MacroTable, Unexpandable, Unsteady
+
+
+def until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
+    while index < len(tokens) and tokens[index].text != ";":
+        yield tokens[index]
+        index += 1
+
+
+def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """typedef = "typedef" type NAME ";" (of functions and structs only the name is kept)."""
+    words = list(until_semicolon(tokens, index))
+    braces = [number for number, token in enumerate(words) if token.text == "}"]
+    words = words[braces[-1] + 1 :] if braces else words
+    names = [token.text for token in words if token.kind == "IDENTIFIER"]
+    texts = [token.text for token in words]
+    if "(" in texts:
+        # A pointer to a function: the name is the last one in the first parentheses.
+        inner = texts[texts.index("(") + 1 : texts.index(")")] if ")" in texts else []
+        names = [text for text in inner if text.isidentifier()]
+    if not names:
+        return
+    if set(texts) <= set(names) and not braces:
+        yield names[-1], names[:-1]
+    else:
+        for name in names if "," in texts else names[-1:]:
+            yield name, ("not a simple type",)
+
+
+def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, int]]:
+    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
+    for index in range(len(tokens) - 3):
+        if tokens[index].text not in ("const", "constexpr"):
+            continue
+        words = list(until_semicolon(tokens, index))
+        texts = [token.text for token in words]
+        if len(words) < 5 or texts[-2] != "=" or words[-1].kind != "NUMBER":
+            continue
+        value = literal_value(texts[-1])
+        if value is not None and integer_type(texts[:-3]) is not None:
+            yield index + len(words) - 3, texts[-3], value
+
+
+def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth = max(0, depth + {"(": 1, ")": -1}.get(token.text, 0))
+        if depth == 0:
+            yield index
+
+
+def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """Variables, enumerators, template parameters: names that may hide others."""
+    for index in _outside_parentheses(tokens):
+        if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
+            continue
+        before, after = tokens[index - 1], tokens[index + 1].text
+        is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
+        if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
+            yield index, tokens[index]
+
+
+@dataclass(frozen=True)
+class TypeDefinition:
+    """A type with a body. `scope`: the namespaces around it, or None where it is in none.
+
+    `is_plain`: a `struct` that is no template and has no bases.
+    """
+
+    names: tuple[str, ...]
+    scope: tuple[str, ...] | None
+    #: Index of its `{`.
+    body: int
+    is_plain: bool
+
+
+def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[TypeDefinition]:
+    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?."""
+    around: list[tuple[int, tuple[str, ...] | None]] = []
+    for index, token in enumerate(tokens):
+        while around and index > around[-1][0]:
+            around.pop()
+        if token.text == "{":
+            end = partner[index] if partner[index] >= 0 else len(tokens)
+            around.append((end, namespace(tokens, index)))
+        elif token.text in ("struct", "class", "union", "enum"):
+            names, opener, is_derived = _head(tokens, partner, index + 1)
+            if opener is None or partner[opener] < 0:
+                continue
+            before = tokens[index - 1].text if index else ""
+            if before == "typedef":
+                names += _alias(tokens, partner[opener] + 1)
+            scope: tuple[str, ...] | None = ()
+            for _, inner in around:
+                scope = None if scope is None or inner is None else (*scope, *inner)
+            is_plain = token.text == "struct" and before != ">" and not is_derived
+            yield TypeDefinition(tuple(dict.fromkeys(names)), scope, opener, is_plain)
+
+
+def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
+    """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
+    if opener >= 2 and tokens[opener - 1].kind == "STRING":
+        return () if tokens[opener - 2].text == "extern" else None
+    names: list[str] = []
+    for token in reversed(tokens[max(0, opener - 20) : opener]):
+        if token.text == "namespace":
+            return tuple(reversed(names))
+        if token.text not in ("::", "inline"):
+            names.append(token.text)
+        if token.kind != "IDENTIFIER" and token.text != "::":
+            return None
+    return None
+
+
+def _head(
+    tokens: Sequence[Token], partner: Sequence[int], index: int
+) -> tuple[list[str], int | None, bool]:
+    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
+    names: list[str] = []
+    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
+            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
+            continue
+        if tokens[index].text not in ("class", "struct", "final"):
+            names.append(tokens[index].text)
+        index += 1
+    is_derived = index < len(tokens) and tokens[index].text == ":"
+    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
+        index += 1
+    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
+    return names, index if is_definition else None, is_derived
+
+
+def _alias(tokens: Sequence[Token], index: int) -> list[str]:
+    """The name behind the body of a `typedef`, if it is a plain one."""
+    texts = [token.text for token in tokens[index : index + 2]]
+    is_plain = len(texts) > 1 and tokens[index].kind == "IDENTIFIER" and texts[1] in (";", ",")
+    return texts[:1] if is_plain else []
 
 
 @dataclass(frozen=True)
@@ -39,17 +176,13 @@ class FunctionText:
 class UnitPart:
     """One text that belongs to the unit.
 
-    `place` turns a token of the text into one that stands in `source`, which may be another text
-    (the file before preprocessing).
+    `place` gives the offset of a token in `source`, which may be another text (the file before
+    preprocessing).
     """
 
     syntax: Syntax
     source: Source
-    place: Callable[[Token], Token] | None = None
-
-    def placed(self, tokens: Iterable[Token]) -> list[Token]:
-        """Tokens of the text, moved to where they stand in `source`."""
-        return list(tokens) if self.place is None else list(map(self.place, tokens))
+    place: Callable[[Token], int] = attrgetter("start")
 
 
 @dataclass(frozen=True)
@@ -82,9 +215,9 @@ class Unit:
         return {name: words for name, words in found.items() if name not in doubtful}
 
     @cached_property
-    def constants(self) -> Mapping[str, tuple[int, IntegerType]]:
+    def constants(self) -> Mapping[str, int]:
         """`const int NAME = literal;` at file scope, where the name means nothing else."""
-        found: dict[str, tuple[int, IntegerType]] = {}
+        found: dict[str, int] = {}
         doubtful: set[str] = set()
         for tokens in self._scope_tokens:
             definitions: set[int] = set()
@@ -99,15 +232,14 @@ class Unit:
         """Cut out one function and expand its macros."""
         syntax = part.syntax
         assert function.body is not None
-        head = part.placed(syntax.tokens[function.first : function.parameters[0]])
-        inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
-        parameters = part.placed(inner)
-        (last,) = part.placed(syntax.tokens[function.body[1] : function.body[1] + 1])
-        span = Span(head[0].start if head else parameters[0].start, last.end)
+        opener, closer = function.parameters
+        head = list(syntax.tokens[function.first : opener])
+        parameters = list(syntax.tokens[opener + 1 : closer])
+        first, last = (part.place(syntax.tokens[i]) for i in (function.first, function.body[1]))
         if not self.is_expanded:
             head, parameters = map(self._expanded, (head, parameters))
         return FunctionText(
-            span,
+            Span(first, last + 1),
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),
             tuple(name for name, _ in template_parameters(head)),
@@ -121,15 +253,18 @@ class Unit:
             return tokens
 
     @cached_property
-    def _scope_tokens(self) -> tuple[Sequence[Token], ...]:
-        return tuple(list(outside_bodies(part.syntax)) for part in self.parts)
+    def _scope_tokens(self) -> list[list[Token]]:
+        syntaxes = [part.syntax for part in self.parts]
+        return [[one.tokens[i] for i in outside_bodies(one)] for one in syntaxes]
 
     def _aliases(self) -> Iterator[tuple[str, Sequence[str]]]:
         for tokens in self._scope_tokens:
             for index, token in enumerate(tokens):
                 if token.text == "typedef":
                     yield from typedef(tokens, index + 1)
-                elif token.text == "using" and _texts(tokens, index + 2, 1) == ["="]:
+                elif token.text == "using" and any(
+                    t.text == "=" for t in tokens[index + 2 : index + 3]
+                ):
                     words = [t.text for t in until_semicolon(tokens, index + 3)]
                     yield tokens[index + 1].text, words
                 elif token.text in ("typename", "class") and _is_type_parameter(tokens, index):
@@ -137,19 +272,10 @@ class Unit:
                     yield tokens[index + 1].text, ("template parameter",)
 
 
-def _texts(tokens: Sequence[Token], first: int, count: int) -> list[str]:
-    return [token.text for token in tokens[first : first + count]]
-
-
 def _is_type_parameter(tokens: Sequence[Token], index: int) -> bool:
     """("<" | ",") ("typename" | "class") NAME."""
-    name = tokens[index + 1 : index + 2]
-    return (
-        index > 0
-        and tokens[index - 1].text in ("<", ",")
-        and bool(name)
-        and (name[0].kind == "IDENTIFIER")
-    )
+    is_listed = index > 0 and tokens[index - 1].text in ("<", ",")
+    return is_listed and any(t.kind == "IDENTIFIER" for t in tokens[index + 1 : index + 2])
 
 
 def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -174,14 +300,15 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         yield item
 
 
-def outside_bodies(syntax: Syntax) -> Iterator[Token]:
+def outside_bodies(syntax: Syntax) -> Iterator[int]:
+    """Indices of the tokens outside function bodies."""
     position = 0
     for function in syntax.functions:
         if function.body is None or function.body[0] < position:
             continue
-        yield from syntax.tokens[position : function.body[0]]
+        yield from range(position, function.body[0])
         position = function.body[1] + 1
-    yield from syntax.tokens[position:]
+    yield from range(position, len(syntax.tokens))
 
 
 def template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:

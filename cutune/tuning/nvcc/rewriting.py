@@ -373,7 +373,7 @@ class _Rewriter:
 
     def _program(self, plain: Analyzer) -> Program:
         """The program, with the kernels that other units of the build lend it."""
-        from cutune.proof.analysis.linked import linked
+        from cutune.proof.analysis.kernels_of_other_sources import linked
 
         analyzer = plain.with_flags(self.unit.flags)
         read = [analyzer.read(self.unit.source, require_nvcc=True)]

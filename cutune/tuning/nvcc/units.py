@@ -49,7 +49,7 @@ from cutune.tuning.nvcc.command import (
 
 if TYPE_CHECKING:
     from cutune.proof.analysis.analyzer import Analyzer
-    from cutune.proof.analysis.linked import ReadSource
+    from cutune.proof.analysis.kernels_of_other_sources import ReadSource
     from cutune.proof.analysis.recorded_launches import SeenLaunch
     from cutune.source.program import Program
 
@@ -124,7 +124,7 @@ class CompiledSource:
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
-        from cutune.proof.analysis.by_arguments import named_by_arguments
+        from cutune.proof.analysis.overloaded_kernels import named_by_arguments
         from cutune.proof.variants.registry import with_only
 
         named = named_by_arguments(program, self.by_arguments)

@@ -123,17 +123,15 @@ def test_what_has_no_model_is_a_result_and_what_is_required_an_error() -> None:
     assert checked(to_sarif([], [tile])) == []
 
 
-def test_a_required_launch_is_confirmed_tunable_and_modelled() -> None:
+def test_a_required_launch_is_tunable_and_modelled() -> None:
     found = program("app.cu")
     said = [one.diagnostic.message for one in lacking([found], ["*", "gem?", "scael"])]
-    refused, unconfirmed, none, close = said
+    refused, none, close = said
     assert "'tile'" in refused and refused.endswith("[CT211]")
-    assert "'scale'" in unconfirmed and "has not confirmed" in unconfirmed
     assert none == "no launch is of a kernel 'gem?'; known: tile, scale"
     assert close.endswith("did you mean 'scale'?")
-    proven = replace(found, kernels=tuple(replace(k, proven_for=(80,)) for k in found.kernels))
-    assert [*lacking([proven], ["scale", "s*"])] == []
-    unmodelled = replace(proven, unmodelled=(("scale", "it reads a texture"),))
+    assert [*lacking([found], ["scale", "s*"])] == []
+    unmodelled = replace(found, unmodelled=(("scale", "it reads a texture"),))
     (one,) = lacking([unmodelled], ["scale"])
     assert one.diagnostic.message.endswith("cannot be tuned: it reads a texture")
     assert one.site is unmodelled.launches[1]

@@ -12,8 +12,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.subjects import launched_sites
-from cutune.proof.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
+from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
 from cutune.source.launch_sites import SiteNumbers
 from cutune.source.program import CompiledCode, Impurity, Program, Verdict
 from cutune.toolchain.cudafe import read_host_steps

@@ -11,8 +11,8 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.analysis.confirmed import confirmed
 from cutune.proof.analysis.host_calls import host_launches
+from cutune.proof.analysis.launched_entries import confirmed
 from cutune.toolchain.kernel_names import is_among
 from cutune.toolchain.nvcc import find_nvcc
 

@@ -13,8 +13,8 @@ from cutune.core.source import Source, apply_edits
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
-from cutune.source.launches.copies import callee_of_variant
-from cutune.source.launches.texts import KernelTexts
+from cutune.source.launches.block_reading_copies import callee_of_variant
+from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelVariant
 from tests.support.analyzed import analyzed
 

@@ -6,7 +6,7 @@ import pytest
 
 from cutune.core.source import Source
 from cutune.source.syntax.parse import parse
-from cutune.source.tunables import Tunables, tunables_of
+from cutune.source.tunable_pragmas import Tunables, tunables_of
 
 PROGRAM = """\
 #define BLOCKS (n + m - 1) / m

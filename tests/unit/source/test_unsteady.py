@@ -9,7 +9,7 @@ import pytest
 
 from cutune.core.reading import read_source
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.unit.location_macros import Seen, Unsteady
+from cutune.source.unit.macros import Seen, Unsteady
 from cutune.source.unit.preprocess import expanded_parts
 from cutune.toolchain.line_markers import masked
 from cutune.toolchain.nvcc import host_compiler

@@ -29,7 +29,7 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.host_formula import constant
-from cutune.source.launches.texts import KernelTexts
+from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.program import (
     DIMENSIONS,
     Configuration,
@@ -42,7 +42,7 @@ from cutune.source.program import (
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.location_macros import Unsteady
+from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import Block
 

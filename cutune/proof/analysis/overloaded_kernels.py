@@ -9,8 +9,6 @@ the kernel and for every copy, at every launch. A launch of which it is not true
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -18,7 +16,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Edit
 from cutune.proof.analysis.host_calls import HostLaunch
-from cutune.source.launches.copies import callee_named, callee_of_variant
+from cutune.proof.analysis.launched_entries import launches_by_place, sites_by_place
+from cutune.source.launches.block_reading_copies import callee_named, callee_of_variant
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
 from cutune.source.rewrite.launch_edit import function_at, with_variant_copies
@@ -121,14 +120,8 @@ def _confirmed(
     program: Program, wanted: Collection[int], told: Iterable[HostLaunch]
 ) -> Iterator[LaunchSite]:
     """Those launches of which the compiler says that they name what they launch."""
-    lines: defaultdict[tuple[str, int], list[HostLaunch]] = defaultdict(list)
-    for launch in told:
-        lines[launch.path, launch.line].append(launch)
-    written: defaultdict[tuple[str, int], list[LaunchSite]] = defaultdict(list)
-    for site in sorted(program.launches, key=lambda site: site.span.start):
-        line = site.source.location(site.span.start).line
-        written[os.path.realpath(site.source.path), line].append(site)
-    for place, sites in written.items():
+    lines = launches_by_place(told)
+    for place, sites in sites_by_place(program.launches).items():
         counts = [len(_callees(program, s)) if s.id in wanted else 1 for s in sites]
         if sum(counts) != len(lines[place]):
             continue

@@ -17,14 +17,14 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.proof.analysis.analyze import analyze
-from cutune.proof.analysis.confirmed import confirmed, unconfirmed, without_unproven
-from cutune.proof.analysis.copied import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.proof.analysis.host_calls import HostLaunch, exported_kernels, host_launches
+from cutune.proof.analysis.launched_entries import confirmed, unconfirmed, without_unproven
+from cutune.proof.analysis.proven_copies import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.proof.compiled import Compilation, Compile
 from cutune.proof.variants.registry import with_written_variants, without_variants
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
-from cutune.source.unit.location_macros import Seen, Unsteady
+from cutune.source.unit.macros import Seen, Unsteady
 from cutune.source.unit.preprocess import early_macros, expanded_parts
 from cutune.toolchain.dry_run import front_end_failed
 from cutune.toolchain.kernel_names import base_name, is_instance
@@ -53,11 +53,7 @@ class ReadSource:
     rewrites_headers: bool = False
 
     def with_program(self) -> ReadSource:
-        """Analyze the source; errors are raised now.
-
-        Raises:
-            CutuneError: CT701 where it does not compile.
-        """
+        """Analyze the source; raises as `alone` does, now."""
         assert self.alone is not None
         return self
 

@@ -17,11 +17,11 @@ from cutune.proof.rounding.alike import rounds_alike
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
-from cutune.source.launches.copies import callee_of_copy, copies
+from cutune.source.launches.block_reading_copies import callee_of_copy, copies
 from cutune.source.program import Kernel, KernelCopy, LaunchSite, Program
 from cutune.source.rewrite.launch_edit import with_callees, with_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
-from cutune.source.unit.location_macros import Unsteady
+from cutune.source.unit.macros import Unsteady
 from cutune.toolchain.kernel_names import base_name, demangled, namespaces
 
 _OWNER = "copies"

@@ -29,15 +29,13 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
     Tunable sites are refused where it names none, goes through a pointer, or names another kernel
     than the text does (CT201, CT208, CT225, CT226).
     """
-    told: defaultdict[_Place, list[HostLaunch]] = defaultdict(list)
-    for launch in launches:
-        told[launch.path, launch.line].append(launch)
+    told = launches_by_place(launches)
     sources = {site.source.path: site.source for site in program.launches}
     renumbered = {p for p, source in sources.items() if renumbers(source.text)}
     elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)
-    for place, written in _by_place(program.launches).items():
+    for place, written in sites_by_place(program.launches).items():
         line = _Line(
             written, [] if written[0].source.path in renumbered else told[place], elsewhere
         )
@@ -155,7 +153,16 @@ def _with_reason(site: LaunchSite, remark: Diagnostic) -> LaunchSite:
     return replace(site, verdict=Verdict.REFUSED, reason=remark.message, code=remark.code)
 
 
-def _by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:
+def launches_by_place(launches: Iterable[HostLaunch]) -> defaultdict[_Place, list[HostLaunch]]:
+    """Launches by file and line, as they are compiled."""
+    places: defaultdict[_Place, list[HostLaunch]] = defaultdict(list)
+    for launch in launches:
+        places[launch.path, launch.line].append(launch)
+    return places
+
+
+def sites_by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:
+    """Launches by file and line, as they are written."""
     places: defaultdict[_Place, list[LaunchSite]] = defaultdict(list)
     for site in sorted(sites, key=lambda site: site.span.start):
         line = site.source.location(site.span.start).line

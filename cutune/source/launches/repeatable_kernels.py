@@ -11,7 +11,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.functions import SourceFunction
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.unit.location_macros import Unsteady
+from cutune.source.unit.macros import Unsteady
 from cutune.source.unit.pointer_numbers import PointerNumbers
 
 #: Macros that are put away, directives that change nothing.

@@ -16,7 +16,7 @@ from itertools import dropwhile, takewhile
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
-from cutune.source.repeating import CHANGES, STATEMENT_ENDS, assigned_names
+from cutune.source.repeated_regions import CHANGES, STATEMENT_ENDS, assigned_names
 from cutune.source.syntax.brackets import CLOSER
 from cutune.source.syntax.directives import Directive, Macro, Pragma
 from cutune.source.syntax.functions import SourceFunction
