@@ -35,8 +35,10 @@ _WARP_OPCODES |= {"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 _LANES = ("%laneid", "%lanemask", "%warpid")
 _MEMORY = frozenset({"ld", "st", "atom", "red"})
 _SHARED = "shared"
-#: `_ZZ6kernelPfE4tile`: what ends the mangled name of a variable in a function.
-_LOCAL_NAME = re.compile(r"(?:E|^_Z)(\d+)(\w+)$")
+#: `_ZZ6kernelPfE4tile`: how long the last name within a mangled one is, and what follows. Numbers
+#: of template arguments stand behind an `E`, too, and equal names of one function get a number.
+_LOCAL_NAME = re.compile(r"(?:E|^_Z)(?=([1-9]\d*)([A-Za-z_]\w*)$)")
+_REPEATED = re.compile(r"(?:_\d|__\d+_)?")
 
 
 def is_warp_level(module: Module, function: Function) -> bool:
@@ -240,5 +242,8 @@ class _Place:
 
 def _name(variable: Variable) -> str:
     """The name as the source has it."""
-    found = _LOCAL_NAME.search(variable.name)
-    return found[2][: int(found[1])] if found is not None else variable.name
+    for found in _LOCAL_NAME.finditer(variable.name):
+        length = int(found[1])
+        if length <= len(found[2]) and _REPEATED.fullmatch(found[2][length:]):
+            return found[2][:length]
+    return variable.name
