@@ -279,7 +279,7 @@ def test_nothing_heavy_is_imported() -> None:
     )
     # -S: what the installation itself imports at start-up is not ours.
     command = [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, '.'); {script}"]
-    root = Path(driver.__file__).parents[2]
+    root = Path(driver.__file__).parents[3]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
