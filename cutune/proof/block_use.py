@@ -11,13 +11,12 @@ from collections.abc import Iterator
 
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Moment, Walk
-from cutune.proof.memory.accesses import MemoryAccess, Recorder
-from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations
+from cutune.proof.memory.accesses import MemoryAccess, Recorder, raw_kinds
+from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, Operations, parts
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     IDENTITY,
-    OPAQUE,
     THREAD,
     Atom,
     IntegerPolynomial,
@@ -25,7 +24,7 @@ from cutune.proof.values.polynomial import (
 from cutune.proof.values.predicates import Both, Not, Relation, Unknown
 from cutune.proof.values.terms import AtomProperties, Atoms
 from cutune.ptx.control_flow import control_flow
-from cutune.ptx.taint import results
+from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module, Variable
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
@@ -54,16 +53,39 @@ def is_warp_level(module: Module, function: Function) -> bool:
 def block_use(module: Module, function: Function) -> BlockUse:
     """Return how the code of a kernel uses its block."""
     instructions = list(_instructions(module, function))
+    variables = {v.name: v for v in (*module.variables, *function.variables)}
+    named = (name for i in instructions for text in i.operands for name in names(text))
+    shared = (v for name in named if (v := variables.get(name)) is not None and v.space == _SHARED)
+    first = next((f"threads of a block share '{_name(variable)}'" for variable in shared), "")
     widths = {d for d in DIMENSIONS if any(f"%ntid.{d}" in item.operands for item in instructions)}
     halved = frozenset(d for d in widths if _halves(instructions, d))
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
-        return BlockUse(frozenset(widths), frozenset(widths), halved)
+        return BlockUse(
+            frozenset(widths),
+            frozenset(widths),
+            halved,
+            sharing=first,
+            takes_order=_takes_order(instructions),
+            reads=frozenset(widths),
+        )
     kept = frozenset(d for d in widths if not seen.has_global_id(d))
     limits = {d: least for d in DIMENSIONS if (least := seen.limit(d)) is not None}
+    limit = min(limits.items(), key=lambda item: item[1][0], default=("", (0, "")))[1]
+    sharing, line = seen.sharing()
     return BlockUse(
-        frozenset(widths), kept, halved, tuple(limits.items()), seen.array(), seen.follows_block()
+        frozenset(widths),
+        kept,
+        halved,
+        tuple((d, most) for d, (most, _) in limits.items()),
+        limit[1],
+        sharing or first,
+        line,
+        seen.follows_block(),
+        tuple((d, number) for d in DIMENSIONS if (number := seen.least(d)) > 1),
+        _takes_order(instructions),
+        frozenset(widths),
     )
 
 
@@ -80,6 +102,13 @@ def _instructions(module: Module, function: Function) -> Iterator[Instruction]:
             if called is not None and called.name not in reached:
                 reached.add(called.name)
                 left.append(called)
+
+
+def _takes_order(instructions: list[Instruction]) -> bool:
+    """Is the result of an atomic operation read?"""
+    read = {name for item in instructions for name in sources(item)}
+    atomics = (item for item in instructions if item.opcode == "atom")
+    return any(name in read for item in atomics for name in parts(item.operands[0]))
 
 
 def _halves(instructions: list[Instruction], d: str) -> bool:
@@ -144,10 +173,11 @@ class _Seen:
         )
         self.walk.run(observer.begin)
         self.places = [
-            _Place(access.address, variable)
+            _Place(access.address, variable, access)
             for access in observer.accesses
             if access.address is not None and (variable := self._shared(access)) is not None
         ]
+        self.tests: list[Relation] = []
         self._values = list(self._all_values(observer.accesses))
 
     def _shared(self, access: MemoryAccess) -> Variable | None:
@@ -166,28 +196,54 @@ class _Seen:
         )
 
     def _is_width(self, atom: Atom, d: str) -> bool:
-        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+        operation = self.atoms.operation(atom)
         if operation is None:
             return atom == Atom(BLOCK_SIZE, d)
-        first = operation.operands[0]
-        return isinstance(first, IntegerPolynomial) and Atom(BLOCK_SIZE, d) in first.atoms
+        return any(self._is_width(one, d) for value in operation.numbers[:1] for one in value.atoms)
 
-    def limit(self, d: str) -> int | None:
-        """The widest block for which each shared array has a place for each thread."""
-        found = [least for place in self.places if (least := place.limit(d)) is not None]
+    def least(self, d: str) -> int:
+        """The narrowest block that has each thread which the code singles out by a number."""
+        return 1 + max((_singled_out(_thread(d), test) for test in self.tests), default=0)
+
+    def limit(self, d: str) -> tuple[int, str] | None:
+        """The widest block for which each shared array has a place for each thread, and which."""
+        found = [
+            (least, _name(place.variable))
+            for place in self.places
+            if (least := place.limit(d, self.atoms)) is not None
+        ]
+        # Threads may be numbered by a constant: `threadIdx.y * 16 + threadIdx.x`.
+        found += [(least, "") for value in self._values if (least := _numbered(value, d))]
         return min(found, default=None)
 
-    def array(self) -> tuple[str, str]:
-        """A shared array, and the dimensions in which it has a place for each thread."""
-        by_threads = ((p.variable, "".join(p.steps)) for p in self.places if p.steps)
-        others = ((place.variable, "") for place in self.places)
-        variable, dimensions = next(by_threads, next(others, (None, "")))
-        return (_name(variable), dimensions) if variable is not None else ("", "")
+    def sharing(self) -> tuple[str, int]:
+        """How threads use shared memory, in words, and the line of the PTX where they do."""
+        found: list[tuple[int, str, int]] = []
+        for place in self.places:
+            name, line = _name(place.variable), place.access.instruction.line
+            threads = " and ".join(f"threadIdx.{d}" for d in sorted(place.steps))
+            kinds = self._built_ins(place.address)
+            if threads:
+                found.append((0, f"'{name}' has a place for each {threads}", line))
+            elif kinds:
+                found.append((1, f"the place in '{name}' depends on {kinds}", line))
+            else:
+                found.append((2, f"threads of a block share '{name}'", line))
+        _, words, line = min(found, default=(0, "", 0), key=lambda one: one[0])
+        return words, line
 
     def follows_block(self) -> bool:
         """May the places in dynamic shared memory depend on the block?"""
         dynamic = [place for place in self.places if place.variable.size == 0]
         return not dynamic or any(place.steps or self.atoms.of(place.rest).raw for place in dynamic)
+
+    def _built_ins(self, address: IntegerPolynomial) -> str:
+        """What an address depends on that the block decides, in words."""
+        found, raw = [], self.atoms.of(address).raw
+        for d in sorted(raw):
+            kinds, _ = raw_kinds(address, d, self.atoms)
+            found += [f"{kind}.{d}" for kind in sorted(kinds, reverse=True)]
+        return " and ".join(found) or ("the thread's place in its block" if raw else "")
 
     def _all_values(self, accesses: list[MemoryAccess]) -> Iterator[IntegerPolynomial]:
         left: list[object] = [*self.walk.branches.values()]
@@ -206,6 +262,8 @@ class _Seen:
                     left += [o for one in operations if one is not None for o in one.operands]
                 case Relation(left=first, right=second) | Both(first, second):
                     left += [first, second]
+                    if isinstance(value, Relation):
+                        self.tests.append(value)
                 case Not(inner):
                     left.append(inner)
 
@@ -213,11 +271,14 @@ class _Seen:
 class _Place:
     """Where an access leads in a shared array."""
 
-    def __init__(self, address: IntegerPolynomial, variable: Variable) -> None:
-        self.variable = variable
+    def __init__(
+        self, address: IntegerPolynomial, variable: Variable, access: MemoryAccess
+    ) -> None:
+        self.address, self.variable, self.access = address, variable, access
         coefficients = dict(address.terms)
         #: Bytes between the places of neighbours, where each thread has its own.
         self.steps: dict[str, int] = {}
+        self.spans: dict[str, int] = {}
         rest = dict(coefficients)
         for d in DIMENSIONS:
             step = coefficients.get((Atom(THREAD, d),), 0)
@@ -225,19 +286,55 @@ class _Place:
             rounds = [m for m, c in coefficients.items() if width in m and len(m) > 1 and c == step]
             if step > 0 and not rounds:
                 self.steps[d] = step
+                # Each thread has more places, as many as the block is wide from each other.
+                self.spans[d] = step + max(0, coefficients.get((width,), 0))
             elif step > 0:
                 # Threads step through a row by the width of the block.
                 for monomial in ((Atom(THREAD, d),), *rounds):
                     rest.pop(monomial)
         self.rest = IntegerPolynomial.of(rest)
 
-    def limit(self, d: str) -> int | None:
+    def limit(self, d: str, atoms: Atoms) -> int | None:
         """The widest block of which each thread has a place."""
         step, size = self.steps.get(d), self.variable.size
-        if step is None or not size:
+        if not size:
             return None
-        larger = [other for other in self.steps.values() if other > step]
-        return min([size, *larger]) // step
+        if step is None:
+            return self._limit_of_groups(d, atoms)
+        larger = [other // step for other in self.steps.values() if other > step]
+        return min([size // self.spans[d], *larger])
+
+    def _limit_of_groups(self, d: str, atoms: Atoms) -> int | None:
+        """The same where a group of threads has a place: `array[threadIdx.x / 32]`."""
+        for (atom, *others), step in ((m, c) for m, c in self.address.terms if m and c > 0):
+            operation = atoms.operation(atom)
+            if others or operation is None or operation.numbers[:1] != [_thread(d)]:
+                continue
+            number = operation.numbers[-1].literal
+            opcode = operation.name.split(".")[0]
+            if number is not None and number > 0 and opcode in ("shr", "div"):
+                return self.variable.size // step * (1 << number if opcode == "shr" else number)
+        return None
+
+
+def _thread(d: str) -> IntegerPolynomial:
+    return IntegerPolynomial.atom(THREAD, d)
+
+
+def _numbered(value: IntegerPolynomial, d: str) -> int | None:
+    """The widest block in which numbers that threads get by constants differ."""
+    steps = {m[0].name: c for m, c in value.terms if len(m) == 1 and m[0].kind == THREAD and c > 0}
+    larger = [step for step in steps.values() if step > steps.get(d, step)]
+    return min(larger) // steps[d] if larger else None
+
+
+def _singled_out(thread: IntegerPolynomial, test: Relation) -> int:
+    """The number of the thread that a comparison singles out; 0: none."""
+    if test.relation not in ("eq", "ne"):
+        return 0
+    others = {test.left: test.right, test.right: test.left}
+    number = others[thread].literal if thread in others else None
+    return number if number is not None and number > 0 else 0
 
 
 def _name(variable: Variable) -> str:

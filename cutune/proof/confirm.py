@@ -28,6 +28,7 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.unit.integers import integer_type
+from cutune.toolchain.device.thread_block import LARGEST
 
 #: Arguments of a launch are numbered by the bits of a word.
 _MOST_ARGUMENTS = 60
@@ -210,21 +211,21 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
         for d in DIMENSIONS
         if any(d in one for one in limits)
     }
+    each = [(d, most) for use in uses for d, most in use.least]
+    least = {d: max(most for other, most in each if other == d) for d, _ in each}
+    shortest = min(uses, key=lambda use: min((most for _, most in use.limits), default=LARGEST))
     return replace(
-        first,
+        next((use for use in uses if use.sharing_line), first),
         widths=first.widths.intersection(*(use.widths for use in others)),
         kept_grids=first.kept_grids.union(*(use.kept_grids for use in others)),
         halved=first.halved.union(*(use.halved for use in others)),
         limits=tuple(found.items()),
+        shortest=shortest.shortest,
         follows_block=any(use.follows_block for use in uses),
+        least=tuple(least.items()),
+        takes_order=any(use.takes_order for use in uses),
+        reads=frozenset[str]().union(*(use.reads for use in uses)),
     )
-
-
-def _shared(use: BlockUse) -> str:
-    """Say which threads have a place in shared memory."""
-    name, dimensions = use.array
-    threads = " and ".join(f"threadIdx.{d}" for d in dimensions)
-    return f": '{name}' has a place for each {threads}" if threads else ""
 
 
 @dataclass(frozen=True)
@@ -246,13 +247,15 @@ class _Joined:
         refused = next((p.refused for p in self.proofs if p.refused is not None), None)
         if refused is not None:
             code, message = refused.code, refused.message
+            shared: list[tuple[EntryProof, int]] = []
             if code is Code.NOT_PROVEN:
                 code = Code.UNPROVEN_CODE
                 message = code.template.format(what=message)
             if code is Code.SHARED_MEMORY:
-                message += _shared(own.block_use)
-            lines = ((p, p.refused.line) for p in self.proofs if p.refused is not None)
-            return _refused(own, code, message, self._span(lines))
+                message += f": {own.block_use.sharing}" if own.block_use.sharing else ""
+                shared = [(p, p.block_use.sharing_line) for p in self.proofs]
+            lines = [(p, p.refused.line) for p in self.proofs if p.refused is not None]
+            return _refused(own, code, message, self._span([*shared, *lines]))
         x, y, z = map(self._dimension, range(3))
         kernel = replace(own, dimensions=(x, y, z), data_parameters=self._data_parameters())
         return self._with_meetings(self._with_used_members(kernel))

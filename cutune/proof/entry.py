@@ -31,8 +31,7 @@ from cutune.proof.values.built_ins import BUILT_INS, OVER_WARPS, BuiltIns, KeptG
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
 from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.operations import NotUnderstood, Operations
-from cutune.proof.values.polynomial import IntegerPolynomial
-from cutune.proof.values.predicates import Relation, properties_of
+from cutune.proof.values.predicates import properties_of
 from cutune.proof.values.terms import WARP, AtomProperties, Atoms
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
@@ -85,6 +84,7 @@ _FIXING = {
 
 _UNKNOWN = EntryDimension(False)
 _ATOMIC = re.compile(r"'(?:atom|red)\.(\w+)'")
+_MARKED = re.compile(r"'(?:ld|st)\.(volatile|relaxed|acquire|release|mmio)\b.*'")
 _CALLED = re.compile(r"'(_Z\w+|%\w+)'")
 #: What threads of a block may do together where blocks keep their indices.
 _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
@@ -196,6 +196,8 @@ def _in_source(what: str) -> str:
     if (operation := _ATOMIC.fullmatch(what)) is not None:
         name = operation[1]
         return f"atomic{'CAS' if name == 'cas' else name.capitalize()}"
+    if (access := _MARKED.fullmatch(what)) is not None:
+        return f"{access[1]} memory"
     if (function := _CALLED.fullmatch(what)) is not None:
         return (
             "a function by its address" if function[1][0] == "%" else f"'{base_name(function[1])}'"
@@ -428,7 +430,13 @@ class _EntryProver:
         for block, predicate in walk.branches.items():
             of_branch = properties_of(predicate, self.atoms)
             instructions = graph.flow.blocks[block].instructions or end
-            self.recorder.use(of_branch, _compared(predicate), instructions[-1])
+            around = graph.loops_around[block]
+            leaves = any(
+                set(graph.flow.blocks[block].terminator.targets) - graph.loop_of_header[header]
+                for header in around
+            )
+            how = "in the condition of a loop" if leaves else "in a condition"
+            self.recorder.use(predicate, instructions[-1], how)
             properties = properties.joined(of_branch)
         for access in self.recorder.accesses:
             properties = properties.joined(access.properties).joined(
@@ -447,10 +455,6 @@ class _EntryProver:
 
 def _is_shared(variable: Variable | None) -> bool:
     return variable is not None and variable.space == "shared"
-
-
-def _compared(predicate: object) -> IntegerPolynomial | None:
-    return predicate.left - predicate.right if isinstance(predicate, Relation) else None
 
 
 def _sorted(meeting: Meetings) -> tuple[Spread, ...]:

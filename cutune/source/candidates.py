@@ -73,16 +73,26 @@ class BlockUse:
         kept_grids: those of them in which `blockIdx` is part of no global id.
         halved: those of them whose width it halves.
         limits: the widest block, per dimension in which shared arrays have a place per thread.
-        array: a shared array, with the dimensions in which it has a place for each thread.
+        shortest: the shared array that has the least limit.
+        sharing: how threads use shared memory, in words.
+        sharing_line: of the PTX; 0: none.
         follows_block: may the places in its dynamic shared memory depend on the block?
+        least: the narrowest block, per dimension in which threads are singled out by a number.
+        takes_order: does it use results of atomic operations?
+        reads: dimensions whose `blockDim` any instance reads.
     """
 
     widths: frozenset[str] = frozenset()
     kept_grids: frozenset[str] = frozenset()
     halved: frozenset[str] = frozenset()
     limits: tuple[tuple[str, int], ...] = ()
-    array: tuple[str, str] = ("", "")
+    shortest: str = ""
+    sharing: str = ""
+    sharing_line: int = 0
     follows_block: bool = True
+    least: tuple[tuple[str, int], ...] = ()
+    takes_order: bool = False
+    reads: frozenset[str] = frozenset()
 
 
 def candidate_blocks(

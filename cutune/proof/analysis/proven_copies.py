@@ -150,7 +150,11 @@ def with_copy(
     if found is None or kernel.pure_dimensions:
         return kernel
     known = confirmed(declared, found.compiled, places)
-    return replace(known, copy=found.copy) if known.pure_dimensions else kernel
+    if not known.pure_dimensions:
+        return kernel
+    # Reasons speak of the kernel as it is written.
+    unproven = tuple((name, kernel.reason or reason) for name, reason in known.unproven)
+    return replace(known, copy=found.copy, unproven=unproven)
 
 
 def with_entries_of_copies(program: Program) -> Program:

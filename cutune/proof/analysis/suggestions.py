@@ -59,14 +59,18 @@ class Proposal:
 def proposal(kernel: Kernel) -> Proposal | None:
     """The blocks that the code allows; None where it allows one alone."""
     use = kernel.block_use
-    if collective(kernel) is not None:
+    if collective(kernel) is not None or use.takes_order:
         return None
     kept_grids = [d for d in DIMENSIONS if d in use.kept_grids]
     # A formula of the grid has no word for a dimension that follows its number of threads.
     chosen = kept_grids or [d for d in DIMENSIONS if d in use.widths]
     limits = {d: _limit(kernel, d) for d in chosen}
-    least = WARP if chosen == ["x"] or kernel.warp_level else 1
-    blocks = {d: _widths(least if d == "x" else 1, limits[d], d in use.halved) for d in chosen}
+    least = dict.fromkeys(chosen, 1)
+    if chosen == ["x"] or kernel.warp_level:
+        least["x"] = WARP
+    for d, singled_out in use.least:
+        least[d] = max(least.get(d, 1), -(-singled_out // WARP) * WARP if d == "x" else singled_out)
+    blocks = {d: _widths(least[d], limits[d], d in use.halved) for d in chosen}
     if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
         return None
     return Proposal(blocks, tuple(kept_grids))
@@ -225,6 +229,16 @@ def _number(text: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
+ORDER = (
+    "It uses results of atomic operations as well, which depend on the order of threads: no "
+    "annotation settles that."
+)
+#: Where it is not known how the dynamic shared memory of a launch follows the block.
+MEMORY = (
+    "How much dynamic shared memory each block needs is not seen at the launch. Where other blocks "
+    "are right, `#pragma cutune kernel {name} {clauses} shared(BYTES)` before the kernel says so, "
+    "with BYTES as a formula of x, y, z, or `shared(keep)` where all need the same."
+)
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
@@ -232,8 +246,9 @@ ONE_BLOCK = (
     "can say which blocks are right."
 )
 SHORT_ARRAY = (
-    "Its shared array '{name}' has places for at most {most} threads in {d}: no other block fits."
+    "Its shared array '{name}' has places for at most {most} threads in {d}: no wider block fits."
 )
+NUMBERED = "It numbers its threads by a constant, for at most {most} in {d}: no wider block fits."
 NO_OTHER = "Nothing is known that would make it tunable."
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
@@ -241,7 +256,7 @@ COLLECTIVE = (
 )
 CONSTANT = (
     " Its block follows '{name}', though: with `{pragma}` before line {line} of {path}, and "
-    "`#pragma cutune region begin` and `end` around the launch, `cutune tune {path} --tunables` "
+    "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
     "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
     "same. Whether they do, `cutune collect` in its place tries without one; in a project with "
     "`--make` as well (`cutune help parameters`)."
@@ -353,13 +368,17 @@ def _assertion(kernel: Kernel, proposed: Proposal) -> str:
 def _obstacle(kernel: Kernel) -> str:
     """Why no annotation can say which other blocks are right."""
     use = kernel.block_use
-    if not use.widths:
+    if use.takes_order:
+        return ORDER
+    if not use.reads:
         return ONE_BLOCK
     limits = [(most, d) for d, most in use.limits if d in use.widths]
     if not limits:
         return NO_OTHER
     most, d = min(limits)
-    return SHORT_ARRAY.format(name=use.array[0], most=most, d=d)
+    if not use.shortest:
+        return NUMBERED.format(most=most, d=d)
+    return SHORT_ARRAY.format(name=use.shortest, most=most, d=d)
 
 
 def _is_integer(type_: str) -> bool:
@@ -368,18 +387,19 @@ def _is_integer(type_: str) -> bool:
 
 def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
-    is_one_block = kernel is not None and proposal(kernel) is None
-    if code in ASSERTABLE and _has_unknown_memory(site) and not is_one_block:
-        code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
-    reason = site.reason if code is site.code else code.template
     remedy = code.meaning
-    if code in ASSERTABLE and kernel is not None:
+    possible = proposal(kernel) if kernel is not None and code in ASSERTABLE else None
+    if possible is not None and _has_unknown_memory(site):
+        code = Code.DYNAMIC_SHARED_MEMORY
+        remedy = MEMORY.format(name=site.kernel, clauses=possible.clauses)
+    elif code in ASSERTABLE and kernel is not None:
         name = collective(kernel)
         remedy = _obstacle(kernel) if name is None else COLLECTIVE.format(name=name)
         if found := constant_of_block(program, site, kernel.max_threads):
             place = {"name": found.name, "line": found.line, "path": found.path}
+            place["source"] = program.source.path
             remedy += CONSTANT.format(pragma=found.pragma, **place)
-    text = f"{reason[0].upper()}{reason[1:]}. {remedy}"
+    text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)

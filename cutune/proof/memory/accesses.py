@@ -16,8 +16,16 @@ from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.values.operation_results import bits_of
 from cutune.proof.values.operations import FUNCTIONS, NotUnderstood, parts
-from cutune.proof.values.polynomial import OPAQUE, Atom, IntegerPolynomial
-from cutune.proof.values.predicates import Relation, Unknown, Value, properties_of
+from cutune.proof.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    OPAQUE,
+    THREAD,
+    Atom,
+    IntegerPolynomial,
+)
+from cutune.proof.values.predicates import Both, Not, Relation, Unknown, Value, properties_of
 from cutune.proof.values.terms import (
     ANYTHING,
     NOTHING,
@@ -105,6 +113,9 @@ _GUARDED = frozenset({"ld", "st", "atom", "red", "call", "trap", *_VOTES})
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
+_IN_ADDRESS = "in an address"
+#: The raw built-ins, and the registers that hold them.
+_REGISTERS = {THREAD: "tid", BLOCK: "ctaid", BLOCK_SIZE: "ntid", GRID_SIZE: "nctaid"}
 _FULL_MASK = IntegerPolynomial.constant(-1)
 
 
@@ -172,7 +183,7 @@ class Recorder:
         """Take care of an instruction; False for those that only compute."""
         opcode = moment.instruction.opcode
         if moment.guard is not None and opcode in _GUARDED:
-            self.use(properties_of(moment.guard, self.atoms), None, moment.instruction)
+            self.use(moment.guard, moment.instruction, "in a condition")
         match opcode:
             case "ld":
                 self._load(moment)
@@ -193,17 +204,27 @@ class Recorder:
             case _ if opcode in _FENCES:
                 raise NotUnderstood(Code.ORDERING, "a memory fence", moment.instruction)
             case _ if opcode in PREFETCHES:
-                self._values(moment, *moment.instruction.operands)
+                self._values(moment, *moment.instruction.operands, how=_IN_ADDRESS)
             case _:
                 return False
         return True
 
-    def use(
-        self, properties: AtomProperties, value: Value | None, instruction: Instruction
-    ) -> None:
+    def use(self, value: Value, instruction: Instruction, how: str) -> None:
         """Note the use of a value on which effects depend: it must not be raw."""
-        for dimension in sorted(properties.raw):
-            self.raw.setdefault(dimension, (_raw_words(value, dimension), instruction))
+        for dimension in sorted(properties_of(value, self.atoms).raw):
+            if dimension not in self.raw:
+                self.raw[dimension] = f"{self._built_ins(value, dimension)} {how}", instruction
+
+    def _built_ins(self, value: Value, dimension: str) -> str:
+        """The built-ins that a raw value is computed from, in words."""
+        kinds, is_all = raw_kinds(value, dimension, self.atoms)
+        if not is_all:
+            read = self.function.operands
+            kinds = {kind for kind, name in _REGISTERS.items() if f"%{name}.{dimension}" in read}
+        *first, last = [f"{kind}.{dimension}" for kind in _REGISTERS if kind in kinds] or [
+            "what a block has summed up"
+        ]
+        return f"{', '.join(first)} {'and' if is_all else 'or'} {last}" if first else last
 
     # Memory.
 
@@ -214,7 +235,7 @@ class Recorder:
             self._load_parameter(moment)
             return
         address, place = self._address(moment, instruction.operands[1], space)
-        properties = self._used(moment, address)
+        properties = self._used(moment, address, _IN_ADDRESS)
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
@@ -243,7 +264,7 @@ class Recorder:
                 value: Value = self.atoms.parameter(text, _interval_of(kind))
             elif name in self.function.registers:
                 # A field of a parameter that is found by an index.
-                properties = self._used(moment, self._value(moment, name))
+                properties = self._used(moment, self._value(moment, name), _IN_ADDRESS)
                 value = self._loaded(moment, index, properties)
             else:
                 whole = self._value(moment, _slot(name))
@@ -273,12 +294,13 @@ class Recorder:
     def _store(self, moment: Moment) -> None:
         instruction = moment.instruction
         space = self._space(instruction)
-        values = self._values(moment, *parts(instruction.operands[1]), used=space != "param")
+        how = "in a stored value" if space != "param" else ""
+        values = self._values(moment, *parts(instruction.operands[1]), how=how)
         if space == "param":
             self._store_argument(moment, values)
             return
         address, place = self._address(moment, instruction.operands[0], space)
-        self._used(moment, address)
+        self._used(moment, address, _IN_ADDRESS)
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
         self._add(moment, "store", address, size, values, space=place)
 
@@ -286,7 +308,7 @@ class Recorder:
         if ADDRESS.match(moment.instruction.operands[0]) is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
         for value in values:
-            self.use(self.atoms.of(value), value, moment.instruction)
+            self.use(value, moment.instruction, "in an argument of a function")
 
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -309,7 +331,7 @@ class Recorder:
         if place != _SHARED and "cta" in modifiers:
             # Between blocks it is none, and there may be more of them than in the original.
             raise NotUnderstood(Code.ORDERING, "an atomic operation of one block", instruction)
-        self._used(moment, address)
+        self._used(moment, address, _IN_ADDRESS)
         kind = first_of(m for m in reversed(modifiers) if m in TYPE_BYTES)
         operation = f"{operation}.{kind}"
         values = self._added(moment, operands[1:], operation, place == _SHARED)
@@ -322,9 +344,9 @@ class Recorder:
     ) -> tuple[IntegerPolynomial, ...]:
         """The values that an atomic operation gets, one of which a block may have summed up."""
         texts = [part for text in operands for part in parts(text)]
-        values, line = self._values(moment, *texts, used=False), moment.instruction.line
+        values, line = self._values(moment, *texts), moment.instruction.line
         if in_block or not self.sums.is_added(values, operation, line):
-            self._values(moment, *texts)
+            self._values(moment, *texts, how="in a value of an atomic operation")
         return values
 
     # Calls and warps.
@@ -367,7 +389,7 @@ class Recorder:
         self._whole_warp(moment, instruction.operands[-1])
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
-            self.use(properties_of(value, self.atoms), value, instruction)
+            self.use(value, instruction, "in a warp-level function")
         properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         for register in map(str.strip, instruction.operands[0].split("|")):
             if register == "_":
@@ -388,7 +410,7 @@ class Recorder:
         instruction = moment.instruction
         read = [n for text in instruction.operands[1:] for n in names(text)]
         registers = [n for n in read if n in self.function.registers]
-        properties = self.atoms.joined(self._values(moment, *registers))
+        properties = self.atoms.joined(self._values(moment, *registers, how="to read a texture"))
         for index, register in enumerate(parts(instruction.operands[0])):
             if register != "_":
                 moment.write(register, self._loaded(moment, index, properties))
@@ -429,22 +451,19 @@ class Recorder:
             raise NotUnderstood(Code.NOT_PROVEN, f"the operand '{text}'", moment.instruction)
         return value
 
-    def _values(
-        self, moment: Moment, *texts: str, used: bool = True
-    ) -> tuple[IntegerPolynomial, ...]:
+    def _values(self, moment: Moment, *texts: str, how: str = "") -> tuple[IntegerPolynomial, ...]:
         values = []
         for text in texts:
             address = ADDRESS.match(text)
             value = self._value(moment, address[1] if address else text)
             values.append(value)
-            if used:
-                self._used(moment, value)
+            if how:
+                self._used(moment, value, how)
         return tuple(values)
 
-    def _used(self, moment: Moment, value: IntegerPolynomial) -> AtomProperties:
-        properties = self.atoms.of(value)
-        self.use(properties, value, moment.instruction)
-        return properties
+    def _used(self, moment: Moment, value: IntegerPolynomial, how: str) -> AtomProperties:
+        self.use(value, moment.instruction, how)
+        return self.atoms.of(value)
 
     def _add(
         self,
@@ -484,8 +503,27 @@ def _interval_of(kind: str) -> Interval:
     return Interval(*number_range(bits, not (kind[0] == "u" and bits < 32)))
 
 
-def _raw_words(value: Value | None, dimension: str) -> str:
-    for atom in value.atoms if isinstance(value, IntegerPolynomial) else ():
-        if atom.name == dimension and atom.kind in RAW:
-            return f"{atom.kind}.{dimension}"
-    return f"threadIdx.{dimension}, blockIdx.{dimension} or blockDim.{dimension}"
+def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], bool]:
+    """Return the raw built-ins that a value is computed from; are these all?"""
+    kinds, is_all, left, seen = set[str](), True, list[object]([value]), set[object]()
+    while left:
+        part = left.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        match part:
+            case IntegerPolynomial():
+                left += part.atoms
+            case Atom(kind=kind, name=name) if kind in RAW:
+                kinds |= {kind} if name == dimension else set()
+            case Atom() if (operation := atoms.operation(part)) is not None:
+                left += operation.operands
+            case Atom():
+                is_all = is_all and dimension not in atoms.properties(part).raw
+            case Relation(left=first, right=second) | Both(first, second):
+                left += [first, second]
+            case Not(inner):
+                left.append(inner)
+            case Unknown(properties=properties):
+                is_all = is_all and dimension not in properties.raw
+    return kinds, is_all and bool(kinds)

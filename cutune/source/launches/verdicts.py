@@ -336,6 +336,10 @@ class _LaunchJudge:
             return _refusal(Code.HIDDEN_LAUNCH)
         if self.unit.is_expanded and not self.shown.of(launch):
             return _refusal(Code.UNCOMPILED_LAUNCH)
+        if kernel is None and not self.unit.is_expanded and name in self.unit.functions:
+            # A macro makes it a kernel, where the file can be read.
+            unread = Code.NO_COMPILED_CODE
+            return Refusal(unread, f"kernel '{name}' {unread.template}")
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
         is_known = shared is not None or kernel.keeps_shared

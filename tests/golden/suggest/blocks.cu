@@ -57,8 +57,8 @@ __global__ void narrow(float *a) {
 
 void run(float *a, float *b, int n) {
     softmax<<<n, 256>>>(a, b, n);  // expect CT211: kernel 'softmax' uses shared memory, which may depend on the block's shape: 'cache' has a place for each threadIdx.x
-    rows<<<dim3(n / 32, 4), dim3(32, 8)>>>(a, n);  // expect CT211: kernel 'rows' uses shared memory, which may depend on the block's shape
-    warps<<<n, 256>>>(a, n);  // expect CT217: kernel 'warps' uses threadIdx.x, blockIdx.x or blockDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
+    rows<<<dim3(n / 32, 4), dim3(32, 8)>>>(a, n);  // expect CT211: kernel 'rows' uses shared memory, which may depend on the block's shape: threads of a block share 'last'
+    warps<<<n, 256>>>(a, n);  // expect CT217: kernel 'warps' uses threadIdx.x, blockIdx.x and blockDim.x in an address other than as blockIdx.x * blockDim.x + threadIdx.x
     scan<<<n, 256>>>(a);  // expect CT211: kernel 'scan' uses shared memory, which may depend on the block's shape: 'second' has a place for each threadIdx.x
     transposed<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, n);  // expect CT211: kernel 'transposed' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
     fixed<<<n, TILE>>>(a, b, n);  // expect CT211: kernel 'fixed' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x

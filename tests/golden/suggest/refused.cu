@@ -31,7 +31,7 @@ void run(int *a, float *f, int n) {
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
     tiled<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(f, f, n);  // expect CT211: kernel 'tiled' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x and threadIdx.y
     waits<float><<<n, 256>>>(f);
-    late<<<n, 256>>>(n, a);  // expect CT217: kernel 'late' uses threadIdx.x, blockIdx.x or blockDim.x other than as blockIdx.x * blockDim.x + threadIdx.x
+    late<<<n, 256>>>(n, a);  // expect CT217: kernel 'late' uses blockIdx.x and blockDim.x in an address other than as blockIdx.x * blockDim.x + threadIdx.x
     dynamic<<<n, 256, 1024>>>(f);  // expect CT211: kernel 'dynamic' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x
     warp<<<n, 256>>>(a);
     set<<<n++, 256>>>(a);  // expect CT206: '++' in the launch may have a side effect; store its value in a variable first

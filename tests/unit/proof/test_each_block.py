@@ -197,7 +197,7 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     "filled_by_ids": ("TABLE K s[j] = b[i]; READ", "what a block does by an id"),
     "filled_by_blocks": (
         "TABLE K s[j] = b[blockIdx.x * 64 + j]; READ",
-        "threadIdx.x, blockIdx.x or blockDim.x",
+        "blockIdx.x in an address",
     ),
     "never_filled": (
         "TABLE WAIT if (i < n) a[i] = s[i % 64u];",
@@ -238,11 +238,11 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     ),
     "by_register": (
         "TABLE float l = 0; FIRST l = 5; K s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u] + l;",
-        "threadIdx.x, blockIdx.x or blockDim.x",
+        "threadIdx.x in a stored value",
     ),
     "by_lane": (
         "TABLE K s[j] = b[j]; WAIT if (i < n) a[i] = s[i % 64u] + t % 32;",
-        "threadIdx.x, blockIdx.x or blockDim.x",
+        "threadIdx.x in a stored value",
     ),
     "in_two_dimensions": (
         "TABLE K s[j] = b[j]; WAIT if (i < n) a[i + threadIdx.y * n] = s[i % 64u];",

@@ -321,48 +321,33 @@ EXPECTED: Mapping[str, str] = {
 #: Why blocks do not share a row, and the kernels that say so.
 REASONS: Mapping[str, str] = {
     "a place that elements of a row may share": """
-        unsigned_fields one_place neighbours shifted_write overlapping halved_places scattered
-        sum_of_indices gathered_own mirrored mirrored_in_one other_row every_second_too_near
-        overlapping_rows other_rows reads_the_first reads_a_sum reads_the_sum two_variables
-        overwritten_by_first first_reads decided_by_own no_barrier no_second_barrier
-        barrier_on_one_way neighbour_in_shared too_far_in_shared fives
+        unsigned_fields one_place neighbours shifted_write overlapping halved_places
+        scattered sum_of_indices gathered_own mirrored mirrored_in_one other_row
+        every_second_too_near overlapping_rows other_rows reads_the_first reads_a_sum
+        reads_the_sum two_variables overwritten_by_first first_reads decided_by_own
+        no_barrier no_second_barrier barrier_on_one_way neighbour_in_shared
+        too_far_in_shared fives
     """,
     "a place that is not known": "through_loaded_pointer",
     "a variable that a pointer may lead to": "greatest_variable one_flag flag_is_read",
     "a pointer to shared memory": "pointer_to_shared",
-    "threadIdx.x, blockIdx.x or blockDim.x": """
-        carried carried_count carried_least carried_index kept_behind last_j last_of_first
-        begins_later doubled_begin constant_step thread_as_value size_as_value round_as_value
-        next_as_value one_sum other_mapping lanes different_flags down_from_the_end by_global_step
-        two_steps short_counter short_limit small_counter begins_in_block tiles shared_sum
-        fours_by_twos
-    """,
     "a branch by the thread within a row": "carried_flag thread_in_condition first_in_loop",
     "local memory": "carried_in_memory",
     "a row that is left in several places": "breaks returns",
     "a row whose end differs between threads": """
         own_limit limit_of_block limit_of_round limit_in_memory
     """,
-    "threadIdx.x": """
-        thread_as_index outside_of_row loaded_threads barrier_if_loaded slot_of_thread set_by_all
-        only_those_filled
-    """,
     "a row within a row": "nested",
-    "a row that not all threads come to": """
-        nested_again fewer_threads block_decides only_first_row
-    """,
+    "a row that not all threads come to": "nested_again fewer_threads block_decides only_first_row",
     "atomic 'add' by threads of a row": "all_threads",
     "an effect of some threads": "not_the_first before_the_loop",
     "a branch by the thread": """
-        some_thread last_thread waits_in_part decided_by_count barrier_for_some set_by_last
-        set_by_thread_33
+        some_thread last_thread waits_in_part barrier_for_some set_by_last set_by_thread_33
+        decided_by_count
     """,
     "uses the warp-level function 'warps'": "odd_threads votes barrier_of_warp",
     "a barrier that some threads may not reach": "waits_in_loop",
     "synchronizes the threads of a block with a barrier": "counts_who_waits",
-    "uses the result of atomicAdd, which depends on the order of threads": """
-        used_result order_of_shared
-    """,
     "atomic 'cas' by threads of a row": "first_wins",
     "atomic 'exch' by threads of a row": "exchanges",
     "different atomic operations on one array": "mixed mixed_in_shared",
@@ -370,13 +355,32 @@ REASONS: Mapping[str, str] = {
     "uses shared memory, which may depend on the block's shape": "two_of_launch",
     "a row that is left in the middle": "untested_rounds",
     "a row with another end than a size": "ends_at_zero",
-    "uses 'ld.volatile.global.u32', whose effect depends on the order of threads": """
-        waits_for_ever
-    """,
-    "uses 'st.volatile.shared.f32', whose effect depends on the order of threads": """
-        volatile_shared
-    """,
     "a row that is not entered by its limit": "untested_fours",
+    "threadIdx.x, blockIdx.x or blockDim.x in a stored value": """
+        carried carried_count carried_least carried_index last_of_first one_sum tiles
+        short_counter short_limit small_counter shared_sum
+    """,
+    "threadIdx.x, blockIdx.x or blockDim.x in a value of an atomic operation": "kept_behind",
+    "threadIdx.x, blockIdx.x or blockDim.x in an address": "last_j other_mapping",
+    "blockDim.x in a stored value": """
+        begins_later size_as_value round_as_value next_as_value down_from_the_end
+    """,
+    "threadIdx.x and blockDim.x in a stored value": """
+        doubled_begin by_global_step two_steps fours_by_twos
+    """,
+    "threadIdx.x in a stored value": "constant_step thread_as_value lanes",
+    "threadIdx.x in an address": """
+        thread_as_index outside_of_row loaded_threads barrier_if_loaded slot_of_thread
+        set_by_all only_those_filled
+    """,
+    "uses the result of atomicAdd, which depends on the order of threads": """
+        used_result order_of_shared
+    """,
+    "threadIdx.x or blockDim.x in a stored value": "different_flags",
+    "uses volatile memory, whose effect depends on the order of threads": """
+        waits_for_ever volatile_shared
+    """,
+    "blockDim.x in an address": "begins_in_block",
 }
 NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
 
