@@ -305,7 +305,7 @@ class _Place:
         return min([size // self.spans[d], *larger])
 
     def _limit_of_groups(self, d: str, atoms: Atoms) -> int | None:
-        """The same where a group of threads has a place: `array[threadIdx.x / 32]`."""
+        """As above, where a group of threads has a place: `array[threadIdx.x / 32]`."""
         for (atom, *others), step in ((m, c) for m, c in self.address.terms if m and c > 0):
             operation = atoms.operation(atom)
             if others or operation is None or operation.numbers[:1] != [_thread(d)]:
