@@ -17,12 +17,13 @@ from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import shared_rows
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
+from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
-from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import MemoryAccess, Recorder
+from cutune.proof.flow.walk import Settled, Walk
+from cutune.proof.memory.accesses import MemoryAccess, Recorder, Reduced
 from cutune.proof.memory.block_sums import BlockSums
 from cutune.proof.memory.pointers import pointer_uses
 from cutune.proof.memory.roles import roles
@@ -74,6 +75,8 @@ def _may_last(blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
+#: Reductions of which each needs the one before.
+_MOST_REDUCTIONS = 12
 _FIXING = {
     "reqntid": "a block that is required",
     "explicitcluster": "a cluster",
@@ -121,6 +124,10 @@ def _either(module: Module, function: Function) -> EntryProof:
             by_rows = judge(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
+            if dimension == "x":
+                reduced = judge(module, function, dimension, reducing=True)
+                if reduced.refused is None:
+                    return reduced
     if proof.refused is None and not _is_tunable(proof) and proof.dimensions[0].raw is not None:
         for built_ins in OVER_WARPS:
             by_warps = judge(module, function, built_ins=built_ins)
@@ -168,6 +175,7 @@ def judge(
     kept_dimension: str | None = None,
     built_ins: BuiltIns = BUILT_INS,
     beside_ids: bool = False,
+    reducing: bool = False,
 ) -> EntryProof:
     """Judge one entry.
 
@@ -175,12 +183,14 @@ def judge(
         kept_dimension: the dimension whose grid is kept.
         beside_ids: are rows in that dimension those of each block, while ids count?
         built_ins: how they are read in the other dimensions.
+        reducing: may threads combine sums of rows?
     """
     sizes = tuple(parameter.size for parameter in function.parameters)
     kind = RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
-        return _EntryProver(module, function, sizes, kept_grid, built_ins).proof()
+        prover = _EntryProver(module, function, sizes, kept_grid, built_ins)
+        return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
     except Irreducible:
@@ -225,11 +235,71 @@ class _EntryProver:
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
+        graph = self._graph()
+        walk = self._walk(graph, Settled())
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            while self.recorder.sums.has_learnt():
+                walk.run(self.recorder.begin)
+            return self._verdict_beside_ids(graph, walk, self.kept_grid)
+        if self.kept_grid is not None:
+            return self._verdict_by_rows(graph, walk, self.kept_grid)
+        return self._verdict(graph, walk)
+
+    def proof_with_reductions(self) -> EntryProof:
+        """Blocks share rows, and threads combine what they have summed up.
+
+        Raises:
+            NotUnderstood: they do something else together.
+        """
+        assert self.kept_grid is not None, "blocks that share rows keep their indices"
+        graph = self._graph()
+        self.operations.have_lanes = False
+        self.recorder.reduced, settled = Reduced(), Settled()
+        reductions: tuple[Reduction, ...] = ()
+        known: dict[object, Reduction | None] = {}
+        for _ in range(_MOST_REDUCTIONS):
+            self.kept_grid.loops.clear()
+            walk = self._walk(graph, settled)
+            finder = Reductions(
+                graph, walk, self.function, self.variables, self.kept_grid, self._most_threads
+            )
+            finder.known = known
+            found = finder.found()
+            if found == reductions:
+                break
+            reductions, settled = found, settled_by(found, walk, self.function)
+            self.recorder.reduced = reduced_by(found)
+        first = graph.flow.blocks[0].instructions[0]
+        for block, error in self.recorder.postponed:
+            if block not in self.recorder.reduced.blocks:
+                raise error
+        if not reductions or found != reductions:
+            failure = next(iter(finder.failures.values()), None)
+            what = failure.what if failure is not None else "sums that are not found"
+            instruction = (failure.instruction if failure is not None else None) or first
+            raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        if any(self.variables[name].size == 0 for name in self.recorder.reduced.arrays):
+            raise NotUnderstood(Code.SHARED_MEMORY, "", first)
+        proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
+        widths = frozenset.intersection(*(one.widths for one in reductions))
+        return replace(
+            proof,
+            widths=tuple(sorted(widths)),
+            reassociates=any(one.reassociates for one in reductions),
+        )
+
+    @property
+    def _most_threads(self) -> int:
+        return prod(self.function.directives.get("maxntid", (1024,)))
+
+    def _graph(self) -> Graph:
         self._forbidden()
         flow = control_flow(self.function, lambda name: name not in self.module.functions)
         if len(flow.blocks) > _MOST_BLOCKS:
             raise ValueError("too long")
-        graph = Graph(flow)
+        return Graph(flow)
+
+    def _walk(self, graph: Graph, settled: Settled) -> Walk:
         symbols = frozenset({*self.variables, *self.module.functions, *self._parameters()})
         walk = Walk(
             graph,
@@ -240,17 +310,18 @@ class _EntryProver:
             self.recorder.see,
             self.kept_grid,
             self.built_ins,
+            settled=settled,
         )
         walk.run(self.recorder.begin)
-        if isinstance(self.kept_grid, RowsOfEachBlock):
-            while self.recorder.sums.has_learnt():
-                walk.run(self.recorder.begin)
-            return self._verdict_beside_ids(graph, walk, self.kept_grid)
-        if self.kept_grid is not None:
-            return self._verdict_by_rows(graph, walk, self.kept_grid)
-        return self._verdict(graph, walk)
+        return walk
 
-    def _verdict_by_rows(self, graph: Graph, walk: Walk, kept_grid: KeptGrid) -> EntryProof:
+    def _verdict_by_rows(
+        self,
+        graph: Graph,
+        walk: Walk,
+        kept_grid: KeptGrid,
+        reductions: Sequence[Reduction] = (),
+    ) -> EntryProof:
         """Blocks share rows in one dimension; the others stay as they are.
 
         Raises:
@@ -265,7 +336,7 @@ class _EntryProver:
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        meeting = shared_rows(graph, walk, self.recorder, kept_grid)
+        meeting = shared_rows(graph, walk, self.recorder, kept_grid, reductions)
         named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
             EntryDimension(True, grid_kept=True)

@@ -89,3 +89,7 @@ class EntryProof:
     block_use: BlockUse = field(default_factory=BlockUse)
     #: Where a condition does not hold, no block may change, not even if warps keep their threads.
     must_hold: bool = False
+    #: Threads of the blocks for which it is proven; empty: of any.
+    widths: tuple[int, ...] = ()
+    #: Does the order in which rounded numbers are combined depend on the block?
+    reassociates: bool = False

@@ -9,13 +9,14 @@ guard in front of one that is tested behind its body, or single out thread 0, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
+from cutune.proof.collectives.reductions import Reduction, meet_in_memory
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import place_of, without_extensions
@@ -57,13 +58,21 @@ class _Loop:
     is_tested_first: bool
 
 
-def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
+def shared_rows(
+    graph: Graph,
+    walk: Walk,
+    recorder: Recorder,
+    kept_grid: KeptGrid,
+    reductions: Sequence[Reduction] = (),
+) -> Meetings:
     """Return the conditions on a launch under which blocks of any size do the same.
+
+    `reductions`: what threads do together otherwise than by rows.
 
     Raises:
         NotUnderstood: they may not.
     """
-    return RowJudge(graph, walk, recorder, kept_grid).judged()
+    return RowJudge(graph, walk, recorder, kept_grid, reductions=reductions).judged()
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,7 @@ class RowJudge:
     walk: Walk
     recorder: Recorder
     kept_grid: KeptGrid
+    reductions: Sequence[Reduction] = field(default=(), kw_only=True)
 
     @property
     def atoms(self) -> Atoms:
@@ -89,7 +99,9 @@ class RowJudge:
         if not self.loops:
             self._refuse(0, "no loop from threadIdx by blockDim")
         self.check_branches()
-        accesses = [a for a in self.recorder.accesses if a.space != "const"]
+        self._check_between_reductions()
+        known = (a for a in self.recorder.accesses if a.space != "const")
+        accesses = [a for a in known if not self._is_inside_reduction(a)]
         pairs = [(self._position(access), access) for access in accesses]
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
         meeting = meet(placed, self.atoms, Phases(self.graph, self.recorder.barriers))
@@ -112,7 +124,7 @@ class RowJudge:
             self._check_entry(loop)
         for block in sorted(self.divided):
             self._check_branch(block)
-        for block in sorted(self.recorder.barriers):
+        for block in sorted(self.recorder.barriers - self._reduced):
             if self.dividing(block):
                 self._refuse(block, "a barrier that some threads may not reach")
 
@@ -149,11 +161,61 @@ class RowJudge:
         """Blocks behind which threads may go different ways, other than by J."""
         stays = {loop.stay for loop in self.loops.values()}
         raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
-        return frozenset(stays | raw)
+        decided = {
+            one.stop.block for one in self.reductions if one.stop and not one.stop.is_in_front
+        }
+        return frozenset(stays | raw) - (self._reduced - decided)
 
     def dividing(self, block: int) -> frozenset[int]:
         """Return the divided blocks that decide whether a thread comes to a block."""
         return self.graph.dependences[block] & self.divided
+
+    @cached_property
+    def _reduced(self) -> frozenset[int]:
+        """Basic blocks of reductions."""
+        return frozenset[int]().union(*(one.blocks for one in self.reductions))
+
+    def _is_inside_reduction(self, access: MemoryAccess) -> bool:
+        """Is it seen by nothing outside, as the places of sums in shared memory?"""
+        reduced = self.recorder.reduced
+        if reduced is None or access.block not in self._reduced or access.space != "shared":
+            return False
+        element = reduced.element(access.address, access.bytes)
+        return access.kind != "store" or element not in reduced.stored
+
+    def _of_reduction(self, access: MemoryAccess) -> Position:
+        """Who makes an access of a reduction: thread 0, or all threads the same one."""
+        if access.kind == "call":
+            self._stop(access.instruction, "a function that is called")
+        properties = access.properties
+        if access.space != "shared" and (properties.raw or properties.ids):
+            self._stop(access.instruction, "a place that depends on the block")
+        line = access.instruction.line
+        alone = next((e[line] for one in self.reductions if line in (e := one.effects)), True)
+        return Position(is_alone=alone)
+
+    def _check_between_reductions(self) -> None:
+        """Does a barrier lie between the end of one and the beginning of the next?"""
+        for one in self.reductions:
+            for other in self.reductions:
+                if self._follows_at_once(one, other) and meet_in_memory(one.last, other.first):
+                    self._refuse(other.begin, "shared memory without a barrier between")
+
+    def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
+        if one.stop is None:
+            return False
+        blocks = self.graph.flow.blocks
+        targets = blocks[one.stop.block].terminator.targets
+        waiting = [one.stop.block] if one.stop.is_in_front else [*targets]
+        seen = set[int]()
+        while waiting:
+            block = waiting.pop()
+            if block == other.begin:
+                return True
+            if block not in seen and block not in self.recorder.barriers:
+                seen.add(block)
+                waiting += blocks[block].terminator.targets
+        return False
 
     def _around(self, block: int) -> list[_Loop]:
         return [self.loops[h] for h in self.graph.loops_around[block] if h in self.loops]
@@ -273,6 +335,8 @@ class RowJudge:
 
     def _position(self, access: MemoryAccess) -> Position:
         block, dividing = access.block, self.dividing(access.block)
+        if block in self._reduced:
+            return self._of_reduction(access)
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         around = self._around(block)

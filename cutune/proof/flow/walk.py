@@ -23,6 +23,7 @@ from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
+    OPAQUE,
     THREAD,
     IntegerPolynomial,
     TooLarge,
@@ -123,6 +124,14 @@ class Moment:
     guard: Predicate | None
 
 
+@dataclass
+class Settled:
+    """Values of registers that are known by other means, after a block and in front of a loop."""
+
+    at_end: dict[int, dict[str, Value]] = field(default_factory=dict)
+    in_front: dict[int, dict[str, Value]] = field(default_factory=dict)
+
+
 Effects = Callable[[Moment], bool]
 """Takes care of an instruction with effects (memory, calls, barriers); false for any other."""
 
@@ -134,7 +143,8 @@ class Walk:
     `symbols`: names of variables and functions of the module. `kept_grid`: the dimension whose grid
     is kept, if one is: blocks share rows among their threads. `branches`: conditions of the
     branches, by block. `alternatives`: from which block each value comes, of atoms that stand for
-    one of several.
+    one of several. `behind`: the block that leaves a loop over a row, and the value there, of atoms
+    that stand for it behind the loop.
     """
 
     graph: Graph
@@ -147,6 +157,8 @@ class Walk:
     built_ins: BuiltIns = field(default_factory=BuiltIns)
     branches: dict[int, Predicate] = field(default_factory=dict)
     alternatives: dict[str, Alternatives] = field(default_factory=dict)
+    settled: Settled = field(default_factory=Settled)
+    behind: dict[str, tuple[int, Value]] = field(default_factory=dict)
     _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
     _steps: LoopSteps = field(default_factory=LoopSteps)
     _ends: list[dict[str, Value]] = field(default_factory=list)
@@ -187,6 +199,7 @@ class Walk:
             self._known[index] = self._known_at(index)
             for instruction in block.instructions:
                 self._step(instruction, index, state)
+            state.update(self.settled.at_end.get(index, {}))
             self._ends[index] = state
             if block.terminator.kind == "branch":
                 terminator = block.terminator
@@ -225,6 +238,7 @@ class Walk:
         if not properties.loops & left & self.kept_grid.loops:
             return value
         properties = properties.joined(self.kept_grid.of_block)
+        self.behind[f"behind{block}.{register}"] = block, value
         return self._new(f"behind{block}.{register}", register, properties)
 
     def _new(self, name: str, register: str, properties: AtomProperties) -> Value:
@@ -262,6 +276,7 @@ class Walk:
 
     def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state = self._merged(header, states) if states else {}
+        state.update(self.settled.in_front.get(header, {}))
         changed = self._changed_in(header)
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
@@ -374,6 +389,28 @@ class Walk:
             common = passed if common is None else common & passed
         return common or _NONE
 
+    def at_beginning(self, block: int) -> dict[str, Value]:
+        """Return the values of the registers that are live at the beginning of a block."""
+        state = self._beginning(block)
+        return {name: self._read(state, name) for name in self.graph.live[block] if name in state}
+
+    def into_loop(self, header: int, register: str) -> tuple[list[Value], list[Value]]:
+        """Return the values with which a loop begins, and those with which it goes on."""
+        entries, latches = self.graph.entries(header), self.graph.latches(header)
+        passed = [self._read(self._passed(b, header), register) for b in (*entries, *latches)]
+        return passed[: len(entries)], passed[len(entries) :]
+
+    def at_header(self, header: int, register: str) -> IntegerPolynomial | None:
+        """Return the value in each round of a loop, where it is not known by a step."""
+        properties = self._phis.get((header, register))
+        if properties is None or (header, register) in self._steps.known:
+            return None
+        return IntegerPolynomial.atom(OPAQUE, f"phi{header}.{register}")
+
+    def value_of(self, text: str) -> Value:
+        """Return the value of a built-in, a variable or a constant."""
+        return self._read({}, text)
+
     def known_at_beginning(self, block: int) -> Known:
         """Return the comparisons that hold whenever a block is reached, after `run`."""
         return self._known[block] or _NONE
@@ -462,6 +499,9 @@ class Walk:
                 return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
             return self.built_ins.value(_SPECIAL[name], dimension, self.atoms)
         if text.startswith(_LANE_REGISTERS):
+            if not self.operations.have_lanes:
+                raw = AtomProperties(_EVERY, _EVERY, interval=Interval(0, None))
+                return self.atoms.named(text, raw)
             self.operations.uses_lanes = True
             return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN

@@ -37,7 +37,7 @@ from cutune.proof.values.terms import (
     number_range,
 )
 from cutune.ptx.control_flow import call_target
-from cutune.ptx.taint import names, sources
+from cutune.ptx.taint import names, results, sources
 from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Variable, first_of, integer
 
 SPACES = ("param", "global", "const", "local", "shared")
@@ -145,6 +145,33 @@ class MemoryAccess:
         return self.kind != "load" and self.space != "local"
 
 
+Element = tuple[str, int, int]
+"""A shared array, and where in it bytes begin and how many there are."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What threads do together as reductions.
+
+    `blocks`: basic blocks of these. `arrays`: the shared arrays that they use. `stored`: elements
+    in which they leave the same with any block.
+    """
+
+    blocks: frozenset[int] = frozenset()
+    arrays: frozenset[str] = frozenset()
+    stored: frozenset[Element] = frozenset()
+
+    @staticmethod
+    def element(address: IntegerPolynomial | None, size: int) -> Element | None:
+        """Return the element at an address that is the same for all threads."""
+        terms = dict(address.terms) if address is not None else {}
+        offset = terms.pop((), 0)
+        match list(terms.items()):
+            case [((Atom(kind="opaque", name=name),), 1)] if name.startswith("&"):
+                return name[1:], offset, size
+        return None
+
+
 @dataclass
 class Recorder:
     """Collects the accesses of one walk, and where raw values are used.
@@ -152,6 +179,8 @@ class Recorder:
     `raw`: per dimension the first use: words for the message, and where. `shares_rows`: do blocks
     keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
     one. `sums`: sums that blocks make for themselves, in the variables where these are understood.
+    `reduced`: what threads do together as reductions, where these are looked for; `postponed`: what
+    was not understood meanwhile, which matters where it is in none.
     """
 
     function: Function
@@ -162,8 +191,11 @@ class Recorder:
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
     shares_rows: bool = False
+    reduced: Reduced | None = None
     barriers: set[int] = field(default_factory=set)
     sums: BlockSums = field(default_factory=lambda: BlockSums({}))
+    postponed: list[tuple[int, NotUnderstood]] = field(default_factory=list)
+    _block: int = 0
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -177,10 +209,31 @@ class Recorder:
         self.accesses.clear()
         self.raw.clear()
         self.barriers.clear()
+        self.postponed.clear()
         self.sums.begin()
 
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
+        self._block = moment.block
+        if self.reduced is None:
+            return self._see(moment)
+        try:
+            return self._see(moment)
+        except NotUnderstood as error:
+            self.postponed.append((moment.block, error))
+        for register in results(moment.instruction):
+            moment.write(register, self._of_block(moment, register))
+        return True
+
+    def _of_block(self, moment: Moment, register: str) -> Value:
+        """A value that depends on the block, of which no more is known."""
+        name = f"together{moment.instruction.line}.{register}"
+        properties = AtomProperties(_EVERY, _EVERY, True, moment.loops)
+        if self.function.registers.get(register) == "pred":
+            return Unknown(name, properties)
+        return self.atoms.named(name, properties)
+
+    def _see(self, moment: Moment) -> bool:
         opcode = moment.instruction.opcode
         if moment.guard is not None and opcode in _GUARDED:
             self.use(moment.guard, moment.instruction, "in a condition")
@@ -211,6 +264,8 @@ class Recorder:
 
     def use(self, value: Value, instruction: Instruction, how: str) -> None:
         """Note the use of a value on which effects depend: it must not be raw."""
+        if self.reduced is not None and self._block in self.reduced.blocks:
+            return
         for dimension in sorted(properties_of(value, self.atoms).raw):
             if dimension not in self.raw:
                 self.raw[dimension] = f"{self._built_ins(value, dimension)} {how}", instruction
@@ -241,7 +296,8 @@ class Recorder:
         size, read_only = len(registers) * TYPE_BYTES[kind], "nc" in instruction.modifiers
         self._add(moment, "load", address, size, space=place, read_only=read_only)
         ids = _EVERY if place == "local" else properties.ids
-        raw: frozenset[str] = _EVERY if self.sums.is_sum(address) else frozenset()
+        is_of_block = self.sums.is_sum(address) or self._is_unsettled(moment, address, place, size)
+        raw: frozenset[str] = _EVERY if is_of_block else frozenset()
         loops = properties.loops | moment.loops
         loaded = AtomProperties(raw, ids, True, loops, _interval_of(kind))
         for index, register in enumerate(registers):
@@ -249,6 +305,20 @@ class Recorder:
             self.sums.was_read(value, address)
             if register != "_":
                 moment.write(register, value)
+
+    def _is_unsettled(
+        self, moment: Moment, address: IntegerPolynomial, place: str, size: int
+    ) -> bool:
+        """May what a reduction leaves there depend on the block?"""
+        if self.reduced is None or place != _SHARED:
+            return False
+        if moment.block in self.reduced.blocks:
+            return True
+        names = {atom.name.removeprefix("&") for atom in address.atoms} & self.variables.keys()
+        if self.reduced.arrays.isdisjoint(names):
+            return False
+        element = self.reduced.element(address, size)
+        return element not in self.reduced.stored
 
     def _load_parameter(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -378,6 +448,7 @@ class Recorder:
             return
         is_plain = set(instruction.modifiers) <= _BARRIER_WORDS and len(instruction.operands) == 1
         if not self.shares_rows or not is_plain or moment.guard is not None:
+            self.barriers.add(moment.block)
             raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
         self.barriers.add(moment.block)
 
@@ -386,6 +457,8 @@ class Recorder:
         instruction = moment.instruction
         if instruction.opcode == "match" or "sync" not in instruction.modifiers:
             raise NotUnderstood(Code.WARP_LEVEL, f"'{instruction.opcode}'", instruction)
+        if self.reduced is not None:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", instruction)
         self._whole_warp(moment, instruction.operands[-1])
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
@@ -401,6 +474,8 @@ class Recorder:
                 moment.write(register, self.atoms.named(name, properties))
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
+        if self.reduced is not None and self._block in self.reduced.blocks:
+            return
         if moment.read(mask) != _FULL_MASK or moment.guard is not None:
             what = "'warp-level code for a part of a warp'"
             raise NotUnderstood(Code.WARP_LEVEL, what, moment.instruction)

@@ -93,11 +93,13 @@ class NotUnderstood(Exception):
 class Operations:
     """Computes the values of instructions.
 
-    `uses_lanes`: did one of them ask for the place of its thread in the warp?
+    `uses_lanes`: did one of them ask for the place of its thread in the warp? `have_lanes`: does a
+    thread keep its place in the warp with any block?
     """
 
     atoms: Atoms
     uses_lanes: bool = False
+    have_lanes: bool = True
 
     def compute(
         self, instruction: Instruction, read: Read, loops: frozenset[int]
@@ -215,7 +217,7 @@ class Operations:
     def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """threadIdx.x & 31 is the same for any block of whole warps in x."""
         mask, of_thread = values[1].literal, IntegerPolynomial.atom(THREAD, "x")
-        if values[0] != of_thread or mask not in (1, 3, 7, 15, 31):
+        if not self.have_lanes or values[0] != of_thread or mask not in (1, 3, 7, 15, 31):
             return None
         self.uses_lanes = True
         properties = AtomProperties(ids=frozenset("x"), interval=Interval(0, mask))

@@ -1,0 +1,183 @@
+"""Integer instructions on the numbers of all threads. Takes arrays, gives arrays.
+
+A register of w < 64 bits holds a number from 0 up to 2^w - 1; one of 64 bits holds it as an int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from cutune.proof.collectives.lanes import Flags, Numbers
+
+_LOGIC: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+_RING: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+}
+_ORDER: Mapping[str, Callable[[Numbers, Numbers], Flags]] = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
+}
+
+
+def held(values: Numbers, bits: int) -> Numbers:
+    """Return what a register of so many bits holds of these numbers."""
+    return values if bits >= 64 else values & np.int64((1 << bits) - 1)
+
+
+def signed(values: Numbers, bits: int) -> Numbers:
+    """Return the numbers that a register holds, read with a sign."""
+    if bits >= 64:
+        return values
+    return np.where(values >> np.int64(bits - 1) & 1, values - np.int64(1 << bits), values)
+
+
+def read_as(values: Numbers, kind: str) -> Numbers:
+    """Return the numbers that an instruction of a type reads: `s32`, `u64`.
+
+    Raises:
+        ValueError: numbers of 64 bits without a sign, of which some are too large for an int64.
+    """
+    bits = int(kind[1:])
+    if kind[0] == "s":
+        return signed(values, bits)
+    if bits == 64 and (values < 0).any():
+        raise ValueError("numbers that are too large")
+    return held(values, bits)
+
+
+def compared(relation: str, kind: str, first: Numbers, second: Numbers) -> Flags:
+    """Return where `first relation second` holds.
+
+    Raises:
+        ValueError: the comparison is not known.
+    """
+    if relation not in _ORDER or kind[0] not in "sub":
+        raise ValueError(f"the comparison '{relation}.{kind}'")
+    if relation in ("eq", "ne"):
+        bits = int(kind[1:])
+        return _ORDER[relation](held(first, bits), held(second, bits))
+    as_kind = f"u{kind[1:]}" if relation in ("lo", "ls", "hi", "hs") else kind
+    return _ORDER[relation](read_as(first, as_kind), read_as(second, as_kind))
+
+
+def computed(opcode: str, modifiers: Sequence[str], operands: Sequence[Numbers]) -> Numbers:
+    """Return the result of an instruction on integers.
+
+    Raises:
+        ValueError: the instruction is not known here.
+    """
+    kind = modifiers[-1]
+    if kind[0] not in "sub" or not kind[1:].isdigit() or "sat" in modifiers:
+        raise ValueError(f"'{opcode}.{kind}'")
+    bits = int(kind[1:])
+    if opcode in ("mul", "mad"):
+        return _product(modifiers, operands, bits)
+    if opcode in _RING:
+        return held(_RING[opcode](operands[0], operands[1]), bits)
+    if opcode in _LOGIC:
+        return held(_LOGIC[opcode](operands[0], operands[1]), bits)
+    match opcode:
+        case "mov" | "cvta":
+            return operands[0]
+        case "not":
+            return held(~operands[0], bits)
+        case "neg":
+            return held(-operands[0], bits)
+        case "abs":
+            return held(np.abs(signed(operands[0], bits)), bits)
+        case "cvt":
+            to = modifiers[-2]
+            if to[0] not in "sub" or not to[1:].isdigit():
+                raise ValueError(f"'cvt.{to}.{kind}'")
+            return held(_converted(to, kind, operands[0]), max(int(to[1:]), 32))
+        case "shl" | "shr":
+            return _shifted(opcode, kind, operands[0], operands[1])
+        case "min" | "max":
+            first, second = (read_as(one, kind) for one in operands)
+            chosen = np.minimum(first, second) if opcode == "min" else np.maximum(first, second)
+            return held(chosen, bits)
+        case "div" | "rem":
+            return _divided(opcode, kind, operands[0], operands[1])
+        case "popc":
+            return np.array([int(v).bit_count() for v in held(operands[0], bits)], np.int64)
+        case "lop3":
+            return held(_by_table(operands), bits)
+        case "bfe":
+            return _field(kind, *operands)
+    raise ValueError(f"'{opcode}'")
+
+
+def _product(modifiers: Sequence[str], operands: Sequence[Numbers], bits: int) -> Numbers:
+    kind = modifiers[-1]
+    if "hi" in modifiers:
+        if bits > 32:
+            raise ValueError("'mul.hi'")
+        product = read_as(operands[0], kind) * read_as(operands[1], kind) >> np.int64(bits)
+        return held(product + operands[2] if len(operands) > 2 else product, bits)
+    first, second = operands[:2]
+    if "wide" in modifiers:
+        first, second, bits = read_as(first, kind), read_as(second, kind), 2 * bits
+    product = first * second
+    return held(product + operands[2] if len(operands) > 2 else product, bits)
+
+
+def _converted(to: str, kind: str, value: Numbers) -> Numbers:
+    bits = min(int(to[1:]), int(kind[1:]))
+    narrow = held(value, bits)
+    return signed(narrow, bits) if (kind if bits == int(kind[1:]) else to)[0] == "s" else narrow
+
+
+def _shifted(opcode: str, kind: str, value: Numbers, by: Numbers) -> Numbers:
+    bits = int(kind[1:])
+    count = held(by, 32)
+    inside = np.minimum(count, np.int64(min(bits, 64) - 1))
+    if opcode == "shl":
+        return np.where(count >= bits, np.int64(0), held(value << inside, bits))
+    if kind[0] == "s":
+        return held(signed(value, bits) >> inside, bits)
+    return np.where(count >= bits, np.int64(0), read_as(value, f"u{bits}") >> inside)
+
+
+def _divided(opcode: str, kind: str, value: Numbers, by: Numbers) -> Numbers:
+    bits = int(kind[1:])
+    first, second = read_as(value, kind), read_as(by, kind)
+    if (second == 0).any():
+        raise ValueError("a division by 0")
+    # C rounds toward 0.
+    quotient: Numbers = np.abs(first) // np.abs(second) * np.sign(first) * np.sign(second)
+    return held(quotient if opcode == "div" else first - quotient * second, bits)
+
+
+def _by_table(operands: Sequence[Numbers]) -> Numbers:
+    """`lop3`: bit by bit the function whose values the last operand lists."""
+    a, b, c, table = operands
+    result = np.zeros_like(a)
+    for row in range(8):
+        bits = [one if row >> shift & 1 else ~one for one, shift in ((a, 2), (b, 1), (c, 0))]
+        chosen = bits[0] & bits[1] & bits[2]
+        result |= np.where(table >> np.int64(row) & 1, chosen, np.int64(0))
+    return result
+
+
+def _field(kind: str, value: Numbers, begin: Numbers, length: Numbers) -> Numbers:
+    bits = int(kind[1:])
+    if kind[0] != "u" or bits > 32 or (begin + length > bits).any():
+        raise ValueError("'bfe'")
+    mask: Numbers = np.left_shift(np.int64(1), length) - 1
+    return held(value, bits) >> begin & mask

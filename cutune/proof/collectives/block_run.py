@@ -1,0 +1,513 @@
+"""One block, run from a point that all its threads reach to the next one that data decide.
+
+Takes the control flow, the values at the beginning and the number of threads. Gives the values of
+registers at the end, what lies in shared memory, and effects in global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+
+from cutune.proof.collectives.arithmetic import compared, computed, held
+from cutune.proof.collectives.initial_lanes import APART
+from cutune.proof.collectives.lanes import (
+    NUMBER,
+    TERM,
+    Flags,
+    Lanes,
+    Numbers,
+    Terms,
+    applied,
+    combined,
+    combining,
+    is_rounded,
+    numbers,
+    uniform,
+    unknown,
+)
+from cutune.proof.collectives.shared_memory import Clock, Race, SharedArray, used
+from cutune.proof.flow.graph import Graph
+from cutune.proof.memory.accesses import ADDRESS
+from cutune.proof.values.operations import FUNCTIONS, parts
+from cutune.proof.values.terms import WARP
+from cutune.ptx.types import TYPE_BYTES, Instruction, Variable, integer
+
+#: Blocks of instructions that a run may execute.
+_MOST_STEPS = 3000
+_BARRIERS = ("bar", "barrier")
+
+
+class Unsettled(Exception):
+    """It is not known what threads do there. `instruction`: None where control flow ends it."""
+
+    def __init__(self, what: str, instruction: Instruction | None = None) -> None:
+        super().__init__(what)
+        self.what, self.instruction = what, instruction
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where all threads stop: at the end of a basic block, or in front of a loop."""
+
+    block: int
+    is_in_front: bool = False
+
+
+@dataclass
+class BlockRun:
+    """Runs a block of `width` threads.
+
+    Attributes:
+        initial: gives the value of a register, a built-in or a constant at the beginning.
+        barred: headers of loops that are not entered.
+        blocks: basic blocks that were executed.
+        effects: threads that execute each access of global memory, and the values it gets, by the
+            line of the PTX.
+        reassociates: were rounded sums made in another order?
+    """
+
+    graph: Graph
+    registers: Mapping[str, str]
+    variables: Mapping[str, Variable]
+    terms: Terms
+    width: int
+    initial: Callable[[str], Lanes]
+    barred: frozenset[int]
+    state: dict[str, Lanes] = field(default_factory=dict)
+    blocks: set[int] = field(default_factory=set)
+    arrays: dict[str, SharedArray] = field(default_factory=dict)
+    effects: dict[int, tuple[Flags, tuple[Lanes, ...]]] = field(default_factory=dict)
+    reassociates: bool = False
+    written: set[str] = field(default_factory=set)
+
+    def run(self, begin: int) -> Stop | None:
+        """Run until all threads stop; None where they have all ended.
+
+        Raises:
+            Unsettled: some of them come to what is not known.
+        """
+        self.terms.threads = self.width
+        self.places = np.full(self.width, begin, np.int64)
+        self.ended = np.zeros(self.width, np.bool_)
+        self.waiting = np.zeros(self.width, np.bool_)
+        self.clock = Clock(np.zeros(-(-self.width // WARP), np.int64))
+        for _ in range(_MOST_STEPS):
+            active = ~self.ended & ~self.waiting
+            if not active.any():
+                if self.ended.all():
+                    return None
+                self._pass_barrier()
+                continue
+            block = int(self.places[active].min())
+            group = active & (self.places == block)
+            if block in self.barred and block != begin:
+                if not group.all():
+                    raise Unsettled("a loop that some threads may not reach")
+                return Stop(block, True)
+            self.blocks.add(block)
+            for instruction in self.graph.flow.blocks[block].instructions:
+                self._execute(instruction, group)
+            if self._go_on(block, group):
+                return Stop(block)
+        raise Unsettled("a loop that goes on for too long")
+
+    def _pass_barrier(self) -> None:
+        if self.ended.any() or len(np.unique(self.places)) > 1:
+            raise Unsettled("a barrier that some threads may not reach")
+        self.waiting[:] = False
+        self.clock.block += 1
+        for array in self.arrays.values():
+            array.last.clear()
+
+    def _go_on(self, block: int, group: Flags) -> bool:
+        """Send threads on; True where all stop here."""
+        terminator = self.graph.flow.blocks[block].terminator
+        match terminator.kind:
+            case "ret" | "exit":
+                self.ended |= group
+            case "jump":
+                self.places[group] = terminator.targets[0]
+            case "suspend":
+                self.places[group] = terminator.targets[0]
+                item = terminator.instruction
+                if item is None or item.opcode not in _BARRIERS:
+                    raise Unsettled("a function that is called", item)
+                if "warp" not in item.modifiers:
+                    self.waiting |= group
+            case "branch":
+                condition = self._read(terminator.guard)
+                if not condition.are_numbers(group):
+                    if group.all():
+                        return True
+                    raise Unsettled("a branch that data decide", terminator.instruction)
+                goes = (condition.data != 0) != terminator.negated
+                targets = np.where(goes, terminator.targets[0], terminator.targets[1])
+                self.places = np.where(group, targets, self.places)
+            case _:
+                raise Unsettled("a table of branches", terminator.instruction)
+        return False
+
+    # One instruction.
+
+    def _execute(self, instruction: Instruction, group: Flags) -> None:
+        opcode = instruction.opcode
+        if opcode in ("bra", "ret", "exit"):
+            return
+        where = group
+        if instruction.guard:
+            condition = self._read(instruction.guard)
+            if not condition.are_numbers(group):
+                self._refuse(instruction, "a condition that data decide")
+            where = group & ((condition.data != 0) != instruction.negated)
+            if not where.any():
+                return
+        match opcode:
+            case "bar" | "barrier":
+                self._barrier(instruction, where)
+            case "ld" if "param" not in instruction.modifiers:
+                self._load(instruction, where)
+            case "st":
+                self._store(instruction, where)
+            case "atom" | "red":
+                self._atomic(instruction, where)
+            case "shfl":
+                self._shuffle(instruction, where)
+            case "redux":
+                self._reduce(instruction, where)
+            case "ld":
+                for index, register in enumerate(parts(instruction.operands[0])):
+                    term = self.terms.number(("param", instruction.operands[1], index))
+                    self._write(register, where, uniform(self.width, TERM, term))
+            case _ if opcode in FUNCTIONS:
+                self._function(instruction, where)
+            case _:
+                self._refuse(instruction, f"'{opcode}'")
+
+    def _refuse(self, instruction: Instruction, what: str) -> NoReturn:
+        raise Unsettled(what, instruction)
+
+    def _read(self, text: str) -> Lanes:
+        if text not in self.state:
+            self.state[text] = self.initial(text)
+        return self.state[text]
+
+    def _write(self, register: str, where: Flags, value: Lanes) -> None:
+        if register == "_":
+            return
+        self.written.add(register)
+        before = value if where.all() else self._read(register)
+        self.state[register] = before.written(where, value)
+
+    def _bits(self, register: str) -> int:
+        kind = self.registers[register]
+        return 1 if kind == "pred" else 8 * TYPE_BYTES[kind]
+
+    # Functions of registers.
+
+    def _function(self, instruction: Instruction, where: Flags) -> None:
+        opcode, operands = instruction.opcode, instruction.operands
+        target = operands[0]
+        if target.startswith("{"):
+            self._unpack(instruction, where)
+            return
+        if opcode == "setp" or instruction.modifiers[-1:] == ("pred",):
+            self._predicate(instruction, where)
+            return
+        texts = [text for operand in operands[1:] for text in parts(operand)]
+        if "|" in target or opcode in ("addc", "subc", "madc") or "cc" in instruction.modifiers:
+            self._write(target.split("|")[0], where, unknown(self.width))
+            return
+        values = [self._read(text) for text in texts]
+        if where.all():
+            self._write(target, where, self._value(instruction, values, where))
+            return
+        active = np.flatnonzero(where)
+        some = [value.taken(active) for value in values]
+        result = self._value(instruction, some, np.ones(len(active), np.bool_))
+        self._write(target, where, result.spread(active, self.width))
+
+    def _value(self, instruction: Instruction, values: list[Lanes], where: Flags) -> Lanes:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        if opcode == "mov" and len(values) == 2:
+            return self._packed(values)
+        if opcode in ("mov", "cvta"):
+            return values[0]
+        if opcode == "selp":
+            return self._selected(values, where)
+        is_integer = bool(modifiers) and modifiers[-1][0] in "sub"
+        if is_integer and all(value.are_numbers(where) for value in values):
+            try:
+                inactive = [np.where(where, value.data, np.int64(1)) for value in values]
+                return numbers(computed(opcode, modifiers, inactive))
+            except ValueError:
+                pass
+        name = ".".join((opcode, *modifiers))
+        if len(values) == 2 and (operation := combining(opcode, modifiers)):
+            return self._combined(operation, values[0], values[1])
+        return applied(name, values, self.terms)
+
+    def _combined(self, operation: str, first: Lanes, second: Lanes) -> Lanes:
+        result = combined(operation, first, second, self.terms)
+        if is_rounded(operation) and result.threads is not None:
+            self.reassociates = True
+        return result
+
+    def _selected(self, values: list[Lanes], where: Flags) -> Lanes:
+        first, second, condition = values
+        if not condition.are_numbers(where):
+            return applied("selp", values, self.terms)
+        return second.written(condition.data != 0, first)
+
+    def _packed(self, values: list[Lanes]) -> Lanes:
+        """`mov.b64 %fd2, {%r1, %r2}`: the value whose halves these are."""
+        low, high = values
+        if (low.piece, high.piece) == (0, 1) and low.equals(high):
+            return Lanes(low.kind, low.data, low.threads)
+        everywhere = np.ones(low.count, np.bool_)
+        if low.are_numbers(everywhere) and high.are_numbers(everywhere):
+            return numbers(held(low.data, 32) | high.data << np.int64(32))
+        return unknown(low.count)
+
+    def _unpack(self, instruction: Instruction, where: Flags) -> None:
+        names, value = parts(instruction.operands[0]), self._read(instruction.operands[1])
+        if len(names) != 2 or instruction.modifiers[-1] != "b64" or value.piece >= 0:
+            for name in names:
+                self._write(name, where, unknown(self.width))
+            return
+        for index, name in enumerate(names):
+            if value.are_numbers(where):
+                self._write(name, where, numbers(held(value.data >> np.int64(32 * index), 32)))
+            else:
+                self._write(name, where, Lanes(value.kind, value.data, value.threads, index))
+
+    def _predicate(self, instruction: Instruction, where: Flags) -> None:
+        names = instruction.operands[0].split("|")
+        result = self._condition(instruction, where)
+        self._write(names[0].strip(), where, result)
+        for name in names[1:]:
+            self._write(name.strip(), where, unknown(self.width))
+
+    def _condition(self, instruction: Instruction, where: Flags) -> Lanes:
+        opcode, modifiers, operands = (
+            instruction.opcode,
+            instruction.modifiers,
+            instruction.operands[1:],
+        )
+        values = [self._truth(text) for text in operands]
+        if opcode == "setp" and len(operands) == 2:
+            kind = modifiers[-1]
+            if all(value.are_numbers(where) for value in values) and kind[0] in "sub":
+                try:
+                    data = [np.where(where, value.data, np.int64(0)) for value in values]
+                    return _flags(compared(modifiers[0], kind, *data))
+                except ValueError:
+                    pass
+        elif opcode == "setp" and len(operands) == 3 and values[2].are_numbers(where):
+            plain = Instruction(
+                "setp",
+                (modifiers[0], *modifiers[2:]),
+                ("_", *operands[:2]),
+                "",
+                False,
+                instruction.line,
+                instruction.source_line,
+            )
+            first = self._condition(plain, where)
+            if first.are_numbers(where):
+                return _flags(_logic(modifiers[1], [first.data != 0, values[2].data != 0]))
+        elif opcode != "setp" and all(value.are_numbers(where) for value in values):
+            return _flags(_logic(opcode, [value.data != 0 for value in values]))
+        return applied(".".join((opcode, *modifiers)), values, self.terms)
+
+    def _truth(self, text: str) -> Lanes:
+        value = self._read(text.removeprefix("!"))
+        if not text.startswith("!"):
+            return value
+        return Lanes(value.kind, np.where(value.kind == NUMBER, 1 - value.data, -1))
+
+    # Warps and barriers.
+
+    def _barrier(self, instruction: Instruction, where: Flags) -> None:
+        if "warp" in instruction.modifiers:
+            self._check_warps(instruction, where, instruction.operands[-1])
+            self.clock.warps[np.unique(np.flatnonzero(where) // WARP)] += 1
+        elif not set(instruction.modifiers) <= {
+            "sync",
+            "aligned",
+            "cta",
+        } or instruction.operands != ("0",):
+            self._refuse(instruction, "a barrier of some threads")
+
+    def _check_warps(self, instruction: Instruction, where: Flags, mask: str) -> None:
+        """Are all lanes of a warp there, and meant? Or no lane of it is there."""
+        lanes = np.zeros(-(-self.width // WARP) * WARP, np.bool_)
+        lanes[: self.width] = where
+        rows = lanes.reshape(-1, WARP)
+        members = self._read(mask)
+        if not members.are_numbers(where):
+            self._refuse(instruction, "lanes that data decide")
+        are_meant = held(members.data[where], 32) == (1 << WARP) - 1
+        if not are_meant.all() or (rows.any(axis=1) != rows.all(axis=1)).any():
+            self._refuse(instruction, "warp-level code for a part of a warp")
+
+    def _shuffle(self, instruction: Instruction, where: Flags) -> None:
+        """PTX ISA, `shfl.sync`: which lane each one reads."""
+        target, source, by, bound, mask = instruction.operands
+        self._check_warps(instruction, where, mask)
+        offset, clamp = self._read(by), self._read(bound)
+        if not (offset.are_numbers(where) and clamp.are_numbers(where)):
+            self._refuse(instruction, "lanes that data decide")
+        threads = np.arange(self.width)
+        lane, lanes_of = threads % WARP, held(offset.data, 5)
+        limit, segment = held(clamp.data, 5), held(clamp.data >> np.int64(8), 5)
+        most = lane & segment | limit & ~segment & 31
+        least = lane & segment
+        mode = next(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
+        place = {
+            "up": lane - lanes_of,
+            "down": lane + lanes_of,
+            "bfly": lane ^ lanes_of,
+            "idx": least | lanes_of & ~segment & 31,
+        }[mode]
+        inside = place >= most if mode == "up" else place <= most
+        places = threads - lane + np.where(inside, place, lane)
+        if (places[where] >= self.width).any():
+            self._refuse(instruction, "a lane that the block does not have")
+        value = self._read(source).taken(np.where(where, places, threads))
+        names = [name.strip() for name in target.split("|")]
+        self._write(names[0], where, value)
+        for name in names[1:]:
+            self._write(name, where, _flags(inside))
+
+    def _reduce(self, instruction: Instruction, where: Flags) -> None:
+        target, source, mask = instruction.operands
+        self._check_warps(instruction, where, mask)
+        operation = combining(instruction.modifiers[-2], instruction.modifiers[-1:])
+        value, threads = self._read(source), np.arange(self.width)
+        for step in (1, 2, 4, 8, 16):
+            other = value.taken(np.where(where, threads ^ step, threads))
+            if value.are_numbers(where):
+                words = instruction.modifiers[-2:]
+                value = numbers(computed(words[0], words[1:], (value.data, other.data)))
+            else:
+                value = self._combined(operation, value, other)
+        self._write(target, where, value)
+
+    # Memory.
+
+    def base(self, name: str) -> int:
+        """Return the address of a shared variable, as this run has it."""
+        return APART * (1 + list(self.variables).index(name))
+
+    def _address(self, instruction: Instruction, text: str, where: Flags) -> Lanes:
+        found = ADDRESS.match(text)
+        if found is None:
+            self._refuse(instruction, f"the address '{text}'")
+        value, offset = self._read(found[1]), integer(found[2] or "0")
+        if value.are_numbers(where):
+            return numbers(value.data + offset)
+        return value
+
+    def _elements(
+        self, instruction: Instruction, address: Lanes, where: Flags, width: int
+    ) -> tuple[SharedArray, Numbers]:
+        """The array that these threads access, and the element of each."""
+        index = int(address.data[where].min()) // APART - 1
+        names = list(self.variables)
+        if not 0 <= index < len(names) or self.variables[names[index]].space != "shared":
+            self._refuse(instruction, "an address that is not known")
+        name = names[index]
+        offsets = address.data[where] - self.base(name)
+        array = self.arrays.get(name)
+        if array is None:
+            size = self.variables[name].size
+            array = self.arrays[name] = SharedArray.of(name, size, width)
+        is_outside = (offsets < 0) | (offsets + width > array.size)
+        if array.width != width or (offsets % width).any() or is_outside.any():
+            self._refuse(instruction, f"places beyond '{name}'")
+        return array, offsets // width
+
+    def _load(self, instruction: Instruction, where: Flags) -> None:
+        address = self._address(instruction, instruction.operands[1], where)
+        registers, width = parts(instruction.operands[0]), TYPE_BYTES[instruction.modifiers[-1]]
+        if address.are_numbers(where):
+            for index, register in enumerate(registers):
+                there = numbers(address.data + index * width)
+                array, elements = self._elements(instruction, there, where, width)
+                self._use(instruction, array, elements, where, False)
+                places = np.zeros(self.width, np.int64)
+                places[where] = elements
+                self._write(register, where, array.content.taken(places))
+            return
+        self._effect(instruction, where, ())
+        for index, register in enumerate(registers):
+            name = f"load {instruction.line}.{index}"
+            self._write(register, where, applied(name, (address,), self.terms))
+
+    def _store(self, instruction: Instruction, where: Flags) -> None:
+        address = self._address(instruction, instruction.operands[0], where)
+        values = [self._read(text) for text in parts(instruction.operands[1])]
+        width = TYPE_BYTES[instruction.modifiers[-1]]
+        if not address.are_numbers(where):
+            self._effect(instruction, where, tuple(values))
+            return
+        for index, stored in enumerate(values):
+            value = stored if stored.piece < 0 else unknown(self.width)
+            there = numbers(address.data + index * width)
+            array, elements = self._elements(instruction, there, where, width)
+            self._use(instruction, array, elements, where, True)
+            sources = np.zeros(len(array.content.kind), np.int64)
+            sources[elements] = np.flatnonzero(where)
+            is_written = np.zeros(len(array.content.kind), np.bool_)
+            is_written[elements] = True
+            array.content = array.content.written(is_written, value.taken(sources))
+
+    def _use(
+        self,
+        instruction: Instruction,
+        array: SharedArray,
+        elements: Numbers,
+        where: Flags,
+        writes: bool,
+    ) -> None:
+        try:
+            used(array, elements, np.flatnonzero(where), self.clock, writes)
+        except Race as race:
+            self._refuse(instruction, str(race))
+
+    def _atomic(self, instruction: Instruction, where: Flags) -> None:
+        operands = instruction.operands
+        if instruction.opcode == "atom":
+            self._write(operands[0], where, unknown(self.width))
+            operands = operands[1:]
+        address = self._address(instruction, operands[0], where)
+        if address.are_numbers(where):
+            self._refuse(instruction, "an atomic operation on shared memory")
+        values = tuple(self._read(text) for operand in operands[1:] for text in parts(operand))
+        self._effect(instruction, where, values)
+
+    def _effect(self, instruction: Instruction, where: Flags, values: tuple[Lanes, ...]) -> None:
+        if instruction.line in self.effects:
+            self._refuse(instruction, "an effect in a loop")
+        self.effects[instruction.line] = where.copy(), values
+
+
+def _logic(opcode: str, values: Sequence[Flags]) -> Flags:
+    match opcode:
+        case "and":
+            return values[0] & values[1]
+        case "or":
+            return values[0] | values[1]
+        case "xor":
+            return values[0] ^ values[1]
+        case "not":
+            return ~values[0]
+    return values[0]
+
+
+def _flags(values: Flags) -> Lanes:
+    return numbers(values.astype(np.int64))

@@ -1,0 +1,308 @@
+"""The values of a register in all threads of a block: numbers, parts of sums, or terms.
+
+A part is the sum of what some threads have, each once. A term is an expression that is the same
+with any block: made of values that do not depend on it, and of whole sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from cutune.proof.values.predicates import Value
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
+
+UNKNOWN, NUMBER, PART, TERM = range(4)
+_WORD = 64
+
+#: Operations that may be done in any order and in parts, by which threads combine values.
+COMBINING = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
+_IDEMPOTENT = frozenset({"min", "max", "and", "or"})
+_REAL_NEUTRAL = {
+    "add.f32": (0, 1 << 31),
+    "add.f64": (0, 1 << 63),
+    "mul.f32": (0x3F800000,),
+    "mul.f64": (0x3FF0000000000000,),
+    "max.f32": (0xFF800000,),
+    "max.f64": (0xFFF0000000000000,),
+    "min.f32": (0x7F800000,),
+    "min.f64": (0x7FF0000000000000,),
+}
+
+
+def combining(opcode: str, modifiers: Sequence[str]) -> str:
+    """Return the operation by which an instruction combines values, `add.f32`; empty: by none."""
+    kind = modifiers[-1] if modifiers else ""
+    if opcode not in COMBINING or not set(modifiers[:-1]) <= {"rn", "ftz", "lo"}:
+        return ""
+    if kind[:1] in ("s", "u", "b") and opcode not in ("min", "max"):
+        kind = f"b{kind[1:]}"  # modulo 2^w they do not ask for a sign
+    return f"{opcode}.{kind}"
+
+
+def neutral(operation: str) -> tuple[int, ...]:
+    """Return the numbers, as a register holds them, that an operation such as `add.f32` ignores."""
+    if operation in _REAL_NEUTRAL:
+        return _REAL_NEUTRAL[operation]
+    name, _, kind = operation.partition(".")
+    if kind[:1] not in ("s", "u", "b") or not kind[1:].isdigit():
+        return ()
+    bits = int(kind[1:])
+    least, most = (1 << (bits - 1), (1 << (bits - 1)) - 1) if kind[0] == "s" else (0, -1)
+    number = {"max": least, "min": most, "and": -1, "mul": 1}.get(name, 0)
+    return (number & ((1 << bits) - 1),)
+
+
+def is_idempotent(operation: str) -> bool:
+    """Tell whether combining a value with itself gives that value."""
+    return operation.partition(".")[0] in _IDEMPOTENT
+
+
+def is_rounded(operation: str) -> bool:
+    """Tell whether another order may give another result, because results are rounded."""
+    name, _, kind = operation.partition(".")
+    return name in ("add", "mul") and kind.startswith(("f", "bf"))
+
+
+@dataclass(frozen=True)
+class Summand:
+    """What each thread adds to a sum.
+
+    `operation`: empty before the first one. `first`: the bits with which each thread's own sum
+    began, which a further operation with them does not change where it is idempotent.
+    """
+
+    value: Value
+    operation: str
+    first: int | None = None
+
+
+#: Terms that are made of no others.
+_LEAVES = frozenset({"number", "value", "param"})
+
+
+@dataclass
+class Terms:
+    """Expressions and summands, each with a number of its own. `threads`: of the block."""
+
+    threads: int = 0
+    _numbers: dict[object, int] = field(default_factory=dict)
+    _objects: list[object] = field(default_factory=list)
+
+    def number(self, of: object) -> int:
+        """Return the number of an expression or a summand, the same for equal ones."""
+        number = self._numbers.get(of)
+        if number is None:
+            number = self._numbers[of] = len(self._objects)
+            self._objects.append(of)
+        return number
+
+    def summand(self, number: int) -> Summand:
+        """Return the summand of this number."""
+        found = self._objects[number]
+        assert isinstance(found, Summand), "a part is one of a sum"
+        return found
+
+    def literal(self, number: int) -> int | None:
+        """Return the number that a term is; None for other terms."""
+        match self._objects[number]:
+            case ("number", int(literal)):
+                return literal
+        return None
+
+    def is_sum(self, number: int) -> bool:
+        """Tell whether a term is made of the whole sum of a block, perhaps among others."""
+        match self._objects[number]:
+            case ("total", int()):
+                return True
+            case (str(name), *operands) if name not in _LEAVES:
+                return any(self.is_sum(one) for one in operands if isinstance(one, int))
+        return False
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A register in all threads. Arrays have one entry per thread.
+
+    Also the elements of a shared array, one entry each. `kind`: one of the four above. `data`: the
+    number, or that of the term or summand. `threads`: which threads' values a part holds, as bits.
+    `piece`: which half of a 64-bit value it is, or -1.
+    """
+
+    kind: npt.NDArray[np.uint8]
+    data: Numbers
+    threads: Words | None = None
+    piece: int = -1
+
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return len(self.kind)
+
+    def are_numbers(self, where: Flags) -> bool:
+        """Tell whether all these threads have numbers."""
+        return bool((self.kind[where] == NUMBER).all())
+
+    def taken(self, places: Numbers) -> Lanes:
+        """Return the lanes in which thread t has the value of thread `places[t]`."""
+        threads = self.threads[places] if self.threads is not None else None
+        return Lanes(self.kind[places], self.data[places], threads, self.piece)
+
+    def spread(self, places: Numbers, count: int) -> Lanes:
+        """Return so many lanes, of which those at `places` have these values."""
+        kind, data = np.zeros(count, np.uint8), np.zeros(count, np.int64)
+        kind[places], data[places] = self.kind, self.data
+        if self.threads is None:
+            return Lanes(kind, data, None, self.piece)
+        threads = np.zeros((count, self.threads.shape[1]), np.uint64)
+        threads[places] = self.threads
+        return Lanes(kind, data, threads, self.piece)
+
+    def written(self, where: Flags, value: Lanes) -> Lanes:
+        """Return the lanes in which these threads have another value."""
+        if where.all():
+            return value
+        threads = None
+        if self.threads is not None or value.threads is not None:
+            threads = np.where(where[:, None], value.words(self), self.words(value))
+        # Halves and whole values do not stand in one register.
+        before = self.kind if value.piece == self.piece else np.uint8(UNKNOWN)
+        kind = np.where(where, value.kind, before).astype(np.uint8)
+        return Lanes(kind, np.where(where, value.data, self.data), threads, value.piece)
+
+    def equals(self, other: Lanes) -> bool:
+        """Tell whether all threads have the same values in both, which may be halves of them."""
+        return (
+            np.array_equal(self.kind, other.kind)
+            and np.array_equal(self.data, other.data)
+            and np.array_equal(self.words(other), other.words(self))
+        )
+
+    def words(self, like: Lanes) -> Words:
+        """Return the bits of threads; none, in as many words as another one has them."""
+        if self.threads is not None:
+            return self.threads
+        width = like.threads.shape[1] if like.threads is not None else 0
+        return np.zeros((self.count, width), np.uint64)
+
+    def whole_sums(self, threads: int) -> Flags:
+        """Tell for each entry whether it is a part that holds the values of so many threads."""
+        if self.threads is None:
+            return np.zeros(self.count, np.bool_)
+        whole = _all_threads(threads)
+        have_all: Flags = np.all(self.threads == whole, axis=1)
+        return (self.kind == PART) & have_all
+
+
+def words_of(width: int) -> int:
+    """Return the words of 64 bits that hold a bit per thread."""
+    return -(-width // _WORD)
+
+
+@cache
+def _all_threads(width: int) -> Words:
+    return np.bitwise_or.reduce(own_threads(width), axis=0)
+
+
+def own_threads(width: int) -> Words:
+    """Return the bits of a part that holds the value of its own thread alone."""
+    words = np.zeros((width, words_of(width)), np.uint64)
+    threads = np.arange(width)
+    words[threads, threads // _WORD] = np.uint64(1) << (threads % _WORD).astype(np.uint64)
+    return words
+
+
+def unknown(width: int) -> Lanes:
+    """Return lanes of which nothing is known."""
+    return Lanes(np.zeros(width, np.uint8), np.zeros(width, np.int64))
+
+
+def numbers(values: Numbers) -> Lanes:
+    """Return lanes that hold numbers."""
+    return Lanes(np.full(len(values), NUMBER, np.uint8), values)
+
+
+def uniform(width: int, kind: int, data: int) -> Lanes:
+    """Return lanes that are alike in all threads."""
+    return Lanes(np.full(width, kind, np.uint8), np.full(width, data, np.int64))
+
+
+def own_parts(width: int, summand: int) -> Lanes:
+    """Return lanes in which each thread has its own summand."""
+    own = uniform(width, PART, summand)
+    return Lanes(own.kind, own.data, own_threads(width))
+
+
+def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
+    """Return the number of each entry's term; -1 where it has none, as a part of a sum."""
+    found = np.full(lanes.count, -1, np.int64)
+    found[lanes.kind == TERM] = lanes.data[lanes.kind == TERM]
+    for name, where in (
+        ("number", lanes.kind == NUMBER),
+        ("total", lanes.whole_sums(terms.threads)),
+    ):
+        if where.any():
+            values, places = np.unique(lanes.data[where], return_inverse=True)
+            ids = [terms.number((name, int(value))) for value in values]
+            found[where] = np.array(ids, np.int64)[places]
+    if lanes.piece >= 0:
+        found[:] = -1
+    return found
+
+
+def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
+    """Return the terms that a function gives: the same for the same operands."""
+    columns = np.stack([as_terms(one, terms) for one in operands], axis=1)
+    if not (columns >= 0).all(axis=1).any():
+        return unknown(len(columns))
+    rows, places = np.unique(columns, axis=0, return_inverse=True)
+    ids = [-1 if (row < 0).any() else terms.number((name, *map(int, row))) for row in rows]
+    data = np.array(ids, np.int64)[places.reshape(-1)]
+    kind = np.where(data < 0, UNKNOWN, TERM).astype(np.uint8)
+    return Lanes(kind, data)
+
+
+def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
+    """Return both combined by `operation`, as `add.f32`: parts become larger, all else terms."""
+    result = applied(operation, (first, second), terms)
+    for one, other in ((first, second), (second, first)):
+        is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
+        result = result.written(is_neutral & (other.kind != UNKNOWN), other)
+    return _joined_parts(operation, first, second, terms, result)
+
+
+def _joined_parts(
+    operation: str, first: Lanes, second: Lanes, terms: Terms, result: Lanes
+) -> Lanes:
+    for one, other in ((first, second), (second, first)):
+        for summand in {*one.data[one.kind == PART].tolist()}:
+            known = terms.summand(int(summand))
+            if known.operation not in ("", operation):
+                continue
+            here = (one.kind == PART) & (one.data == summand)
+            if is_idempotent(operation) and known.first is not None:
+                same = (other.kind == NUMBER) & (other.data == _signed((known.first,))[0])
+                result = result.written(here & same, one)
+            both = here & (other.kind == PART) & (other.data == summand)
+            if not both.any() or one is second:
+                continue
+            assert one.threads is not None and other.threads is not None, "parts hold threads"
+            if not is_idempotent(operation):
+                both &= ~(one.threads & other.threads).any(axis=1)
+            number = terms.number(Summand(known.value, operation, known.first))
+            joined = uniform(one.count, PART, number)
+            joined = Lanes(joined.kind, joined.data, one.threads | other.threads)
+            result = result.written(both, joined)
+    return result
+
+
+def _signed(values: Sequence[int]) -> Numbers:
+    """Numbers of up to 64 bits as the arrays hold them."""
+    return np.array([v - (1 << 64) if v >= 1 << 63 else v for v in values], np.int64)

@@ -1,0 +1,324 @@
+"""Reductions of a kernel. Takes a walk in which a grid is kept, gives what they leave behind.
+
+A loop over a row leaves a sum of its own in each thread. Threads then combine these sums, by
+shuffles and in shared memory. What they do is run for each number of threads that a block may have.
+A register in which every number of threads leaves the same value, made of whole sums, does not
+depend on the block.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
+from cutune.proof.collectives.initial_lanes import InitialLanes
+from cutune.proof.collectives.lanes import TERM, Lanes, Terms, as_terms
+from cutune.proof.collectives.thread_sums import ThreadSums
+from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.walk import Settled, Walk
+from cutune.proof.memory.accesses import Element, Reduced
+from cutune.proof.values.built_ins import KeptGrid
+from cutune.proof.values.polynomial import IntegerPolynomial
+from cutune.proof.values.predicates import Fixed, Unknown, Value, properties_of
+from cutune.proof.values.terms import WARP, AtomProperties
+from cutune.ptx.types import Function, Variable
+
+#: Threads of the blocks that are run. Where none of the first ones ends, nothing is proven.
+_TRIED = (256, 64, 1024)
+_WIDTHS = (*_TRIED, *(w for w in range(WARP, 1025, WARP) if w not in _TRIED))
+
+T = TypeVar("T")
+Uses = frozenset[tuple[str, frozenset[int]]]
+"""By shared array the elements that are used; those that are written as `-1 - element`."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What threads do together between two points that they all reach.
+
+    Attributes:
+        begin: the basic block where it begins.
+        stop: where it ends; None: with the kernel.
+        blocks: basic blocks in it.
+        registers: those that hold the same at the end with any block: a number, or else None.
+        stored: elements of shared arrays of which that is so.
+        arrays: the shared arrays that it uses.
+        effects: by the line of an access of global memory: is it done by thread 0, or by all?
+        widths: threads of the blocks for which it is proven.
+        reassociates: does it depend on the block in which order rounded numbers are combined?
+        first, last: what it uses before its first barrier, and behind its last one.
+    """
+
+    begin: int
+    stop: Stop | None
+    blocks: frozenset[int]
+    registers: Mapping[str, int | None]
+    stored: frozenset[Element]
+    arrays: frozenset[str]
+    effects: Mapping[int, bool]
+    widths: frozenset[int]
+    reassociates: bool
+    first: Uses
+    last: Uses
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """One run. `left`: the term of each thing that it leaves, -1 where that is none."""
+
+    stop: Stop | None
+    blocks: frozenset[int]
+    left: Mapping[tuple[str, object], int]
+    effects: Mapping[int, bool]
+    arrays: frozenset[str]
+    reassociates: bool
+    first: Uses
+    last: Uses
+
+
+@dataclass
+class Reductions:
+    """Finds the reductions of one walk.
+
+    `failures`: why others are none, by where they begin. `known`: what earlier walks have shown, by
+    all that decides it.
+    """
+
+    graph: Graph
+    walk: Walk
+    function: Function
+    variables: Mapping[str, Variable]
+    kept_grid: KeptGrid
+    most_threads: int
+    failures: dict[int, Unsettled] = field(default_factory=dict)
+    known: dict[object, Reduction | None] = field(default_factory=dict)
+
+    def found(self) -> tuple[Reduction, ...]:
+        """Return all reductions, in the order of their basic blocks."""
+        reductions: list[Reduction] = []
+        for begin in sorted(set(self._begins())):
+            if not any(begin in one.blocks for one in reductions):
+                one = self._reduction(begin)
+                reductions += [one] if one is not None else []
+        return tuple(reductions)
+
+    def _begins(self) -> Iterator[int]:
+        """Points that all threads reach behind a loop over a row."""
+        for header in self.kept_grid.loops:
+            block, inside = header, self.graph.loop_of_header[header]
+            while block < self.graph.count and not (
+                block not in inside and self._is_reached_by_all(block)
+            ):
+                block = self.graph.flow.meetings[block]
+            if block < self.graph.count:
+                yield block
+
+    def _is_reached_by_all(self, block: int) -> bool:
+        deciding = (self.walk.branches.get(other) for other in self.graph.dependences[block])
+        return not any(
+            properties_of(one, self.walk.atoms).raw for one in deciding if one is not None
+        )
+
+    def _reduction(self, begin: int) -> Reduction | None:
+        sums = ThreadSums(self.walk, self.kept_grid)
+        at_beginning = self.walk.at_beginning(begin)
+        summed = {name: sums.of(value) for name, value in at_beginning.items()}
+        if not any(summed.values()):
+            return None
+        deciding = begin, frozenset(at_beginning.items()), frozenset(summed.items())
+        if deciding not in self.known:
+            self.known[deciding] = self._run_all(begin, at_beginning, sums)
+        return self.known[deciding]
+
+    def _run_all(
+        self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums
+    ) -> Reduction | None:
+        terms, runs = Terms(), dict[int, _Ran]()
+        barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
+        for width in _WIDTHS:
+            if width > self.most_threads or (width == _WIDTHS[len(_TRIED)] and not runs):
+                break
+            try:
+                barred, runs[width] = self._ran(begin, width, at_beginning, sums, terms, barred)
+            except Unsettled as error:
+                self.failures.setdefault(begin, error)
+        return self._alike(begin, runs, terms)
+
+    def _ran(
+        self,
+        begin: int,
+        width: int,
+        at_beginning: Mapping[str, Value],
+        sums: ThreadSums,
+        terms: Terms,
+        barred: frozenset[int],
+    ) -> tuple[frozenset[int], _Ran]:
+        """Run once; loops whose end data decide are not entered, which is seen when one stops."""
+        while True:
+            lanes = InitialLanes(self.walk, self.function, at_beginning, sums, terms, width)
+            lanes.variables = self.variables
+            run = BlockRun(
+                self.graph,
+                self.function.registers,
+                self.variables,
+                terms,
+                width,
+                lanes.of_text,
+                barred,
+            )
+            stop = run.run(begin)
+            inside = self.graph.loops_around[stop.block] - barred if stop else frozenset[int]()
+            if stop is None or stop.is_in_front or not inside:
+                return barred, self._left(run, stop, terms)
+            barred |= inside
+
+    def _left(self, run: BlockRun, stop: Stop | None, terms: Terms) -> _Ran:
+        left: dict[tuple[str, object], int] = {}
+        live = self._live_behind(stop)
+        for register in sorted(run.written & live):
+            left["register", register] = _common(run.state[register], terms)
+        for array in run.arrays.values():
+            numbers = as_terms(array.content, terms)
+            for element in np.flatnonzero(array.content.kind == TERM):
+                place = array.name, int(element) * array.width, array.width
+                left["stored", place] = int(numbers[element])
+        effects = {}
+        for line, (where, values) in run.effects.items():
+            is_alone = bool(where[0]) and int(where.sum()) == 1
+            if not is_alone and not (where.all() and not values):
+                raise Unsettled("an effect of some threads")
+            effects[line] = is_alone
+            for index, value in enumerate(values):
+                left["effect", (line, index)] = int(as_terms(value, terms)[0])
+        return _Ran(
+            stop,
+            frozenset(run.blocks),
+            left,
+            effects,
+            frozenset(run.arrays),
+            run.reassociates,
+            frozenset((a.name, frozenset(a.first)) for a in run.arrays.values()),
+            frozenset((a.name, frozenset(a.last)) for a in run.arrays.values()),
+        )
+
+    def _live_behind(self, stop: Stop | None) -> frozenset[str]:
+        if stop is None:
+            return frozenset()
+        if stop.is_in_front:
+            return self.graph.live[stop.block]
+        targets = self.graph.flow.blocks[stop.block].terminator.targets
+        return frozenset[str]().union(*(self.graph.live[target] for target in targets))
+
+    def _alike(self, begin: int, runs: Mapping[int, _Ran], terms: Terms) -> Reduction | None:
+        """What all runs leave alike; blocks that leave something else are not among `widths`."""
+        stops = Counter(run.stop for run in runs.values())
+        runs = {w: run for w, run in runs.items() if run.stop == stops.most_common(1)[0][0]}
+        settled = dict[tuple[str, object], int]()
+        for item in sorted({item for run in runs.values() for item in run.left}, key=str):
+            found = Counter(run.left.get(item, -1) for run in runs.values())
+            usual = next((n for n, _ in found.most_common() if n >= 0 and terms.is_sum(n)), None)
+            if usual is None:
+                usual = found.most_common(1)[0][0]
+                is_same = usual >= 0 and len(found) == 1
+                if not is_same and item[0] == "effect":
+                    self.failures.setdefault(begin, Unsettled("an effect that differs"))
+                    return None
+                if not is_same:
+                    continue
+            runs = {w: run for w, run in runs.items() if run.left.get(item, -1) == usual}
+            settled[item] = usual
+        if len(runs) < 2 or not (settled or any(run.effects for run in runs.values())):
+            return None
+        if not self._is_closed(begin, blocks := _union(run.blocks for run in runs.values())):
+            return None
+        registers, stored = dict[str, int | None](), set[Element]()
+        for (kind, name), term in sorted(settled.items(), key=str):
+            match kind, name:
+                case "register", str(register):
+                    registers[register] = terms.literal(term)
+                case "stored", (str(array), int(offset), int(size)):
+                    stored.add((array, offset, size))
+        one, *_ = runs.values()
+        return Reduction(
+            begin,
+            one.stop,
+            blocks,
+            registers,
+            frozenset(stored),
+            _union(run.arrays for run in runs.values()),
+            one.effects,
+            frozenset(runs),
+            any(run.reassociates for run in runs.values()),
+            _union(run.first for run in runs.values()),
+            _union(run.last for run in runs.values()),
+        )
+
+    def _is_closed(self, begin: int, blocks: frozenset[int]) -> bool:
+        """Do its basic blocks have no other entry than the first one?"""
+        inside = blocks - {begin}
+        return all({*self.graph.predecessors[block]} <= blocks for block in inside)
+
+
+def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
+    return frozenset[T]().union(*sets)
+
+
+def _common(value: Lanes, terms: Terms) -> int:
+    """The term that all threads have; -1 where there is none."""
+    found = np.unique(as_terms(value, terms))
+    return int(found[0]) if len(found) == 1 else -1
+
+
+def meet_in_memory(one: Uses, other: Uses) -> bool:
+    """Tell whether one of two writes an element that the other one uses."""
+    return any(
+        _written(first) & _used(second) or _used(first) & _written(second)
+        for name, first in one
+        for same, second in other
+        if name == same
+    )
+
+
+def _written(marks: frozenset[int]) -> set[int]:
+    return {-1 - mark for mark in marks if mark < 0}
+
+
+def _used(marks: frozenset[int]) -> set[int]:
+    return {mark if mark >= 0 else -1 - mark for mark in marks}
+
+
+def reduced_by(reductions: Sequence[Reduction]) -> Reduced:
+    """Return what a recorder must know of reductions."""
+    return Reduced(
+        _union(one.blocks for one in reductions),
+        _union(one.arrays for one in reductions),
+        _union(one.stored for one in reductions),
+    )
+
+
+def settled_by(reductions: Sequence[Reduction], walk: Walk, function: Function) -> Settled:
+    """Return the values behind reductions, for the next walk."""
+    settled = Settled()
+    for one in reductions:
+        if one.stop is None:
+            continue
+        loops = walk.graph.loops_around[one.begin]
+        properties = AtomProperties(is_loaded=True, loops=loops)
+        values: dict[str, Value] = {}
+        for register, number in one.registers.items():
+            name = f"settled{one.begin}.{register}"
+            if function.registers[register] == "pred":
+                unknown = Unknown(name, properties)
+                values[register] = unknown if number is None else Fixed(number != 0)
+            elif number is None:
+                values[register] = walk.atoms.named(name, properties)
+            else:
+                values[register] = IntegerPolynomial.constant(number)
+        where = settled.in_front if one.stop.is_in_front else settled.at_end
+        where.setdefault(one.stop.block, {}).update(values)
+    return settled

@@ -1,0 +1,124 @@
+"""Shared memory of a block that runs: what lies there, and which threads may meet in it.
+
+Between two barriers of the block, or of a warp for threads of that warp, no thread may use what
+another one writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cutune.proof.collectives.lanes import Flags, Lanes, Numbers, unknown
+from cutune.proof.values.terms import WARP
+
+_NOBODY, _SEVERAL = -1, -2
+#: Bytes of the largest array whose size the launch gives.
+_MOST_BYTES = 48 << 10
+
+
+class Race(Exception):
+    """Two threads may use one place at the same time, of which one writes."""
+
+
+@dataclass
+class SharedArray:
+    """The elements of one shared variable, all of the same width in bytes.
+
+    `first`, `last`: elements that were used before the first barrier and behind the last one, as
+    numbers of elements; written ones stand there as `-1 - element`.
+    """
+
+    name: str
+    size: int
+    is_sized: bool
+    width: int
+    content: Lanes
+    writer: Numbers
+    written_in: Numbers
+    reader: Numbers
+    read_in: Numbers
+    first: set[int] = field(default_factory=set)
+    last: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def of(name: str, size: int, width: int) -> SharedArray:
+        """An array of nothing known. `size` in bytes; 0: the launch gives it."""
+        count = (size or _MOST_BYTES) // width
+        nobody = np.full(count, _NOBODY, np.int64)
+        never = np.full(count, -1, np.int64)
+        return SharedArray(
+            name,
+            size or _MOST_BYTES,
+            size > 0,
+            width,
+            unknown(count),
+            nobody,
+            never,
+            nobody.copy(),
+            never.copy(),
+        )
+
+    @property
+    def used_bytes(self) -> int:
+        """The bytes up to the last element that was used."""
+        used = np.flatnonzero((self.written_in >= 0) | (self.read_in >= 0))
+        return int(used[-1] + 1) * self.width if used.size else 0
+
+
+@dataclass
+class Clock:
+    """Barriers passed: `block` by all threads, `warps` by each warp since the last one of these."""
+
+    warps: Numbers
+    block: int = 0
+
+    def times(self, threads: Numbers) -> Numbers:
+        """Return the time at which each thread is; larger means later."""
+        return self.block * _ONE_PHASE + self.warps[threads // WARP]
+
+
+#: More barriers of a warp than lie between two of the block.
+_ONE_PHASE = 1 << 20
+
+
+def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, writes: bool) -> None:
+    """Note that threads use elements now.
+
+    Raises:
+        Race: others use them, too.
+    """
+    now = clock.times(threads)
+    _apart(array.writer[places], array.written_in[places], threads, now)
+    if writes:
+        _apart(array.reader[places], array.read_in[places], threads, now)
+        if len(np.unique(places)) < len(places):
+            raise Race("several threads write one place")
+        array.writer[places], array.written_in[places] = threads, now
+    else:
+        again = array.read_in[places] // _ONE_PHASE == clock.block
+        others = again & (array.reader[places] != threads)
+        array.reader[places] = np.where(others, _SEVERAL, threads)
+        array.read_in[places] = now
+        for place in np.unique(places[_repeated(places)]):
+            array.reader[place] = _SEVERAL
+    marks = {-1 - int(place) if writes else int(place) for place in places}
+    if clock.block == 0:
+        array.first |= marks
+    array.last |= marks
+
+
+def _repeated(places: Numbers) -> Flags:
+    _, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
+    return counts[inverse] > 1
+
+
+def _apart(user: Numbers, when: Numbers, threads: Numbers, now: Numbers) -> None:
+    """Was every other user there before a barrier that both have passed?"""
+    is_other = (user != threads) & (user != _NOBODY)
+    in_phase = when // _ONE_PHASE == now // _ONE_PHASE
+    in_warp = (user >= 0) & (user // WARP == threads // WARP)
+    before = in_warp & (when < now)
+    if (is_other & in_phase & ~before).any():
+        raise Race("threads use one place without a barrier between")

@@ -1,0 +1,297 @@
+"""Blocks whose threads combine sums of rows: each case is a kernel and what is proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cutune.proof.entry import judge
+from cutune.ptx.types import Module
+from tests.support.proof_verdicts import compiled
+
+pytestmark = pytest.mark.nvcc
+
+#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
+COMMON = """
+#define D blockDim.x
+#define T threadIdx.x
+#define R int r = blockIdx.x, t = threadIdx.x;
+#define J for (int j = t; j < n; j += D)
+#define WAIT __syncthreads();
+#define WARPS for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+#define DOWN for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
+#define FIRST if (t == 0)
+__shared__ int words[32];
+__device__ int of_warps(int s) {
+    int t = T;
+    WARPS
+    if (t % 32 == 0) words[t / 32] = s;
+    WAIT
+    s = t < D / 32 ? words[t % 32] : 0;
+    if (t < 32) { WARPS if (t == 0) words[0] = s; }
+    WAIT
+    s = words[0];
+    WAIT
+    return s;
+}
+template <class V> __device__ V by_tree(V *sums, V s) {
+    sums[T] = s;
+    WAIT
+    for (int h = D / 2; h > 0; h /= 2) { if (T < h) sums[T] += sums[T + h]; WAIT }
+    s = sums[0];
+    WAIT
+    return s;
+}
+"""
+#: Right with blocks of any number of whole warps; sums of integers.
+WHOLE_WARPS: Mapping[str, str] = {
+    "slots": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { int sum = 0; for (int i = 0; i < D / 32; ++i) sum += w[i]; c[r] = sum; }
+    """,
+    "slots_down": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; DOWN
+        if ((t & 31) == 0) w[t >> 5] = s; WAIT
+        s = t < D / 32 ? w[t] : 0;
+        if (t < 32) { DOWN FIRST c[r] = s; }
+    """,
+    "told_all": """
+        R int s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = b[j] * s;
+    """,
+    "twice": """
+        R int s = 0; J s += c[r * n + j]; int mean = of_warps(s) / n;
+        s = 0; J s += (c[r * n + j] - mean) * (c[r * n + j] - mean); s = of_warps(s);
+        J a[r * n + j] = (c[r * n + j] - mean) * rsqrtf(s);
+    """,
+    "rows_of_a_grid": """
+        for (int r = blockIdx.x; r < m; r += gridDim.x) {
+            int t = T, s = 0; J s += c[r * n + j]; s = of_warps(s); J a[r * n + j] = s + b[j];
+        }
+    """,
+    "greatest": """
+        __shared__ int w[32]; R int s = -2147483647 - 1; J s = max(s, c[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = w[0]; for (int i = 1; i < D / 32; ++i) s = max(s, w[i]);
+        J a[r * n + j] = c[r * n + j] - s;
+    """,
+    "greatest_real": """
+        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) {
+            s = t < D / 32 ? w[t] : -INFINITY;
+            for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+            FIRST a[r] = s;
+        }
+    """,
+    "by_redux": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; s = __reduce_add_sync(~0u, s);
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = __reduce_add_sync(~0u, t < D / 32 ? w[t] : 0); FIRST c[r] = s; }
+    """,
+    "adds_to_all": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j] + 3; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; atomicAdd(c, s); }
+    """,
+    "bits": """
+        __shared__ unsigned w[32]; R unsigned s = 0; J s |= c[r * n + j];
+        for (int o = 16; o; o >>= 1) s |= __shfl_xor_sync(~0u, s, o);
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s |= w[i]; c[r] = s; }
+    """,
+    "long_numbers": """
+        __shared__ long long w[32]; R long long s = 0; J s += c[r * n + j];
+        for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; *(long long *)(a + 2 * r) = s; }
+    """,
+    "chain": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        FIRST { for (int i = 1; i < D; ++i) s += w[i]; c[r] = s; }
+    """,
+    "two_sums": """
+        __shared__ int w[32], v[32]; R int s = 0, q = 0; J { s += c[j]; q += c[j] * c[j]; }
+        for (int o = 16; o; o >>= 1) {
+            s += __shfl_xor_sync(~0u, s, o); q += __shfl_xor_sync(~0u, q, o);
+        }
+        if (t % 32 == 0) w[t / 32] = s, v[t / 32] = q; WAIT
+        FIRST {
+            for (int i = 1; i < D / 32; ++i) s += w[i], q += v[i];
+            c[r] = s * s - q;
+        }
+    """,
+}
+#: The same for sums that are rounded.
+ROUNDED: Mapping[str, str] = {
+    "mean": """
+        __shared__ float w[32], mean; R float s = 0; J s += b[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; mean = s / n; }
+        WAIT
+        J a[r * n + j] = b[r * n + j] - mean;
+    """,
+    "doubles": """
+        __shared__ double w[32]; R double s = 0; J s += b[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; a[r] = s; }
+    """,
+    "product": """
+        __shared__ float w[32]; R float s = 0; J s += b[j] * b[r * n + j]; DOWN
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(a + r, s); }
+    """,
+    "softmax": """
+        __shared__ float w[32]; R float s = -INFINITY; J s = fmaxf(s, b[r * n + j]);
+        for (int o = 16; o; o >>= 1) s = fmaxf(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = w[0]; for (int i = 1; i < D / 32; ++i) s = fmaxf(s, w[i]);
+        WAIT
+        float top = s; s = 0; J s += expf(b[r * n + j] - top); WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        s = 0; for (int i = 0; i < D / 32; ++i) s += w[i];
+        J a[r * n + j] = expf(b[r * n + j] - top) / s;
+    """,
+}
+#: Right with blocks of 2^k threads.
+POWERS: Mapping[str, str] = {
+    "tree": "__shared__ int w[1024]; R int s = 0; J s += c[j]; s = by_tree(w, s); FIRST c[r] = s;",
+    "tree_for_all": """
+        __shared__ int w[1024]; R int s = 0; J s += c[j]; s = by_tree(w, s); J a[r * n + j] = s;
+    """,
+    "tree_upwards": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
+        for (int h = 1; h < D; h *= 2) { WAIT if (t % (2 * h) == 0) w[t] += w[t + h]; }
+        FIRST a[r] = w[0];
+    """,
+}
+#: Wrong, or not proven, and why.
+WRONG: Mapping[str, str] = {
+    "fixed_warps": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < 8; ++i) s += w[i]; c[r] = s; }
+        """,
+    "one_slot": """
+        __shared__ int w[1]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "no_barrier": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s;
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "counts_twice": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 0; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "begins_at_one": """
+        __shared__ int w[32]; R int s = 1; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "differences": """
+        __shared__ int w[32]; R int s = 0; J s = c[r * n + j] - s; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "half_a_warp": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
+        for (int o = 8; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "other_operation": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s = max(s, w[i]); c[r] = s; }
+        """,
+    "all_store_their_own": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        c[r * D + t] = w[D - 1 - t];
+        """,
+    "again_without_barrier": """
+        __shared__ int w[32];
+        for (int r = blockIdx.x; r < m; r += gridDim.x) {
+            int t = T, s = 0; J s += c[r * n + j]; WARPS
+            if (t % 32 == 0) w[t / 32] = s; WAIT
+            FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        }
+        """,
+    "reads_a_slot": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        J a[r * n + j] = w[0];
+        """,
+    "some_barriers": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) { w[t / 32] = s; WAIT }
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "counts_threads": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s / D; }
+        """,
+    "every_warp_stores": """
+        R int s = 0; J s += c[r * n + j]; WARPS if (t % 32 == 0) c[r] = s;
+        """,
+    "scan": "R int s = 0; J { s += c[r * n + j]; c[r * n + j] = s; }",
+    "skips_the_first": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { s = 0; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "row_ends_early": """
+        __shared__ int w[32]; R int s = 0; for (int j = t; j < n - t; j += D) s += c[r * n + j];
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+    "a_slot_too_early": """
+        __shared__ int w[32]; R int s = 0; J s += c[r * n + j];
+        if (t % 32 == 0) w[t / 32] = s; WARPS WAIT
+        FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
+        """,
+}
+GROUPS = {"whole": WHOLE_WARPS, "rounded": ROUNDED, "powers": POWERS}
+ALL = {name: body for group in GROUPS.values() for name, body in group.items()} | WRONG
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    """All kernels, compiled at once."""
+    bodies = {name: " ".join(body.split()) for name, body in ALL.items()}
+    return compiled(bodies, COMMON, tmp_path_factory.mktemp("reductions"))
+
+
+@pytest.mark.parametrize("name", WHOLE_WARPS)
+def test_whole_warps(module: Module, name: str) -> None:
+    proof = judge(module, module.functions[name], "x", reducing=True)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_rounded(module: Module, name: str) -> None:
+    proof = judge(module, module.functions[name], "x", reducing=True)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == tuple(range(32, 1025, 32)) and proof.reassociates
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_of_two(module: Module, name: str) -> None:
+    proof = judge(module, module.functions[name], "x", reducing=True)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == (32, 64, 128, 256, 512, 1024)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(module: Module, name: str) -> None:
+    proof = judge(module, module.functions[name], "x", reducing=True)
+    assert proof.refused is not None
