@@ -49,7 +49,8 @@ class Options(argparse.Namespace):
         """The analyzer that the options describe."""
         from cutune.proof.analysis.analyzer import Analyzer
 
-        return Analyzer(self.toolchain, self.reporter, self.variants == "all")
+        has_variants, is_associative = self.variants == "all", self.associative_math
+        return Analyzer(self.toolchain, self.reporter, has_variants, is_associative=is_associative)
 
     @property
     def toolchain(self) -> Toolchain:

@@ -339,6 +339,11 @@ def _source_options() -> Parser:
         default="all",
         help="whether launches may choose among variants of their kernels, too (default: all)",
     )
+    group.add_argument(
+        "--associative-math",
+        action="store_true",
+        help="allow sums of floating-point numbers in any order, as of threads of a block",
+    )
     _add_quiet_option(group)
     return options
 

@@ -202,6 +202,7 @@ def tune_verb(options: Options) -> int:
         options.fit,
         options.model,
         options.variants == "all",
+        options.associative_math,
         options.parameters,
         options.again,
     )

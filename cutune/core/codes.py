@@ -245,6 +245,15 @@ class Code(Enum):
         "CT249 warning: annotation ignored: kernel '{kernel}' holds warp-level code, and none of "
         "its candidates has whole warps in x; name multiples of 32"
     )
+    ROUNDED_SUM = (
+        "CT284 warning: adds up rounded numbers in an order that its block decides; where any order "
+        "will do, write '#pragma cutune kernel {name} associative' before it, or give "
+        "--associative-math"
+    )
+    NOT_ASSOCIATIVE = (
+        "CT285 warning: annotation ignored: kernel '{kernel}' is not known to add up rounded "
+        "numbers in an order that its block decides; leave out 'associative'"
+    )
     UNKNOWN_CONDITION = (
         "CT239 warning: annotation ignored: its condition holds '{name}'; only x, y and z may "
         "occur in it"

@@ -140,6 +140,9 @@ struct cutune_site {
     int variant_count;
     // Another block may be chosen only where `is_free` says so: it is not enough to keep warps.
     bool must_be_free;
+    // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads where bit i is
+    // set; 0: for any.
+    unsigned widths;
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -309,6 +312,10 @@ static inline bool cutune_is_free(const cutune_site &site, const cutune_request 
 static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
                                       dim3 block) {
     bool is_row = false;
+    if (site.widths != 0 &&
+        (block.x % 32 != 0 || block.x > 1024 || block.x == 0 ||
+         (site.widths >> (block.x / 32 - 1) & 1) == 0))
+        return false;
     for (int d = 0; d < 3; ++d) {
         if (site.rule[d] != cutune_rows) continue;
         is_row = true;

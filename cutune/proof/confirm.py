@@ -15,7 +15,7 @@ from cutune.core.source import Span
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
-from cutune.source.candidates import BlockUse
+from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import names_in
 from cutune.source.program import (
     DIMENSIONS,
@@ -337,6 +337,13 @@ class _Joined:
             if all(bound in other for other in others)
         ]
 
+    def _proven_widths(self) -> BlockRange | None:
+        """The sizes of blocks for which all instances are proven; None: any."""
+        widths = [frozenset(proof.widths) for proof in self.proofs if proof.widths]
+        if not widths:
+            return None
+        return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))) or (0,))
+
     # Threads that meet.
 
     def _distinct_places(self) -> set[DistinctPlaces | None]:
@@ -364,6 +371,8 @@ class _Joined:
             distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             single_thread=tuple(sorted(single)),
             must_hold=must_hold,
+            allowed=self._proven_widths(),
+            reassociates=any(proof.reassociates for proof in self.proofs),
             keeps_shared=any(proof.uses_shared for proof in self.proofs),
         )
 

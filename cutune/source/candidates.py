@@ -24,12 +24,16 @@ from cutune.toolchain.device.thread_block import (
 
 @dataclass(frozen=True)
 class BlockRange:
-    """Sizes per dimension (None: any), and a condition on x, y and z as it was written."""
+    """Sizes per dimension (None: any), and a condition on x, y and z as it was written.
+
+    `proven`: sizes in x for which what threads of a block sum up is proven; empty: any.
+    """
 
     x: Values | None = None
     y: Values | None = None
     z: Values | None = None
     where: Formula | None = None
+    proven: tuple[int, ...] = ()
 
     def listed(self, axis: int) -> tuple[int, ...]:
         """The sizes that a list names for a dimension; nothing for a range."""
@@ -41,6 +45,8 @@ class BlockRange:
         """Does a shape lie within the range?"""
         axes = zip((self.x, self.y, self.z), shape, strict=True)
         if any(values is not None and size not in values for values, size in axes):
+            return False
+        if self.proven and shape[0] not in self.proven:
             return False
         if self._condition is None:
             return True

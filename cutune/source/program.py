@@ -243,6 +243,9 @@ class Kernel:
     distinct_places: tuple[DistinctPlaces, ...] = ()
     #: Do these conditions hold for any other block, whatever warps keep?
     must_hold: bool = False
+    #: Does the order in which rounded numbers are added up depend on the block, and may it?
+    reassociates: bool = False
+    is_associative: bool = False
     #: Dimensions that stay: where a block has several threads in one, each warp must keep its own;
     #: where warps must anyway, such a launch stays.
     single_thread: tuple[str, ...] = ()

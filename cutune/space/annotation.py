@@ -56,6 +56,7 @@ class KernelAnnotation:
     where: str | None = None
     grid: tuple[Expression, ...] | None = None
     shared: Expression | None = None
+    associative: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ def _kernel(tree: Expression, text: str) -> KernelAnnotation:
         _inner_text(text, where),
         tuple(map(_expression, grid.children)) if grid else None,
         _expression(shared.children[0]) if shared else None,
+        True if "associative" in clauses else None,
     )
 
 

@@ -35,7 +35,15 @@ from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.locate import first_on_path, stand_in
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, without_driver
-from cutune.tuning.nvcc.command import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
+from cutune.tuning.nvcc.command import (
+    ALL,
+    ASSOCIATIVE,
+    EMULATED,
+    INSTRUMENT,
+    NONE,
+    TUNED,
+    VARIANTS,
+)
 from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
 from cutune.tuning.nvcc.units import (
     CompiledSource,
@@ -320,6 +328,7 @@ class _Build:
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
             VARIANTS: ALL if self.analyzer.with_variants else NONE,
+            ASSOCIATIVE: "1" if self.analyzer.is_associative else "0",
             # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
             # switched off for instrumented sources and recaches tuned ones.
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",

@@ -41,6 +41,7 @@ class Tuning:
         targets_of: the places of the tuned sources, one per source.
         method: how models are fitted; None: the usual way.
         performance: the model that chooses; None: the usual one.
+        is_associative: may rounded numbers be added up in any order?
         parameters: what the command line says of them.
         is_anew: is what an earlier call has made left aside?
     """
@@ -51,6 +52,7 @@ class Tuning:
     method: str | None = None
     performance: str | None = None
     with_variants: bool = True
+    is_associative: bool = False
     parameters: ParameterOptions = NO_PARAMETERS
     is_anew: bool = False
 
@@ -147,7 +149,12 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
     from cutune.proof.analysis.recorded_launches import seen_launches
 
     reporter, said = reporter.remembering()
-    analyzer = Analyzer(request.toolchain, reporter, tuning.with_variants)
+    analyzer = Analyzer(
+        request.toolchain,
+        reporter,
+        tuning.with_variants,
+        is_associative=tuning.is_associative,
+    )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
     launches, targets = list(seen_launches(programs)), tuning.targets_of(programs)
     try:

@@ -27,7 +27,7 @@ from cutune.source.launches.annotations import annotated
 from cutune.source.launches.callees import called_launches, certain_kernels
 from cutune.source.launches.repeatable_kernels import KernelTexts
 from cutune.source.launches.verdicts import KernelTable, launch_sites
-from cutune.source.program import CompiledCode, Kernel, LaunchSite, Layout, Program
+from cutune.source.program import CompiledCode, Impurity, Kernel, LaunchSite, Layout, Program
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.tunable import HostTunable, TunableConstant
 from cutune.source.tunable_pragmas import tunables_of
@@ -55,6 +55,7 @@ def analyze(
     copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
     elsewhere: Iterable[Kernel] = (),
     marked: Callable[[], Seen | None] = lambda: None,
+    is_associative: bool = False,
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -69,6 +70,7 @@ def analyze(
         elsewhere: kernels that other translation units define, for launches of those of which
             this one has only a declaration.
         marked: see `Unsteady`.
+        is_associative: may rounded numbers be added up in any order?
 
     Raises:
         CutuneError: CT701 where it does not compile.
@@ -93,6 +95,7 @@ def analyze(
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     by_name, ignored = _annotated(own, unit, _with_borrowed(structures, by_name, elsewhere))
+    by_name = _with_orders(by_name, is_associative)
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
@@ -152,6 +155,21 @@ def _annotated(
         by_name, ignored = annotated(file, by_name, unit.typedefs)
         diagnostics += ignored
     return by_name, diagnostics
+
+
+def _with_orders(by_name: ByName, is_associative: bool) -> ByName:
+    """Without the kernels whose sums may not be made in another order."""
+    return {
+        name: [_with_order(kernel, is_associative or kernel.is_associative) for kernel in kernels]
+        for name, kernels in by_name.items()
+    }
+
+
+def _with_order(kernel: Kernel, is_associative: bool) -> Kernel:
+    if is_associative or not kernel.reassociates or kernel.asserted:
+        return replace(kernel, is_associative=is_associative and kernel.reassociates)
+    message = Code.ROUNDED_SUM.template.format(name=kernel.name)
+    return replace(kernel, impurity=Impurity(Code.ROUNDED_SUM, message, kernel.span))
 
 
 def _launches(

@@ -50,6 +50,7 @@ class Analyzer:
     Attributes:
         with_variants: may launches choose among variants of their kernels?
         rewrites_headers: may a header be rewritten for the variants of its kernels alone?
+        is_associative: may rounded numbers be added up in any order?
         code: what the sources were compiled to.
     """
 
@@ -57,6 +58,7 @@ class Analyzer:
     reporter: Reporter = field(default_factory=Reporter)
     with_variants: bool = True
     rewrites_headers: bool = False
+    is_associative: bool = False
     code: KnownCode = field(default_factory=KnownCode, compare=False)
     #: Programs with and without their unproven variants, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
@@ -133,9 +135,8 @@ class Analyzer:
             self.code.note(path, flags, compiling)
         folder, compile_unit = os.getcwd(), self.compiler.ptx
         texts = syntax, expanded, headers, early
-        read = ReadSource(
-            nvcc, folder, flags, *texts, compiling, compile_unit, self.rewrites_headers
-        )
+        allowed = self.rewrites_headers, self.is_associative
+        read = ReadSource(nvcc, folder, flags, *texts, compiling, compile_unit, *allowed)
         try:
             return read.with_program()
         except CutuneError as error:

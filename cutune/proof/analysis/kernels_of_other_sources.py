@@ -38,7 +38,7 @@ class ReadSource:
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits. `rewrites_headers`: see `Analyzer`.
+    compiles the source with edits. `rewrites_headers`, `is_associative`: see `Analyzer`.
     """
 
     nvcc: Nvcc | None
@@ -51,6 +51,7 @@ class ReadSource:
     compilation: Compilation | None = None
     compile_unit: Compile | None = None
     rewrites_headers: bool = False
+    is_associative: bool = False
 
     def with_program(self) -> ReadSource:
         """Analyze the source; raises as `alone` does, now."""
@@ -110,6 +111,7 @@ class ReadSource:
             copies,
             elsewhere,
             lambda: self._marked,
+            self.is_associative,
         )
         return replace(program, defined=self._defined)
 

@@ -122,6 +122,8 @@ class _Application:
         if kernel.impurity is not None and kernel.impurity.code not in ASSERTABLE:
             message = kernel.impurity.message
             self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
+        if self.said.associative and not kernel.reassociates:
+            self._refuse(Code.NOT_ASSOCIATIVE, kernel=kernel.name)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
         dimensions = [
@@ -140,7 +142,8 @@ class _Application:
             impurity=None,
             dimensions=(dimensions[0], dimensions[1], dimensions[2]),
             asserted=asserted,
-            allowed=self._allowed(),
+            allowed=self._allowed(kernel),
+            is_associative=kernel.is_associative or bool(self.said.associative),
             shared=self._shared(),
             keeps_shared=self._keeps_shared(kernel),
             needs_warps=kernel.needs_warps or kernel.warp_level or is_wider,
@@ -254,12 +257,13 @@ class _Application:
 
     # block(…) and where(…)
 
-    def _allowed(self) -> BlockRange:
+    def _allowed(self, kernel: Kernel) -> BlockRange:
         if self.said.where is not None:
             for name in sorted(names_in(read_condition(self.said.where)) - {*DIMENSIONS}):
                 self._refuse(Code.UNKNOWN_CONDITION, name=name)
         sizes = self.said.block or {}
-        return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where)
+        proven = kernel.allowed.proven if kernel.allowed is not None else ()
+        return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where, proven)
 
     def _check_candidates(self, kernel: Kernel) -> None:
         """Is there a candidate for every size that the fixed dimensions may have at the launch?"""

@@ -23,6 +23,7 @@ from cutune.source.program import (
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_path, c_string, one_line
 from cutune.source.rewrite.launch_edit import variants_at
 from cutune.source.unit.integers import integer_type
+from cutune.toolchain.device.thread_block import WARP
 
 #: A kernel that stands in for one whose address is not known: both are compiled together.
 _WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
@@ -302,8 +303,14 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
         f"{argument_bits(guarding)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {single}, {is_one}, {indexed}, {free}, "
         f"{bound}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
-        f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}}},"
+        f"{edits}, {table}, {len(variants)}, {_boolean(kernel.must_hold)}, {_widths(kernel)}}},"
     )
+
+
+def _widths(kernel: Kernel) -> str:
+    """A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any."""
+    proven = kernel.allowed.proven if kernel.allowed is not None else ()
+    return f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0u"
 
 
 def _boolean(value: bool) -> str:

@@ -335,11 +335,13 @@ TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
 MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
 WORKSPACE = ".cutune"
 _PREFIX = "--cutune-"
-_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants")
+_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants", "associative-math")
 #: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
 ALL, NONE = "all", "none"
 #: Variable that says so.
 VARIANTS = "CUTUNE_VARIANTS"
+#: Variable that allows sums of floating-point numbers in any order, by 1.
+ASSOCIATIVE = "CUTUNE_ASSOCIATIVE_MATH"
 
 
 class Settings(NamedTuple):
@@ -351,6 +353,7 @@ class Settings(NamedTuple):
     nvcc: str | None
     strict: bool
     variants: bool
+    is_associative: bool
 
 
 class Usage(Exception):
@@ -389,6 +392,7 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
         found.get("nvcc"),
         strict,
         _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
+        "associative-math" in found or environment.get(ASSOCIATIVE) == "1",
     )
     return settings, words
 

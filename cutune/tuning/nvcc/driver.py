@@ -13,6 +13,8 @@ is something to rewrite.
     --cutune-device=A,B     the GPUs to tune for (this machine's, else h200). Also $CUTUNE_DEVICE
     --cutune-variants=V     all (the default) or none: may launches choose among variants of their
                             kernels, too? Also $CUTUNE_VARIANTS
+    --cutune-associative-math  sums of floating-point numbers may be made in any order. Also
+                            $CUTUNE_ASSOCIATIVE_MATH=1
     --cutune-nvcc=PATH      the nvcc to run; it may also be the first argument, behind ccache
     --cutune-strict         a failure of cutune's own ends with status 1. Also $CUTUNE_STRICT=1
 """

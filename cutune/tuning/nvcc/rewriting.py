@@ -320,8 +320,12 @@ class _Rewriter:
     def _made(self) -> ShadowSource | None:
         from cutune.proof.analysis.analyzer import Analyzer
 
-        variants = self.settings.variants
-        plain = Analyzer(self.toolchain, with_variants=variants, rewrites_headers=True)
+        plain = Analyzer(
+            self.toolchain,
+            with_variants=self.settings.variants,
+            rewrites_headers=True,
+            is_associative=self.settings.is_associative,
+        )
         try:
             if self.instruments:
                 rewritten = self._instrumented(plain)
