@@ -246,8 +246,8 @@ class Code(Enum):
         "its candidates has whole warps in x; name multiples of 32"
     )
     ROUNDED_SUM = (
-        "CT284 warning: adds up rounded numbers in an order that its block decides; where any order "
-        "will do, write '#pragma cutune kernel {name} associative' before it, or give "
+        "CT284 warning: adds up rounded numbers in an order that its block decides; where any "
+        "order will do, write '#pragma cutune kernel {name} associative' before it, or give "
         "--associative-math"
     )
     NOT_ASSOCIATIVE = (

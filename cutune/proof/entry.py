@@ -17,6 +17,7 @@ from cutune.core.codes import Code
 from cutune.proof.block_use import block_use, is_warp_level
 from cutune.proof.blocks.shared_rows import shared_rows
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
+from cutune.proof.collectives.meeting_points import cut_where_threads_meet, where_threads_meet
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused
 from cutune.proof.flow.cas_loops import without_cas_loops
@@ -134,9 +135,10 @@ def _either(module: Module, function: Function) -> EntryProof:
             if by_warps.refused is None and by_warps.dimensions[0].raw is None:
                 return by_warps
     if is_of_blocks and "%ctaid.x" in named:
-        beside_ids = judge(module, function, "x", beside_ids=True)
-        if beside_ids.refused is None:
-            return beside_ids
+        for reducing in (False, True):
+            beside_ids = judge(module, function, "x", beside_ids=True, reducing=reducing)
+            if beside_ids.refused is None:
+                return beside_ids
     return _with_single_threads(module, function, proof)
 
 
@@ -189,6 +191,8 @@ def judge(
     kind = RowsOfEachBlock if beside_ids else KeptGrid
     kept_grid = kind(kept_dimension) if kept_dimension else None
     try:
+        if reducing and beside_ids:
+            function = cut_where_threads_meet(function)
         prover = _EntryProver(module, function, sizes, kept_grid, built_ins)
         return prover.proof_with_reductions() if reducing else prover.proof()
     except NotUnderstood as error:
@@ -253,6 +257,8 @@ class _EntryProver:
         """
         assert self.kept_grid is not None, "blocks that share rows keep their indices"
         graph = self._graph()
+        of_ids = isinstance(self.kept_grid, RowsOfEachBlock)
+        together = where_threads_meet(graph) if of_ids else ()
         self.operations.have_lanes = False
         self.recorder.reduced, settled = Reduced(), Settled()
         reductions: tuple[Reduction, ...] = ()
@@ -263,7 +269,7 @@ class _EntryProver:
             finder = Reductions(
                 graph, walk, self.function, self.variables, self.kept_grid, self._most_threads
             )
-            finder.known = known
+            finder.known, finder.together = known, together
             found = finder.found()
             if found == reductions:
                 break
@@ -280,7 +286,11 @@ class _EntryProver:
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         if any(self.variables[name].size == 0 for name in self.recorder.reduced.arrays):
             raise NotUnderstood(Code.SHARED_MEMORY, "", first)
-        proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            self.recorder.sums.adding |= {line for one in reductions for line in one.effects}
+            proof = self._verdict_beside_ids(graph, walk, self.kept_grid, reductions)
+        else:
+            proof = self._verdict_by_rows(graph, walk, self.kept_grid, reductions)
         widths = frozenset.intersection(*(one.widths for one in reductions))
         return replace(
             proof,
@@ -350,7 +360,11 @@ class _EntryProver:
         )
 
     def _verdict_beside_ids(
-        self, graph: Graph, walk: Walk, kept_grid: RowsOfEachBlock
+        self,
+        graph: Graph,
+        walk: Walk,
+        kept_grid: RowsOfEachBlock,
+        reductions: Sequence[Reduction] = (),
     ) -> EntryProof:
         """Ids count, and blocks fill tables or make sums for themselves.
 
@@ -364,9 +378,13 @@ class _EntryProver:
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
         if self._named() != {dimension}:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
-        each = EachBlockJudge(graph, walk, self.recorder, kept_grid, self.recorder.sums, dimension)
+        sums = self.recorder.sums
+        each = EachBlockJudge(
+            graph, walk, self.recorder, kept_grid, sums, dimension, reductions=reductions
+        )
         found = each.each_block()
-        is_stride = dimension in self._strides(walk)
+        # Further threads would have further values to add.
+        is_stride = dimension in self._strides(walk) or bool(reductions)
         bounds = [] if is_stride else guards(dimension, found.of_ids, graph, walk)
         meeting = self._meetings(walk, found.met_by_ids, {dimension}, {dimension: bounds})
         if meeting.keep_warps:

@@ -64,9 +64,11 @@ class EachBlockJudge(RowJudge):
             NotUnderstood: blocks do something that another block would do otherwise.
         """
         self.check_branches()
+        self._check_between_reductions()
         placed = [
             _Placed(self._where(access), access, place_of(access, self.atoms))
             for access in self.recorder.accesses
+            if not self._is_inside_reduction(access)
         ]
         conditions = Meetings()
         self._check_shared([one for one in placed if one.access.space == _SHARED], conditions)
@@ -102,6 +104,8 @@ class EachBlockJudge(RowJudge):
 
     def _where(self, access: MemoryAccess) -> Position | None:
         block, dividing = access.block, self.dividing(access.block)
+        if block in self._reduced:
+            return self._of_reduction(access)
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         around = self._around(block)

@@ -57,6 +57,15 @@ class Stop:
     is_in_front: bool = False
 
 
+@dataclass(frozen=True)
+class Effect:
+    """An access of global memory: by which threads, and the values that it gets."""
+
+    instruction: Instruction
+    threads: Flags
+    values: tuple[Lanes, ...]
+
+
 @dataclass
 class BlockRun:
     """Runs a block of `width` threads.
@@ -65,8 +74,7 @@ class BlockRun:
         initial: gives the value of a register, a built-in or a constant at the beginning.
         barred: headers of loops that are not entered.
         blocks: basic blocks that were executed.
-        effects: threads that execute each access of global memory, and the values it gets, by the
-            line of the PTX.
+        effects: accesses of global memory.
         reassociates: were rounded sums made in another order?
     """
 
@@ -80,7 +88,7 @@ class BlockRun:
     state: dict[str, Lanes] = field(default_factory=dict)
     blocks: set[int] = field(default_factory=set)
     arrays: dict[str, SharedArray] = field(default_factory=dict)
-    effects: dict[int, tuple[Flags, tuple[Lanes, ...]]] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
     reassociates: bool = False
     written: set[str] = field(default_factory=set)
 
@@ -491,9 +499,9 @@ class BlockRun:
         self._effect(instruction, where, values)
 
     def _effect(self, instruction: Instruction, where: Flags, values: tuple[Lanes, ...]) -> None:
-        if instruction.line in self.effects:
+        if any(one.instruction.line == instruction.line for one in self.effects):
             self._refuse(instruction, "an effect in a loop")
-        self.effects[instruction.line] = where.copy(), values
+        self.effects.append(Effect(instruction, where.copy(), values))
 
 
 def _logic(opcode: str, values: Sequence[Flags]) -> Flags:

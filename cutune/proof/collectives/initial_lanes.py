@@ -18,7 +18,7 @@ from cutune.proof.collectives.lanes import (
     uniform,
     unknown,
 )
-from cutune.proof.collectives.thread_sums import ThreadSums
+from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.operations import LANE
 from cutune.proof.values.polynomial import BLOCK_SIZE, OPAQUE, THREAD, Atom, IntegerPolynomial
@@ -38,7 +38,7 @@ class InitialLanes:
     walk: Walk
     function: Function
     at_beginning: Mapping[str, Value]
-    sums: ThreadSums
+    sums: ThreadSums | OwnValues
     terms: Terms
     width: int
     variables: Mapping[str, Variable] = field(default_factory=dict)

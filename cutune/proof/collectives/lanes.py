@@ -110,6 +110,13 @@ class Terms:
         assert isinstance(found, Summand), "a part is one of a sum"
         return found
 
+    def total(self, number: int) -> Summand | None:
+        """Return the summand of which a term is the whole sum; None for other terms."""
+        match self._objects[number]:
+            case ("total", int(summand)):
+                return self.summand(summand)
+        return None
+
     def literal(self, number: int) -> int | None:
         """Return the number that a term is; None for other terms."""
         match self._objects[number]:
@@ -197,8 +204,7 @@ class Lanes:
         if self.threads is None:
             return np.zeros(self.count, np.bool_)
         whole = _all_threads(threads)
-        have_all: Flags = np.all(self.threads == whole, axis=1)
-        return (self.kind == PART) & have_all
+        return np.logical_and(self.kind == PART, np.equal(self.threads, whole).all(axis=1))
 
 
 def words_of(width: int) -> int:
@@ -208,7 +214,8 @@ def words_of(width: int) -> int:
 
 @cache
 def _all_threads(width: int) -> Words:
-    return np.bitwise_or.reduce(own_threads(width), axis=0)
+    whole: Words = np.bitwise_or.reduce(own_threads(width), axis=0)
+    return whole
 
 
 def own_threads(width: int) -> Words:

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import TypeVar
 
 import numpy as np
 
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
 from cutune.proof.collectives.initial_lanes import InitialLanes
-from cutune.proof.collectives.lanes import TERM, Lanes, Terms, as_terms
-from cutune.proof.collectives.thread_sums import ThreadSums
+from cutune.proof.collectives.lanes import COMBINING, TERM, Lanes, Terms, as_terms, combining
+from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import Element, Reduced
@@ -26,7 +28,7 @@ from cutune.proof.values.built_ins import KeptGrid
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Fixed, Unknown, Value, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties
-from cutune.ptx.types import Function, Variable
+from cutune.ptx.types import Function, Instruction, Variable
 
 #: Threads of the blocks that are run. Where none of the first ones ends, nothing is proven.
 _TRIED = (256, 64, 1024)
@@ -86,7 +88,8 @@ class Reductions:
     """Finds the reductions of one walk.
 
     `failures`: why others are none, by where they begin. `known`: what earlier walks have shown, by
-    all that decides it.
+    all that decides it. `together`: basic blocks where threads meet, if what they combine are not
+    sums of rows but values of their own, which each block adds to a sum of all blocks.
     """
 
     graph: Graph
@@ -97,6 +100,12 @@ class Reductions:
     most_threads: int
     failures: dict[int, Unsettled] = field(default_factory=dict)
     known: dict[object, Reduction | None] = field(default_factory=dict)
+    together: Sequence[int] = ()
+
+    @property
+    def of_ids(self) -> bool:
+        """Are the values combined those that threads have by their ids?"""
+        return bool(self.together)
 
     def found(self) -> tuple[Reduction, ...]:
         """Return all reductions, in the order of their basic blocks."""
@@ -108,7 +117,13 @@ class Reductions:
         return tuple(reductions)
 
     def _begins(self) -> Iterator[int]:
-        """Points that all threads reach behind a loop over a row."""
+        """Points that all threads reach: behind a loop over a row, or before they meet."""
+        if self.of_ids:
+            ways = (self.graph.dominators[block] for block in self.together)
+            common = reduce(and_, ways)
+            points = [b for b in range(self.graph.count) if common >> b & 1]
+            yield from [b for b in points if self._is_reached_by_all(b)][-1:]
+            return
         for header in self.kept_grid.loops:
             block, inside = header, self.graph.loop_of_header[header]
             while block < self.graph.count and not (
@@ -120,12 +135,11 @@ class Reductions:
 
     def _is_reached_by_all(self, block: int) -> bool:
         deciding = (self.walk.branches.get(other) for other in self.graph.dependences[block])
-        return not any(
-            properties_of(one, self.walk.atoms).raw for one in deciding if one is not None
-        )
+        properties = [properties_of(one, self.walk.atoms) for one in deciding if one is not None]
+        return not any(one.raw or (self.of_ids and one.ids) for one in properties)
 
     def _reduction(self, begin: int) -> Reduction | None:
-        sums = ThreadSums(self.walk, self.kept_grid)
+        sums = OwnValues(self.walk) if self.of_ids else ThreadSums(self.walk, self.kept_grid)
         at_beginning = self.walk.at_beginning(begin)
         summed = {name: sums.of(value) for name, value in at_beginning.items()}
         if not any(summed.values()):
@@ -136,7 +150,7 @@ class Reductions:
         return self.known[deciding]
 
     def _run_all(
-        self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums
+        self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums | OwnValues
     ) -> Reduction | None:
         terms, runs = Terms(), dict[int, _Ran]()
         barred = frozenset({*self.kept_grid.loops, *self.graph.loops_around[begin]})
@@ -154,7 +168,7 @@ class Reductions:
         begin: int,
         width: int,
         at_beginning: Mapping[str, Value],
-        sums: ThreadSums,
+        sums: ThreadSums | OwnValues,
         terms: Terms,
         barred: frozenset[int],
     ) -> tuple[frozenset[int], _Ran]:
@@ -179,22 +193,27 @@ class Reductions:
 
     def _left(self, run: BlockRun, stop: Stop | None, terms: Terms) -> _Ran:
         left: dict[tuple[str, object], int] = {}
-        live = self._live_behind(stop)
+        # What a block leaves for itself is not the same as what another block leaves.
+        live = self._live_behind(stop) if not self.of_ids else frozenset[str]()
         for register in sorted(run.written & live):
             left["register", register] = _common(run.state[register], terms)
         for array in run.arrays.values():
             numbers = as_terms(array.content, terms)
-            for element in np.flatnonzero(array.content.kind == TERM):
+            for element in [] if self.of_ids else np.flatnonzero(array.content.kind == TERM):
                 place = array.name, int(element) * array.width, array.width
                 left["stored", place] = int(numbers[element])
         effects = {}
-        for line, (where, values) in run.effects.items():
+        for effect in run.effects:
+            where, line = effect.threads, effect.instruction.line
             is_alone = bool(where[0]) and int(where.sum()) == 1
-            if not is_alone and not (where.all() and not values):
-                raise Unsettled("an effect of some threads")
+            if not is_alone and not (where.all() and not effect.values):
+                raise Unsettled("an effect of some threads", effect.instruction)
             effects[line] = is_alone
-            for index, value in enumerate(values):
-                left["effect", (line, index)] = int(as_terms(value, terms)[0])
+            for index, value in enumerate(effect.values):
+                term = int(as_terms(value, terms)[0])
+                if self.of_ids and not _is_part_of_sum(effect.instruction, term, terms):
+                    raise Unsettled("an effect of each block", effect.instruction)
+                left["effect", (line, index)] = term
         return _Ran(
             stop,
             frozenset(run.blocks),
@@ -272,6 +291,14 @@ def _common(value: Lanes, terms: Terms) -> int:
     """The term that all threads have; -1 where there is none."""
     found = np.unique(as_terms(value, terms))
     return int(found[0]) if len(found) == 1 else -1
+
+
+def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
+    """Does an atomic operation add the sum of a block, by the operation that has made it?"""
+    sum_ = terms.total(term) if term >= 0 else None
+    words = [word for word in instruction.modifiers if word in COMBINING]
+    operation = combining(words[0], instruction.modifiers[-1:]) if words else ""
+    return sum_ is not None and operation != "" and sum_.operation == operation
 
 
 def meet_in_memory(one: Uses, other: Uses) -> bool:

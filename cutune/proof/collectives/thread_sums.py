@@ -111,6 +111,20 @@ class ThreadSums:
         return not properties_of(value, self.walk.atoms).raw  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class OwnValues:
+    """Values of one walk that threads have by their ids, the same in whichever block they are."""
+
+    walk: Walk
+
+    def of(self, value: Value) -> Summand | None:
+        """Return what a value adds to a sum over the threads of a block; None where it is raw."""
+        properties = properties_of(value, self.walk.atoms)
+        if properties.raw or not properties.ids or not isinstance(value, IntegerPolynomial):
+            return None
+        return Summand(value, "")
+
+
 def _held(number: int, operation: str) -> int:
     """A number as a register of the operation's type holds it."""
     bits = int(operation.rsplit(".", 1)[1].lstrip("subf"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.proof.entry import judge
+from cutune.proof.entry import judge, prove
 from cutune.ptx.types import Module
 from tests.support.proof_verdicts import compiled
 
@@ -22,6 +22,7 @@ COMMON = """
 #define WARPS for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
 #define DOWN for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
 #define FIRST if (t == 0)
+#define I ((const int *)b)
 __shared__ int words[32];
 __device__ int of_warps(int s) {
     int t = T;
@@ -259,8 +260,72 @@ WRONG: Mapping[str, str] = {
         FIRST { for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
         """,
 }
-GROUPS = {"whole": WHOLE_WARPS, "rounded": ROUNDED, "powers": POWERS}
-ALL = {name: body for group in GROUPS.values() for name, body in group.items()} | WRONG
+#: Each block adds what its threads have to a sum of all blocks.
+OF_ALL: Mapping[str, str] = {
+    "strided": """
+        __shared__ int w[32]; int t = T, s = 0;
+        for (int i = blockIdx.x * D + t; i < n; i += gridDim.x * D) s += I[i] * I[i + 2];
+        DOWN if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 32) { s = t < D / 32 ? w[t] : 0; DOWN FIRST atomicAdd(c, s); }
+    """,
+    "one_each": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+    "greatest_of_all": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? I[i] : -1;
+        for (int o = 16; o; o >>= 1) s = max(s, __shfl_xor_sync(~0u, s, o));
+        if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
+    """,
+    "stores_beside": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = 0;
+        if (i < n) { s = b[i] * 3; a[i] = s; }
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+}
+#: The same, where another block would add something else.
+NOT_OF_ALL: Mapping[str, str] = {
+    "stores_its_part": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; c[blockIdx.x] = s; }
+    """,
+    "adds_half": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s / 2); }
+    """,
+    "greatest_of_sums": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicMax(c, s); }
+    """,
+    "adds_twice": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        if (t < 2) { s = 0; for (int k = 0; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+    "adds_to_its_place": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c + blockIdx.x, s); }
+    """,
+    "reads_the_sum": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + c[0] : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+    "by_place": """
+        __shared__ int w[32]; int t = T, i = blockIdx.x * D + t, s = i < n ? b[i] + t : 0;
+        WARPS if (t % 32 == 0) w[t / 32] = s; WAIT
+        FIRST { for (int k = 1; k < D / 32; ++k) s += w[k]; atomicAdd(c, s); }
+    """,
+}
+GROUPS = (WHOLE_WARPS, ROUNDED, POWERS, WRONG, OF_ALL, NOT_OF_ALL)
+ALL = {name: body for group in GROUPS for name, body in group.items()}
 
 
 @pytest.fixture(scope="module")
@@ -295,3 +360,17 @@ def test_powers_of_two(module: Module, name: str) -> None:
 def test_wrong(module: Module, name: str) -> None:
     proof = judge(module, module.functions[name], "x", reducing=True)
     assert proof.refused is not None
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_sums_of_all_blocks(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == tuple(range(32, 1025, 32)) and not proof.reassociates
+    x = proof.dimensions[0]
+    assert x.raw is None and x.bounds == () and x.grid_stride
+
+
+@pytest.mark.parametrize("name", NOT_OF_ALL)
+def test_parts_that_another_block_does_not_have(module: Module, name: str) -> None:
+    assert prove(module, name).refused is not None

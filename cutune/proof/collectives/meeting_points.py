@@ -1,0 +1,40 @@
+"""Where the threads of a block meet: shuffles, barriers and shared memory.
+
+Takes a function, gives it with basic blocks that begin there; takes its graph, gives these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cutune.proof.flow.graph import Graph
+from cutune.ptx.types import Function, Instruction, Label
+
+_MEETING = frozenset({"shfl", "redux", "vote", "bar", "barrier"})
+
+
+def cut_where_threads_meet(function: Function) -> Function:
+    """Return the function with a label in front of each such instruction behind others."""
+    body: list[Instruction | Label] = []
+    was_meeting = True
+    for item in function.body or ():
+        meets = isinstance(item, Instruction) and _is_meeting(item)
+        if meets and not was_meeting:
+            body.append(Label(f"$meet{len(body)}"))
+        was_meeting = meets
+        body.append(item)
+    return replace(function, body=tuple(body))
+
+
+def where_threads_meet(graph: Graph) -> tuple[int, ...]:
+    """Return the basic blocks with such instructions."""
+    return tuple(
+        index
+        for index, block in enumerate(graph.flow.blocks)
+        if any(map(_is_meeting, block.instructions))
+    )
+
+
+def _is_meeting(instruction: Instruction) -> bool:
+    spaces = {word.split("::")[0] for word in instruction.modifiers}
+    return instruction.opcode in _MEETING or "shared" in spaces
