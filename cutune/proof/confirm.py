@@ -344,6 +344,14 @@ class _Joined:
             return None
         return BlockRange(proven=tuple(sorted(frozenset.intersection(*widths))) or (0,))
 
+    def _needed_shared(self) -> tuple[tuple[int, int], ...]:
+        """The most that an instance needs of dynamic shared memory, by the threads of a block."""
+        found: dict[int, int] = {}
+        for proof in self.proofs:
+            for width, needed in zip(proof.widths, proof.shared_bytes, strict=False):
+                found[width] = max(found.get(width, 0), needed)
+        return tuple(sorted(found.items()))
+
     # Threads that meet.
 
     def _distinct_places(self) -> set[DistinctPlaces | None]:
@@ -373,7 +381,8 @@ class _Joined:
             must_hold=must_hold,
             allowed=self._proven_widths(),
             reassociates=any(proof.reassociates for proof in self.proofs),
-            keeps_shared=any(proof.uses_shared for proof in self.proofs),
+            keeps_shared=any(p.uses_shared and not p.shared_bytes for p in self.proofs),
+            needed_shared=self._needed_shared(),
         )
 
 

@@ -284,8 +284,6 @@ class _EntryProver:
             what = failure.what if failure is not None else "sums that are not found"
             instruction = (failure.instruction if failure is not None else None) or first
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        if any(self.variables[name].size == 0 for name in self.recorder.reduced.arrays):
-            raise NotUnderstood(Code.SHARED_MEMORY, "", first)
         if isinstance(self.kept_grid, RowsOfEachBlock):
             self.recorder.sums.adding |= {line for one in reductions for line in one.effects}
             proof = self._verdict_beside_ids(graph, walk, self.kept_grid, reductions)
@@ -295,6 +293,9 @@ class _EntryProver:
         return replace(
             proof,
             widths=tuple(sorted(widths)),
+            shared_bytes=tuple(
+                most for w in sorted(widths) if (most := max(one.bytes[w] for one in reductions))
+            ),
             reassociates=any(one.reassociates for one in reductions),
         )
 

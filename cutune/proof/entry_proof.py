@@ -91,5 +91,7 @@ class EntryProof:
     must_hold: bool = False
     #: Threads of the blocks for which it is proven; empty: of any.
     widths: tuple[int, ...] = ()
+    #: Bytes of dynamic shared memory that it needs with each of them; empty: none is used.
+    shared_bytes: tuple[int, ...] = ()
     #: Does the order in which rounded numbers are combined depend on the block?
     reassociates: bool = False

@@ -226,6 +226,8 @@ class Kernel:
     #: it is where blocks of any size are proven to use the same.
     shared: str | None = None
     keeps_shared: bool = False
+    #: Bytes of dynamic shared memory that it needs by the threads of a block, where that is proven.
+    needed_shared: tuple[tuple[int, int], ...] = ()
     #: May threads of a warp exchange values, so that each warp must keep its threads?
     needs_warps: bool = False
     #: Do they use warp-level functions? Then only an annotation can make it tunable.

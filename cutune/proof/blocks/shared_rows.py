@@ -101,7 +101,7 @@ class RowJudge:
         self.check_branches()
         self._check_between_reductions()
         known = (a for a in self.recorder.accesses if a.space != "const")
-        accesses = [a for a in known if not self._is_inside_reduction(a)]
+        accesses = [a for a in known if not self._is_of_reduction(a)]
         pairs = [(self._position(access), access) for access in accesses]
         placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
         meeting = meet(placed, self.atoms, Phases(self.graph, self.recorder.barriers))
@@ -175,20 +175,33 @@ class RowJudge:
         """Basic blocks of reductions."""
         return frozenset[int]().union(*(one.blocks for one in self.reductions))
 
-    def _is_inside_reduction(self, access: MemoryAccess) -> bool:
-        """Is it seen by nothing outside, as the places of sums in shared memory?"""
+    def _is_of_reduction(self, access: MemoryAccess) -> bool:
+        """Does it use shared memory of reductions, in one or to read what one leaves there?"""
         reduced = self.recorder.reduced
-        if reduced is None or access.block not in self._reduced or access.space != "shared":
+        if reduced is None or access.space != "shared" or access.address is None:
+            return False
+        if access.block in self._reduced:
+            return True
+        names = {atom.name.removeprefix("&") for atom in access.address.atoms}
+        if reduced.arrays.isdisjoint(names):
             return False
         element = reduced.element(access.address, access.bytes)
-        return access.kind != "store" or element not in reduced.stored
+        if access.is_effect or element not in reduced.stored:
+            self._stop(access.instruction, "a place that sums of the block are made in")
+        for one in self.reductions:
+            name, begin, size = element
+            place = frozenset({(name, frozenset({begin // size}))})
+            is_late = meet_in_memory(one.last, place)
+            if is_late or (meet_in_memory(one.first, place) and self._leads(access.block, one)):
+                self._stop(access.instruction, "shared memory without a barrier between")
+        return True
 
     def _of_reduction(self, access: MemoryAccess) -> Position:
         """Who makes an access of a reduction: thread 0, or all threads the same one."""
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
         properties = access.properties
-        if access.space != "shared" and (properties.raw or properties.ids):
+        if properties.raw or properties.ids:
             self._stop(access.instruction, "a place that depends on the block")
         line = access.instruction.line
         alone = next((e[line] for one in self.reductions if line in (e := one.effects)), True)
@@ -204,17 +217,20 @@ class RowJudge:
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:
             return False
+        return self._leads(one.stop.block, other, one.stop.is_in_front)
+
+    def _leads(self, block: int, reduction: Reduction, is_in_front: bool = False) -> bool:
+        """Is there a way from a block to a reduction without a barrier?"""
         blocks = self.graph.flow.blocks
-        targets = blocks[one.stop.block].terminator.targets
-        waiting = [one.stop.block] if one.stop.is_in_front else [*targets]
+        waiting = [block] if is_in_front else [*blocks[block].terminator.targets]
         seen = set[int]()
         while waiting:
-            block = waiting.pop()
-            if block == other.begin:
+            here = waiting.pop()
+            if here == reduction.begin:
                 return True
-            if block not in seen and block not in self.recorder.barriers:
-                seen.add(block)
-                waiting += blocks[block].terminator.targets
+            if here not in seen and here not in self.recorder.barriers:
+                seen.add(here)
+                waiting += blocks[here].terminator.targets
         return False
 
     def _around(self, block: int) -> list[_Loop]:

@@ -68,7 +68,7 @@ class EachBlockJudge(RowJudge):
         placed = [
             _Placed(self._where(access), access, place_of(access, self.atoms))
             for access in self.recorder.accesses
-            if not self._is_inside_reduction(access)
+            if not self._is_of_reduction(access)
         ]
         conditions = Meetings()
         self._check_shared([one for one in placed if one.access.space == _SHARED], conditions)

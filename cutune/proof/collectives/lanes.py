@@ -204,7 +204,8 @@ class Lanes:
         if self.threads is None:
             return np.zeros(self.count, np.bool_)
         whole = _all_threads(threads)
-        return np.logical_and(self.kind == PART, np.equal(self.threads, whole).all(axis=1))
+        is_whole: Flags = (self.kind == PART) & (self.threads == whole).all(axis=1)
+        return is_whole
 
 
 def words_of(width: int) -> int:

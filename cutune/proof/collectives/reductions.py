@@ -19,7 +19,7 @@ import numpy as np
 
 from cutune.proof.collectives.block_run import BlockRun, Stop, Unsettled
 from cutune.proof.collectives.initial_lanes import InitialLanes
-from cutune.proof.collectives.lanes import COMBINING, TERM, Lanes, Terms, as_terms, combining
+from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
 from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
@@ -54,6 +54,7 @@ class Reduction:
         widths: threads of the blocks for which it is proven.
         reassociates: does it depend on the block in which order rounded numbers are combined?
         first, last: what it uses before its first barrier, and behind its last one.
+        bytes: by the threads of a block, how much it uses of the array whose size the launch gives.
     """
 
     begin: int
@@ -67,6 +68,7 @@ class Reduction:
     reassociates: bool
     first: Uses
     last: Uses
+    bytes: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class _Ran:
     reassociates: bool
     first: Uses
     last: Uses
+    bytes: int
 
 
 @dataclass
@@ -199,7 +202,8 @@ class Reductions:
             left["register", register] = _common(run.state[register], terms)
         for array in run.arrays.values():
             numbers = as_terms(array.content, terms)
-            for element in [] if self.of_ids else np.flatnonzero(array.content.kind == TERM):
+            is_told = (numbers >= 0) & (array.content.kind != NUMBER)
+            for element in [] if self.of_ids else np.flatnonzero(is_told):
                 place = array.name, int(element) * array.width, array.width
                 left["stored", place] = int(numbers[element])
         effects = {}
@@ -223,6 +227,7 @@ class Reductions:
             run.reassociates,
             frozenset((a.name, frozenset(a.first)) for a in run.arrays.values()),
             frozenset((a.name, frozenset(a.last)) for a in run.arrays.values()),
+            sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
         )
 
     def _live_behind(self, stop: Stop | None) -> frozenset[str]:
@@ -235,12 +240,15 @@ class Reductions:
 
     def _alike(self, begin: int, runs: Mapping[int, _Ran], terms: Terms) -> Reduction | None:
         """What all runs leave alike; blocks that leave something else are not among `widths`."""
-        stops = Counter(run.stop for run in runs.values())
-        runs = {w: run for w, run in runs.items() if run.stop == stops.most_common(1)[0][0]}
+        ways = Counter((run.stop, tuple(run.effects.items())) for run in runs.values())
+        for way, _ in ways.most_common(1):
+            runs = {w: r for w, r in runs.items() if (r.stop, tuple(r.effects.items())) == way}
         settled = dict[tuple[str, object], int]()
         for item in sorted({item for run in runs.values() for item in run.left}, key=str):
             found = Counter(run.left.get(item, -1) for run in runs.values())
-            usual = next((n for n, _ in found.most_common() if n >= 0 and terms.is_sum(n)), None)
+            # A block of one warp has the whole sum sooner than others.
+            sums = (n for n, count in found.most_common() if count > 1)
+            usual = next((n for n in sums if n >= 0 and terms.is_sum(n)), None)
             if usual is None:
                 usual = found.most_common(1)[0][0]
                 is_same = usual >= 0 and len(found) == 1
@@ -275,6 +283,7 @@ class Reductions:
             any(run.reassociates for run in runs.values()),
             _union(run.first for run in runs.values()),
             _union(run.last for run in runs.values()),
+            {width: run.bytes for width, run in runs.items()},
         )
 
     def _is_closed(self, begin: int, blocks: frozenset[int]) -> bool:

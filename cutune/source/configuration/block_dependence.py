@@ -27,6 +27,7 @@ from cutune.source.host_formula import (
     number,
     parts,
     plain,
+    renamed,
     text_of,
 )
 from cutune.source.program import DIMENSIONS, Configuration, GridForm
@@ -286,6 +287,13 @@ def inferred_formula(configuration: Configuration, arguments: Container[str] = (
             return None
     text = text_of(found)
     return text if is_bounded(text) else None
+
+
+def bytes_of(text: str, width: int) -> int | None:
+    """Return what a formula gives for blocks of so many threads in x; None where it is unknown."""
+    values = {"x": str(width), "y": "1", "z": "1"}
+    value = constant(formula_of(lex_significant(renamed(text, values)), basic_size))
+    return int(value) if value is not None else None
 
 
 def is_bounded(text: str) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Span
-from cutune.source.configuration.block_dependence import inferred_formula
+from cutune.source.configuration.block_dependence import bytes_of, inferred_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
 from cutune.source.launches.block_reading_copies import callee_of_copy, may_stand_in
@@ -167,7 +167,7 @@ class _LaunchJudge:
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
         if refusal is None:
             refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
-        if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
+        if refusal is None and kernel is not None and not _uses_dynamic(kernel):
             # Proven not to use any.
             shared = None
         syntax = self.syntax
@@ -345,6 +345,8 @@ class _LaunchJudge:
         is_known = shared is not None or kernel.keeps_shared
         if kernel.asserted and not is_known and _asks_for_shared_memory(launch, resolved):
             return _refusal(Code.DYNAMIC_SHARED_MEMORY)
+        if kernel.needed_shared and not kernel.asserted and not _suffices(kernel, shared):
+            return _refusal(Code.DYNAMIC_SHARED_MEMORY)
         return self._impure(kernel)
 
     def _is_indirect(self, launch: Launch) -> bool:
@@ -413,6 +415,17 @@ def because(kernel: Kernel, impurity: Impurity) -> Refusal:
 def _closer(syntax: Syntax, launch: Launch) -> int:
     """The last token of `>>>`, behind which the arguments begin."""
     return syntax.brackets.partner[launch.end] - 1
+
+
+def _uses_dynamic(kernel: Kernel) -> bool:
+    return bool(kernel.asserted or kernel.shared or kernel.needed_shared)
+
+
+def _suffices(kernel: Kernel, shared: str | None) -> bool:
+    """Does a formula of the block give as much dynamic shared memory as each block needs?"""
+    return shared is not None and all(
+        (bytes_of(shared, width) or 0) >= needed for width, needed in kernel.needed_shared
+    )
 
 
 def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:

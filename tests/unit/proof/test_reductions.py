@@ -163,13 +163,18 @@ POWERS: Mapping[str, str] = {
     "tree_for_all": """
         __shared__ int w[1024]; R int s = 0; J s += c[j]; s = by_tree(w, s); J a[r * n + j] = s;
     """,
+    "tree_told": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
+        J a[r * n + j] = w[0];
+    """,
     "tree_upwards": """
         __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
         for (int h = 1; h < D; h *= 2) { WAIT if (t % (2 * h) == 0) w[t] += w[t + h]; }
         FIRST a[r] = w[0];
     """,
 }
-#: Wrong, or not proven, and why.
+#: Wrong, or not proven.
 WRONG: Mapping[str, str] = {
     "fixed_warps": """
         __shared__ int w[32]; R int s = 0; J s += c[r * n + j]; WARPS
@@ -249,6 +254,25 @@ WRONG: Mapping[str, str] = {
         if (t % 32 == 0) w[t / 32] = s; WAIT
         FIRST { s = 0; for (int i = 1; i < D / 32; ++i) s += w[i]; c[r] = s; }
         """,
+    "told_too_early": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s;
+        for (int h = D / 2; h > 0; h /= 2) { WAIT if (t < h) w[t] += w[t + h]; }
+        J a[r * n + j] = w[0];
+    """,
+    "told_too_late": """
+        __shared__ int w[1024];
+        for (int r = blockIdx.x; r < m; r += gridDim.x) {
+            int t = T, s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+            for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
+            J a[r * n + j] = w[0];
+        }
+    """,
+    "overwrites": """
+        __shared__ int w[1024]; R int s = 0; J s += c[r * n + j]; w[t] = s; WAIT
+        for (int h = D / 2; h > 0; h /= 2) { if (t < h) w[t] += w[t + h]; WAIT }
+        FIRST w[0] = D; WAIT
+        J a[r * n + j] = w[0];
+    """,
     "row_ends_early": """
         __shared__ int w[32]; R int s = 0; for (int j = t; j < n - t; j += D) s += c[r * n + j];
         WARPS if (t % 32 == 0) w[t / 32] = s; WAIT

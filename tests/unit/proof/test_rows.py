@@ -233,11 +233,6 @@ HOSTILE: Mapping[str, str] = {
         " J a[r * n + j] = s[j & 63];"
     ),
     "slot_of_thread": "__shared__ float s[1024]; R s[t] = b[r]; WAIT J a[r * n + j] = s[j & 63];",
-    "shared_sum": (
-        "__shared__ float s[1024]; R float x = 0; J x += b[j]; s[t] = x; WAIT"
-        " for (int k = D / 2; k; k /= 2) { if (t < k) s[t] += s[t + k]; WAIT }"
-        " if (t == 0) a[r] = s[0];"
-    ),
     "set_by_last": "__shared__ float s; R if (t == D - 1) s = b[r]; WAIT J a[r * n + j] = s;",
     "set_by_thread_33": "__shared__ float s; R if (t == 33) s = b[r]; WAIT J a[r * n + j] = s;",
     "set_by_all": "__shared__ float s; R s = b[r + t]; WAIT J a[r * n + j] = s;",
@@ -358,7 +353,7 @@ REASONS: Mapping[str, str] = {
     "a row that is not entered by its limit": "untested_fours",
     "threadIdx.x, blockIdx.x or blockDim.x in a stored value": """
         carried carried_count carried_least carried_index last_of_first one_sum tiles
-        short_counter short_limit small_counter shared_sum
+        short_counter short_limit small_counter
     """,
     "threadIdx.x, blockIdx.x or blockDim.x in a value of an atomic operation": "kept_behind",
     "threadIdx.x, blockIdx.x or blockDim.x in an address": "last_j other_mapping",
