@@ -140,8 +140,8 @@ struct cutune_site {
     int variant_count;
     // Another block may be chosen only where `is_free` says so: it is not enough to keep warps.
     bool must_be_free;
-    // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads where bit i is
-    // set; 0: for any.
+    // What threads of a block sum up is proven for blocks of 32 * (i + 1) threads in x where bit i
+    // is set, and one in y and z; 0: for any.
     unsigned widths;
 };
 
@@ -313,7 +313,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
                                       dim3 block) {
     bool is_row = false;
     if (site.widths != 0 &&
-        (block.x % 32 != 0 || block.x > 1024 || block.x == 0 ||
+        (block.y != 1 || block.z != 1 || block.x % 32 != 0 || block.x > 1024 || block.x == 0 ||
          (site.widths >> (block.x / 32 - 1) & 1) == 0))
         return false;
     for (int d = 0; d < 3; ++d) {

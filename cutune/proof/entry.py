@@ -258,6 +258,8 @@ class _EntryProver:
         assert self.kept_grid is not None, "blocks that share rows keep their indices"
         graph = self._graph()
         of_ids = isinstance(self.kept_grid, RowsOfEachBlock)
+        if isinstance(self.kept_grid, RowsOfEachBlock):
+            self.kept_grid.has_one_dimension = True
         together = where_threads_meet(graph) if of_ids else ()
         self.operations.have_lanes = False
         self.recorder.reduced, settled = Reduced(), Settled()
@@ -377,7 +379,8 @@ class _EntryProver:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
         for what, instruction in self.recorder.raw.values():
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        if self._named() != {dimension}:
+        named = self._named() if not reductions else {d for d in self._named() if self._blocks(d)}
+        if named != {dimension}:
             raise NotUnderstood(Code.NOT_PROVEN, "blocks in several dimensions", first)
         sums = self.recorder.sums
         each = EachBlockJudge(
@@ -536,6 +539,10 @@ class _EntryProver:
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             indexed.add("x")
         return set(properties.strides), indexed
+
+    def _blocks(self, dimension: str) -> bool:
+        """Does the code ask for the place of its block in a dimension?"""
+        return f"%ctaid.{dimension}" in self.function.operands
 
     def _named(self) -> set[str]:
         """Dimensions whose id or block the code asks for at all."""

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.proof.blocks.row_places import MOST_SHARED, Position, Row, meet
-from cutune.proof.collectives.reductions import Reduction, meet_in_memory
+from cutune.proof.collectives.reductions import Reduction, is_written_in, meet_in_memory
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import place_of, without_extensions
@@ -190,9 +190,9 @@ class RowJudge:
             self._stop(access.instruction, "a place that sums of the block are made in")
         for one in self.reductions:
             name, begin, size = element
-            place = frozenset({(name, frozenset({begin // size}))})
-            is_late = meet_in_memory(one.last, place)
-            if is_late or (meet_in_memory(one.first, place) and self._leads(access.block, one)):
+            is_late = is_written_in(one.last, name, begin // size)
+            is_early = is_written_in(one.first, name, begin // size)
+            if is_late or (is_early and self._leads(access.block, one)):
                 self._stop(access.instruction, "shared memory without a barrier between")
         return True
 

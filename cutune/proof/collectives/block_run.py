@@ -278,7 +278,7 @@ class BlockRun:
         everywhere = np.ones(low.count, np.bool_)
         if low.are_numbers(everywhere) and high.are_numbers(everywhere):
             return numbers(held(low.data, 32) | high.data << np.int64(32))
-        return unknown(low.count)
+        return applied("mov.packed", values, self.terms)
 
     def _unpack(self, instruction: Instruction, where: Flags) -> None:
         names, value = parts(instruction.operands[0]), self._read(instruction.operands[1])
@@ -467,12 +467,21 @@ class BlockRun:
             value = stored if stored.piece < 0 else unknown(self.width)
             there = numbers(address.data + index * width)
             array, elements = self._elements(instruction, there, where, width)
-            self._use(instruction, array, elements, where, True)
+            threads = np.flatnonzero(where)
+            if self._are_alike(value.taken(threads), elements):
+                self._use(instruction, array, elements, where, True)
+            else:
+                self._refuse(instruction, "several threads write one place")
             sources = np.zeros(len(array.content.kind), np.int64)
             sources[elements] = np.flatnonzero(where)
             is_written = np.zeros(len(array.content.kind), np.bool_)
             is_written[elements] = True
             array.content = array.content.written(is_written, value.taken(sources))
+
+    def _are_alike(self, values: Lanes, elements: Numbers) -> bool:
+        """Do threads that write one element write the same there?"""
+        _, firsts, places = np.unique(elements, return_index=True, return_inverse=True)
+        return len(firsts) == len(elements) or values.equals(values.taken(firsts[places]))
 
     def _use(
         self,

@@ -35,7 +35,7 @@ _TRIED = (256, 64, 1024)
 _WIDTHS = (*_TRIED, *(w for w in range(WARP, 1025, WARP) if w not in _TRIED))
 
 T = TypeVar("T")
-Uses = frozenset[tuple[str, frozenset[int]]]
+Uses = Mapping[str, frozenset[int]]
 """By shared array the elements that are used; those that are written as `-1 - element`."""
 
 
@@ -53,7 +53,8 @@ class Reduction:
         effects: by the line of an access of global memory: is it done by thread 0, or by all?
         widths: threads of the blocks for which it is proven.
         reassociates: does it depend on the block in which order rounded numbers are combined?
-        first, last: what it uses before its first barrier, and behind its last one.
+        first, last: by the threads of a block, what it uses before its first barrier, and behind
+            its last one.
         bytes: by the threads of a block, how much it uses of the array whose size the launch gives.
     """
 
@@ -66,8 +67,8 @@ class Reduction:
     effects: Mapping[int, bool]
     widths: frozenset[int]
     reassociates: bool
-    first: Uses
-    last: Uses
+    first: Mapping[int, Uses]
+    last: Mapping[int, Uses]
     bytes: Mapping[int, int]
 
 
@@ -225,8 +226,8 @@ class Reductions:
             effects,
             frozenset(run.arrays),
             run.reassociates,
-            frozenset((a.name, frozenset(a.first)) for a in run.arrays.values()),
-            frozenset((a.name, frozenset(a.last)) for a in run.arrays.values()),
+            {a.name: frozenset(a.first) for a in run.arrays.values()},
+            {a.name: frozenset(a.last) for a in run.arrays.values()},
             sum(a.used_bytes for a in run.arrays.values() if not a.is_sized),
         )
 
@@ -281,8 +282,8 @@ class Reductions:
             one.effects,
             frozenset(runs),
             any(run.reassociates for run in runs.values()),
-            _union(run.first for run in runs.values()),
-            _union(run.last for run in runs.values()),
+            {width: run.first for width, run in runs.items()},
+            {width: run.last for width, run in runs.items()},
             {width: run.bytes for width, run in runs.items()},
         )
 
@@ -310,14 +311,20 @@ def _is_part_of_sum(instruction: Instruction, term: int, terms: Terms) -> bool:
     return sum_ is not None and operation != "" and sum_.operation == operation
 
 
-def meet_in_memory(one: Uses, other: Uses) -> bool:
-    """Tell whether one of two writes an element that the other one uses."""
+def meet_in_memory(one: Mapping[int, Uses], other: Mapping[int, Uses]) -> bool:
+    """Tell whether one of two writes an element that the other one uses, in blocks of one size."""
     return any(
         _written(first) & _used(second) or _used(first) & _written(second)
-        for name, first in one
-        for same, second in other
-        if name == same
+        for width, uses in one.items()
+        if width in other
+        for name, first in uses.items()
+        if (second := other[width].get(name)) is not None
     )
+
+
+def is_written_in(uses: Mapping[int, Uses], name: str, element: int) -> bool:
+    """Tell whether an element of an array is among those written, with any block."""
+    return any(-1 - element in arrays.get(name, ()) for arrays in uses.values())
 
 
 def _written(marks: frozenset[int]) -> set[int]:

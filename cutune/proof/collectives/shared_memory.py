@@ -93,9 +93,8 @@ def used(array: SharedArray, places: Numbers, threads: Numbers, clock: Clock, wr
     _apart(array.writer[places], array.written_in[places], threads, now)
     if writes:
         _apart(array.reader[places], array.read_in[places], threads, now)
-        if len(np.unique(places)) < len(places):
-            raise Race("several threads write one place")
         array.writer[places], array.written_in[places] = threads, now
+        array.writer[places[_repeated(places)]] = _SEVERAL
     else:
         again = array.read_in[places] // _ONE_PHASE == clock.block
         others = again & (array.reader[places] != threads)

@@ -151,7 +151,12 @@ class KeptGrid:
 
 @dataclass
 class RowsOfEachBlock(KeptGrid):
-    """Rows that each block does for itself, as tables in shared memory, beside the work of ids."""
+    """Rows that each block does for itself, as tables in shared memory, beside the work of ids.
+
+    `has_one_dimension`: is asked at the launch that blocks have one thread in the others?
+    """
+
+    has_one_dimension: bool = False
 
     @property
     def differing(self) -> frozenset[str]:
@@ -160,6 +165,8 @@ class RowsOfEachBlock(KeptGrid):
 
     def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """Return the value of a built-in, from which ids are formed."""
+        if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
+            return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
 
 
