@@ -190,7 +190,10 @@ class RowJudge:
             self._stop(access.instruction, "a place that sums of the block are made in")
         for one in self.reductions:
             name, begin, size = element
-            is_late = is_written_in(one.last, name, begin // size)
+            is_own = element in one.by_first and any(
+                c.relation == "eq" and self._is_first(c) for c in access.known
+            )
+            is_late = not is_own and is_written_in(one.last, name, begin // size)
             is_early = is_written_in(one.first, name, begin // size)
             if is_late or (is_early and self._leads(access.block, one)):
                 self._stop(access.instruction, "shared memory without a barrier between")

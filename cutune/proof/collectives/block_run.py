@@ -7,7 +7,7 @@ registers at the end, what lies in shared memory, and effects in global memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import numpy as np
@@ -66,6 +66,14 @@ class Effect:
     values: tuple[Lanes, ...]
 
 
+@dataclass(frozen=True)
+class _Together:
+    """A run as it was when threads went different ways."""
+
+    stop: Stop
+    run: BlockRun
+
+
 @dataclass
 class BlockRun:
     """Runs a block of `width` threads.
@@ -91,13 +99,29 @@ class BlockRun:
     effects: list[Effect] = field(default_factory=list)
     reassociates: bool = False
     written: set[str] = field(default_factory=set)
+    failure: Unsettled | None = None
+    _together: _Together | None = None
 
     def run(self, begin: int) -> Stop | None:
         """Run until all threads stop; None where they have all ended.
 
+        Where some of them come to what is not known, the end is where they were last together.
+
         Raises:
-            Unsettled: some of them come to what is not known.
+            Unsettled: they were not together before.
         """
+        try:
+            return self._run(begin)
+        except Unsettled as error:
+            if self._together is None:
+                raise
+            together, self.failure = self._together, error
+            before = together.run
+            self.state, self.arrays, self.blocks = before.state, before.arrays, before.blocks
+            self.effects, self.written = before.effects, before.written
+            return together.stop
+
+    def _run(self, begin: int) -> Stop | None:
         self.terms.threads = self.width
         self.places = np.full(self.width, begin, np.int64)
         self.ended = np.zeros(self.width, np.bool_)
@@ -154,10 +178,25 @@ class BlockRun:
                     raise Unsettled("a branch that data decide", terminator.instruction)
                 goes = (condition.data != 0) != terminator.negated
                 targets = np.where(goes, terminator.targets[0], terminator.targets[1])
+                if group.all() and len(np.unique(targets)) > 1:
+                    self._remember(Stop(block))
                 self.places = np.where(group, targets, self.places)
             case _:
                 raise Unsettled("a table of branches", terminator.instruction)
         return False
+
+    def _remember(self, stop: Stop) -> None:
+        """Remember everything as it is where threads go different ways."""
+        state, arrays = dict(self.state), {n: a.copy() for n, a in self.arrays.items()}
+        run = replace(
+            self,
+            state=state,
+            arrays=arrays,
+            blocks={*self.blocks},
+            effects=[*self.effects],
+            written={*self.written},
+        )
+        self._together = _Together(stop, run)
 
     # One instruction.
 

@@ -49,6 +49,7 @@ class Reduction:
         blocks: basic blocks in it.
         registers: those that hold the same at the end with any block: a number, or else None.
         stored: elements of shared arrays of which that is so.
+        by_first: those of them that thread 0 has written.
         arrays: the shared arrays that it uses.
         effects: by the line of an access of global memory: is it done by thread 0, or by all?
         widths: threads of the blocks for which it is proven.
@@ -63,6 +64,7 @@ class Reduction:
     blocks: frozenset[int]
     registers: Mapping[str, int | None]
     stored: frozenset[Element]
+    by_first: frozenset[Element]
     arrays: frozenset[str]
     effects: Mapping[int, bool]
     widths: frozenset[int]
@@ -81,6 +83,7 @@ class _Ran:
     left: Mapping[tuple[str, object], int]
     effects: Mapping[int, bool]
     arrays: frozenset[str]
+    by_first: frozenset[Element]
     reassociates: bool
     first: Uses
     last: Uses
@@ -190,6 +193,8 @@ class Reductions:
                 barred,
             )
             stop = run.run(begin)
+            if run.failure is not None:
+                self.failures.setdefault(begin, run.failure)
             inside = self.graph.loops_around[stop.block] - barred if stop else frozenset[int]()
             if stop is None or stop.is_in_front or not inside:
                 return barred, self._left(run, stop, terms)
@@ -197,6 +202,7 @@ class Reductions:
 
     def _left(self, run: BlockRun, stop: Stop | None, terms: Terms) -> _Ran:
         left: dict[tuple[str, object], int] = {}
+        by_first = set[Element]()
         # What a block leaves for itself is not the same as what another block leaves.
         live = self._live_behind(stop) if not self.of_ids else frozenset[str]()
         for register in sorted(run.written & live):
@@ -207,6 +213,7 @@ class Reductions:
             for element in [] if self.of_ids else np.flatnonzero(is_told):
                 place = array.name, int(element) * array.width, array.width
                 left["stored", place] = int(numbers[element])
+                by_first |= {place} if array.writer[element] == 0 else set()
         effects = {}
         for effect in run.effects:
             where, line = effect.threads, effect.instruction.line
@@ -225,6 +232,7 @@ class Reductions:
             left,
             effects,
             frozenset(run.arrays),
+            frozenset(by_first),
             run.reassociates,
             {a.name: frozenset(a.first) for a in run.arrays.values()},
             {a.name: frozenset(a.last) for a in run.arrays.values()},
@@ -278,6 +286,7 @@ class Reductions:
             blocks,
             registers,
             frozenset(stored),
+            frozenset(stored).intersection(*(run.by_first for run in runs.values())),
             _union(run.arrays for run in runs.values()),
             one.effects,
             frozenset(runs),

@@ -6,7 +6,7 @@ another one writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,18 @@ class SharedArray:
             never,
             nobody.copy(),
             never.copy(),
+        )
+
+    def copy(self) -> SharedArray:
+        """An array that changes by itself."""
+        return replace(
+            self,
+            writer=self.writer.copy(),
+            written_in=self.written_in.copy(),
+            reader=self.reader.copy(),
+            read_in=self.read_in.copy(),
+            first={*self.first},
+            last={*self.last},
         )
 
     @property

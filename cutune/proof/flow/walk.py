@@ -303,7 +303,18 @@ class Walk:
         if self.kept_grid is None:
             return value
         loops = self.graph.loops_around[header]
+        value = self._without_signed_extensions(value)
         return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
+
+    def _without_signed_extensions(self, value: IntegerPolynomial) -> IntegerPolynomial:
+        """A place from which a row is stepped through in 64 bits: numbers with a sign are exact."""
+        for atom in {*value.atoms}:
+            operation = self.atoms.operation(atom)
+            if operation is not None and operation.name == "s32":
+                (inner,) = operation.numbers
+                if any(one.kind == THREAD for one in inner.atoms):
+                    value = value.replaced(atom, inner)
+        return value
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
