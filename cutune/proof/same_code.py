@@ -27,6 +27,12 @@ def code_of(module: Module, name: str, with_limits: bool = True) -> object:
         for index, variable in enumerate(function.variables)
         if variable.space == "shared"
     }
+    # All arrays whose size the launch gives begin at one place, whatever their names are.
+    shared |= {
+        variable.name: f"@dynamic {variable.content}"
+        for variable in module.variables
+        if variable.space == "shared" and variable.size == 0
+    }
 
     def plain(text: str) -> str:
         text = _NAME.sub(lambda found: shared.get(found[0], found[0]), text)
