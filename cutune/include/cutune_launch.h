@@ -217,9 +217,9 @@ inline bool cutune_fits_int(long long value) {
 
 static inline bool cutune_is_proven(const cutune_site &site, int version) {
     const int *proven = site.proven;
-    if (proven == nullptr) return true;
-    while (*proven != 0 && *proven != version) ++proven;
-    return *proven != 0;
+    if (!proven) return true;
+    while (*proven && *proven != version) ++proven;
+    return *proven;
 }
 
 // The limits of a kernel, asked for once. `kernel` is its address, or nullptr where that is not
@@ -249,7 +249,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
                               cutune_one_id, 0};
-    const bool computable = (site.guard_arguments & ~integers) == 0;
+    const bool computable = !(site.guard_arguments & ~integers);
     for (int d = 0; d < 3; ++d) {
         const unsigned blocks = cutune_along(d, grid);
         const long long space = cutune_product(blocks, cutune_along(d, block));
@@ -307,22 +307,20 @@ static inline bool cutune_is_free(const cutune_site &site, const cutune_request 
                                                  request.extent, request.allocations));
 }
 
-// Where a block is proven to share its row among its threads: has this one no thread in another
-// dimension, and are arguments such that no two elements of the row meet?
+// Where a block is proven to share its row among its threads, or to sum up what they have: has this
+// one no thread in another dimension, is it one of those that are proven, and are arguments such
+// that no two elements of the row meet?
 static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
                                       dim3 block) {
-    bool is_row = false;
-    if (site.widths != 0 &&
-        (block.y != 1 || block.z != 1 || block.x % 32 != 0 || block.x > 1024 || block.x == 0 ||
-         (site.widths >> (block.x / 32 - 1) & 1) == 0))
+    // One dimension has rows at most.
+    if (site.widths && ((block.y | block.z) != 1 || block.x % 32 ||
+                        !(site.widths >> (block.x - 1) / 32 % 32 & 1)))
         return false;
-    for (int d = 0; d < 3; ++d) {
-        if (site.rule[d] != cutune_rows) continue;
-        is_row = true;
-        for (int other = 0; other < 3; ++other)
-            if (other != d && cutune_along(other, block) != 1) return false;
-    }
-    return !is_row || cutune_is_free(site, request);
+    for (int d = 0; d < 3; ++d)
+        if (site.rule[d] == cutune_rows)
+            return cutune_threads(block) == cutune_along(d, block) &&
+                   cutune_is_free(site, request);
+    return true;
 }
 
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id

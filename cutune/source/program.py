@@ -159,6 +159,8 @@ class KernelCopy:
     edit: Edit
     #: Why the kernel itself is launched with no other thread block.
     instead_of: Impurity
+    #: Positions of arguments that are the width of the block, where it has one thread in y and z.
+    widths: tuple[int, ...] = ()
     #: Mangled names of its instances.
     entries: tuple[str, ...] = ()
 

@@ -99,7 +99,8 @@ class ReadSource:
         unsteady = Unsteady((self.syntax.source, *self.headers), (), lambda: self._marked)
         with chdir(self.folder):
             originals = self.compilation.results()
-            return proven_copies(self._bare, originals, self.compile_unit, unsteady)
+            known = self.compile_unit, unsteady, self.is_associative
+            return proven_copies(self._bare, originals, *known)
 
     def _analyzed(self, copies: Mapping[str, ProvenCopy], elsewhere: Sequence[Kernel]) -> Program:
         program = analyze(

@@ -36,11 +36,15 @@ class ProvenCopy:
 
 
 def proven_copies(
-    program: Program, originals: Sequence[str], compile_unit: Compile, unsteady: Unsteady
+    program: Program,
+    originals: Sequence[str],
+    compile_unit: Compile,
+    unsteady: Unsteady,
+    is_associative: bool = False,
 ) -> dict[str, ProvenCopy]:
     """Useful copies of refused kernels, by the names of the kernels.
 
-    `originals`: the PTX of the program as it is.
+    `originals`: the PTX of the program as it is. `is_associative`: may sums be rounded otherwise?
     """
     candidates = copies(program, unsteady)
     written = {name: candidate.copy for name, candidate in candidates.items()}
@@ -60,6 +64,7 @@ def proven_copies(
         and _are_alike(name, proof.copy, modules, same[name], _is_same_code)
         and (
             not candidates[name].has_rolled_loops
+            or (is_associative and any(p.reassociates for p in proof.compiled.proofs[name]))
             or _are_alike(name, proof.copy, modules, compiled[name], _rounds_alike)
         )
     }

@@ -17,7 +17,7 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -239,6 +239,10 @@ MEMORY = (
     "are right, `#pragma cutune kernel {name} {clauses} shared(BYTES)` before the kernel says so, "
     "with BYTES as a formula of x, y, z, or `shared(keep)` where all need the same."
 )
+PERMISSION = (
+    "You thereby allow '{name}' to add up its floating-point numbers in any order: the last digits "
+    "of its sums may differ. All else is proven."
+)
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
@@ -290,6 +294,11 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
     done: set[str] = set()
     for site in refused:
         kernel = program.kernel(site.kernel)
+        if kernel is not None and site.code is Code.ROUNDED_SUM:
+            if kernel.name not in done:
+                done.add(kernel.name)
+                yield _permission(kernel, [s for s in refused if s.kernel == kernel.name])
+            continue
         proposed = _proposal(site, kernel)
         if kernel is None or proposed is None:
             yield _advice(program, site, kernel)
@@ -317,6 +326,22 @@ def _has_unknown_memory(site: LaunchSite) -> bool:
 def _asks_for_memory(site: LaunchSite) -> bool:
     memory = site.resolved.shared if site.resolved is not None else None
     return memory is not None and constant(memory) != 0
+
+
+def _permission(kernel: Kernel, sites: Sequence[LaunchSite]) -> Suggestion:
+    """The annotation of a kernel that is proven but for the order in which it adds up."""
+    source = sites[0].source
+    here = kernel.source.path == source.path
+    start = kernel.span.start if here else sites[0].span.start
+    return Suggestion(
+        source.path,
+        source.location(start).line,
+        kernel.name,
+        tuple(site.source.location(site.span.start).line for site in sites),
+        Code.ROUNDED_SUM.number,
+        f"#pragma cutune kernel {kernel.name} associative",
+        PERMISSION.format(name=kernel.name),
+    )
 
 
 def _annotation(

@@ -12,6 +12,9 @@ overloads, say) is shown by the compiler, too: with a function that gives back w
 more, the copy must become the kernel's own code. So what is wrapped is only guessed here; whether
 it was enough is proven on the compiled copy.
 
+An argument that is the width of the block at each launch (`k<<<n, width>>>(x, width)`) is one, too:
+the copy has `(T)blockDim.x` in its place.
+
 The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
 are numbered as the kernel's.
 """
@@ -55,6 +58,8 @@ _OPERATORS = frozenset({"*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!=
 #: Behind what a name is no operand: a member, a qualified name, an address.
 _BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
 _AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
+#: The helper for arguments that are the width of the block.
+_WIDTH = "width"
 #: What ends the product that an operand stands in.
 _STEP = "+="
 _ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
@@ -95,7 +100,8 @@ def copies(program: Program, unsteady: Unsteady) -> dict[str, CopyCandidate]:
             continue
         block = _usual_block(sites)
         in_rows = codes.isdisjoint(_HELPED)
-        copy = _copy(texts, constants, kernels[0], block or (0, 0, 0), in_rows)
+        widths = [i for i in range(len(kernels[0].parameters)) if _are_widths(i, sites)]
+        copy = _copy(texts, constants, kernels[0], block or (0, 0, 0), in_rows, widths)
         if copy is not None:
             found[name] = copy
     return found
@@ -132,12 +138,42 @@ def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
     return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
 
 
-def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
-    """May a copy be used at a launch? Not where the source gives the launch another block."""
+def may_stand_in(
+    copy: KernelCopy,
+    resolved: Configuration | None,
+    written: Sequence[str],
+    arguments: Sequence[str],
+) -> bool:
+    """May a copy be used at a launch? Not where the source gives the launch another block.
+
+    `written`: its execution configuration. `arguments`: of the launch.
+    """
     sizes = _known_block(resolved)
-    return all(
+    are_widths = all(_is_width(i, written, arguments, resolved) for i in copy.widths)
+    return are_widths and all(
         meant == 0 or size in (None, meant) for meant, size in zip(copy.block, sizes, strict=True)
     )
+
+
+def _are_widths(position: int, sites: Sequence[LaunchSite]) -> bool:
+    return all(
+        _is_width(position, site.configuration, site.arguments, site.resolved) for site in sites
+    )
+
+
+def _is_width(
+    position: int,
+    written: Sequence[str],
+    arguments: Sequence[str],
+    resolved: Configuration | None,
+) -> bool:
+    """Is an argument the width of the block, which has one thread in y and z?"""
+    if position >= len(arguments) or len(written) < 2 or resolved is None:
+        return False
+    argument, (x, y, z) = arguments[position], map(constant, resolved.block)
+    is_name = argument.isidentifier() and argument == written[1]
+    is_number = argument.isdigit() and x is not None and x > 1 and int(argument) == x
+    return y == 1 and z == 1 and (is_name or is_number)
 
 
 def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
@@ -154,9 +190,18 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
 
 
 def _copy(
-    texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block, in_rows: bool
+    texts: KernelTexts,
+    constants: _Constants,
+    kernel: Kernel,
+    block: Block,
+    in_rows: bool,
+    widths: Sequence[int],
 ) -> CopyCandidate | None:
-    """A copy of a kernel. `in_rows`: only where threads step through rows."""
+    """A copy of a kernel.
+
+    `in_rows`: only where threads step through rows. `widths`: positions of arguments that are the
+    width of the block.
+    """
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -165,12 +210,15 @@ def _copy(
     assert function.body is not None, "kernels of a syntax are defined"
     if not texts.may_be_repeated(syntax, function):
         return None
-    wrapping = _Wrapping(syntax, function, block, constants())
+    names = frozenset(kernel.parameters[i].name for i in widths)
+    wrapping = _Wrapping(syntax, function, block, constants(), names)
     edits = list(wrapping.edits())
+    read = list(wrapping.read_widths())
     loops = wrapping.loops_over_rows()
-    if not loops and (in_rows or not edits):
+    if not (loops or read) and (in_rows or not edits):
         return None
     block = block if edits else (0, 0, 0)
+    edits += [(token, _WIDTH) for token in read]
     first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
     namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
     span = Span(first.start, last.end)
@@ -182,7 +230,8 @@ def _copy(
         body = f"namespace {namespace} {{ {helpers} {text} }}"
         return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
 
-    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason)
+    known = tuple(widths) if read else ()
+    copy = KernelCopy(block, namespace, syntax.source, edit(_helper, loops), reason, known)
     return CopyCandidate(copy, edit(_unchanged, ()), bool(loops))
 
 
@@ -215,6 +264,8 @@ def _wrapped(
 
 
 def _helper(axes: str, block: Block) -> str:
+    if axes == _WIDTH:
+        return _function(axes, "static_cast<T>(blockDim.x)")
     tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
     return _function(axes, f"{''.join(tests)}own")
 
@@ -240,6 +291,16 @@ class _Wrapping:
     block: Block
     #: Names that stand for one value throughout; the value, if it is known.
     constants: Mapping[str, int | None]
+    #: Parameters that are the width of the block.
+    widths: frozenset[str] = frozenset()
+
+    def read_widths(self) -> Iterator[Token]:
+        """Where the kernel reads an argument that is the width of its block."""
+        for index in range(self._first, self._last):
+            before, token, after = self.tokens[index - 1 : index + 2]
+            is_other = before.text in _BEFORE_OTHERS or after.text in _AFTER_OTHERS - {"["}
+            if token.kind == "IDENTIFIER" and token.text in self.widths and not is_other:
+                yield token
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
@@ -321,7 +382,7 @@ class _Wrapping:
     @cached_property
     def _steps(self) -> frozenset[str]:
         """Names of variables that begin as the size of a block: `int n = blockDim.x;`."""
-        found = set()
+        found = {*self.widths}
         for index in range(self._first, self._last - 5):
             texts = [token.text for token in self.tokens[index : index + 6]]
             if texts[1:4] == ["=", "blockDim", "."] and texts[5] in (";", ","):

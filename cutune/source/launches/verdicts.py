@@ -245,7 +245,12 @@ class _LaunchJudge:
         if copy is None:
             return None
         is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
-        if callee is not None and is_named and may_stand_in(copy, resolved):
+        written, arguments = (
+            [self.syntax.text(part) for part in parts]
+            for parts in (launch.configuration, launch.arguments)
+        )
+        may_stand = may_stand_in(copy, resolved, written, arguments)
+        if callee is not None and is_named and may_stand:
             return None
         return because(kernel, copy.instead_of)
 
@@ -260,7 +265,10 @@ class _LaunchJudge:
         if resolved is None:
             return None
         tokens = self.syntax.tokens
-        names = {t.text for a, b in launch.arguments for t in tokens[a : b + 1]}
+        # Those that are the width of the block are no sizes of the data.
+        widths = kernel.copy.widths if kernel is not None and kernel.copy is not None else ()
+        others = (part for i, part in enumerate(launch.arguments) if i not in widths)
+        names = {t.text for a, b in others for t in tokens[a : b + 1]}
         return inferred_formula(resolved, names)
 
     def _in_macro(self, number: int, macro: Macro) -> tuple[LaunchSite, Refusal]:

@@ -310,7 +310,7 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
 def _widths(kernel: Kernel) -> str:
     """A bit for each 32 threads of the blocks for which the kernel is proven; 0: for any."""
     proven = kernel.allowed.proven if kernel.allowed is not None else ()
-    return f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0u"
+    return f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
 
 
 def _boolean(value: bool) -> str:

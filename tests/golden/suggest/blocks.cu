@@ -56,7 +56,7 @@ __global__ void narrow(float *a) {
 }
 
 void run(float *a, float *b, int n) {
-    softmax<<<n, 256>>>(a, b, n);  // expect CT211: kernel 'softmax' uses shared memory, which may depend on the block's shape: 'cache' has a place for each threadIdx.x
+    softmax<<<n, 256>>>(a, b, n);  // expect CT284: kernel 'softmax' adds up rounded numbers in an order that its block decides; where any order will do, write '#pragma cutune kernel softmax associative' before it, or give --associative-math
     rows<<<dim3(n / 32, 4), dim3(32, 8)>>>(a, n);  // expect CT211: kernel 'rows' uses shared memory, which may depend on the block's shape: threads of a block share 'last'
     warps<<<n, 256>>>(a, n);  // expect CT217: kernel 'warps' uses threadIdx.x, blockIdx.x and blockDim.x in an address other than as blockIdx.x * blockDim.x + threadIdx.x
     scan<<<n, 256>>>(a);  // expect CT211: kernel 'scan' uses shared memory, which may depend on the block's shape: 'second' has a place for each threadIdx.x

@@ -20,7 +20,7 @@ __global__ void turned(int n, const float *a, float *b) {
 void run(int n, const float *a, float *b) {
     const int threads = 256;
     const int blocks = (n + threads - 1) / threads;
-    sums<<<blocks, threads, threads * sizeof(float)>>>(n, a, b);  // expect CT211: kernel 'sums' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.x
+    sums<<<blocks, threads, threads * sizeof(float)>>>(n, a, b);  // expect CT284: kernel 'sums' adds up rounded numbers in an order that its block decides; where any order will do, write '#pragma cutune kernel sums associative' before it, or give --associative-math
     dim3 block(32, 8), grid(n / block.x, n / block.y);
     size_t bytes = (block.x + 1) * block.y * sizeof(*b);
     turned<<<grid, block, bytes>>>(n, a, b);  // expect CT211: kernel 'turned' uses shared memory, which may depend on the block's shape: 'tile' has a place for each threadIdx.y
