@@ -229,7 +229,7 @@ static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel
     limits->threads = site.max_threads;
     limits->shared = cutune_any_size;
     const void *const asked = kernel != nullptr ? kernel : site.witness;
-    if (asked == nullptr) return true;
+    if (!asked) return true;
     cudaFuncAttributes known;
     if (cutune_refused(cudaFuncGetAttributes(&known, asked))) return false;
     if (kernel != nullptr) {
@@ -278,7 +278,7 @@ static inline long long cutune_shared_bytes(const cutune_site &site, dim3 block)
 static inline bool cutune_fit_shared(const cutune_site &site, const cutune_request &request,
                                      dim3 block, size_t *smem) {
     *smem = request.smem;
-    if (site.shared == nullptr) return true;
+    if (!site.shared) return true;
     const long long asked = static_cast<long long>(request.smem);
     if (cutune_shared_bytes(site, request.block) != asked) return false;
     const long long bytes = cutune_shared_bytes(site, block);
@@ -302,7 +302,7 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
 
 // May each thread come into any warp? Arguments that a graph gets later are not known.
 static inline bool cutune_is_free(const cutune_site &site, const cutune_request &request) {
-    return site.is_free == nullptr ||
+    return !site.is_free ||
            (!request.is_captured && site.is_free(request.arguments, request.integers,
                                                  request.extent, request.allocations));
 }
