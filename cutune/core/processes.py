@@ -70,11 +70,7 @@ def signal_name(status: int) -> str:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """End this process as after Ctrl-C where it is told to end (`kill`, a closed terminal).
-
-    Raises:
-        KeyboardInterrupt: then.
-    """
+    """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -100,9 +96,7 @@ def run_to_end(
 ) -> ProgramResult:
     """Run a program until it ends or its time is over; what it started is then ended, too.
 
-    Args:
-        folder: where it runs; None: in the current one.
-        is_over: is set where its time is over before.
+    `folder`: where it runs; None: in the current one. `is_over`: set where its time is over before.
     """
     try:
         process = subprocess.Popen(
@@ -131,11 +125,7 @@ def run_to_end(
 
 
 def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """Return the status of a program that ends in time.
-
-    Raises:
-        TimeoutExpired: it does not.
-    """
+    """Return the status of a program that ends in time; else raises `TimeoutExpired`."""
     last = time.monotonic() + seconds
     while True:
         try:
@@ -165,7 +155,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Return the processes that a process started, and those that these did; none without /proc."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile

@@ -41,11 +41,7 @@ class Reporter:
     progress: Progress = silent
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Show messages; the first error ends the verb.
-
-        Raises:
-            CutuneError: the first error among them, after the others were shown.
-        """
+        """Show messages; the first error among them is raised after the others were shown."""
         errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
         others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
         for diagnostic in Diagnostic.with_notes_once(others):
@@ -121,17 +117,13 @@ def _bars() -> Progress:
 
 
 class _Lines:
-    """Prints a line when an activity is done, and at intervals while it runs.
-
-    A thread prints the lines in between, because one step of an activity may take minutes.
-    """
+    """Prints a line when an activity is done, and at intervals: one step may take minutes."""
 
     def __init__(self, every_seconds: float) -> None:
         self.every_seconds = every_seconds
         self.running: dict[str, _Activity] = {}
 
     def __call__(self, activity: str, done: int, total: int) -> None:
-        """Note how far an activity is."""
         if activity in self.running:
             self.running[activity].done, self.running[activity].total = done, total
         else:

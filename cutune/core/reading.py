@@ -40,9 +40,7 @@ def read_source(path: str | Path) -> Source:
     """Read a source; ends of lines that only the preprocessor takes for such are made plain.
 
     `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
-
-    Raises:
-        CutuneError: CT001 when the file cannot be read.
+    Raises CT001.
     """
     source = read_file(path)
     return Source(source.path, _joined(_LONE_RETURN.sub("\n", source.text)))

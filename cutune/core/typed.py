@@ -62,11 +62,7 @@ def one_of(*words: str) -> Meta:
 
 
 def typed(kind: type[T], data: object) -> T:
-    """Return the value of a type that JSON data stand for.
-
-    Raises:
-        ValueError: it stands for none; says where and why.
-    """
+    """Return the value of a type that JSON data hold. Raises ValueError: says what is wrong."""
     try:
         return msgspec.convert(data, kind, dec_hook=_convert)
     except RecursionError as error:
@@ -98,11 +94,7 @@ def rational(value: object) -> Fraction:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the data of JSON text, in which all numbers are finite.
-
-    Raises:
-        ValueError: it is no JSON, or nested without end.
-    """
+    """Return the data of JSON text. Raises ValueError: no JSON, too deep, or a number like NaN."""
     try:
         return json.loads(text, parse_constant=_not_finite)
     except RecursionError as error:
@@ -114,10 +106,6 @@ def _not_finite(text: str) -> float:
 
 
 def require(condition: object, what: str) -> None:
-    """Refuse the entries of a file unless a condition on them holds.
-
-    Raises:
-        ValueError: it does not hold; `what` says what should.
-    """
+    """Raise a ValueError unless a condition on the entries of a file holds, which `what` says."""
     if not condition:
         raise ValueError(what)

@@ -291,7 +291,6 @@ class _ModelText:
 
     @staticmethod
     def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:
-        """The line of a definition, and its comment."""
         return f"const {c_type} {c_variable(definition.name)} = {value};", definition.meaning
 
     # ---- the function
@@ -346,7 +345,6 @@ class _ModelText:
     # ---- loops over candidates
 
     def _loops(self, definitions: Sequence[Definition]) -> list[list[tuple[str, str]]]:
-        """Lines and comments of each loop."""
         loops, later = [], list(definitions)
         rounds = padded(self.program.candidate_count) // LANES
         for run in cut_into_loops(definitions, rounds) or [[]]:

@@ -46,11 +46,7 @@ _LARGEST_SEED = (1 << 64) - 1
 def random_programs(
     analyzer: Analyzer, programs: Sequence[Program], seed: int, targets: Sequence[Target]
 ) -> None:
-    """Write all sources of a program, as `random_program` writes one.
-
-    Raises:
-        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
-    """
+    """Write all sources of a program as `random_program` writes one; raises as that does."""
     is_any = any(program.tunable_launches for program in programs)
     for program, target in zip(programs, targets, strict=True):
         if program.tunable_launches or program.is_lent or not is_any:
@@ -162,11 +158,7 @@ def replaced(
 def models_of(
     program: Program, workspace: Workspace, fitted: Sequence[FittedModel] | None = None
 ) -> list[FittedModel]:
-    """The models that were made of this program: of those at hand, or of the saved ones.
-
-    Raises:
-        CutuneError: CT009 when there are none, CT513 when it has changed since.
-    """
+    """The models of a program, out of `fitted` or saved. Raises CT009; CT513: it has changed."""
     origin = Origin.of(program.source, program.deciding_files)
     known = read_models(workspace.models) if fitted is None else fitted
     models = [m for m in known if m.kernel.origin.path == origin.path]

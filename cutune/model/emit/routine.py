@@ -63,10 +63,7 @@ def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
 
 
 def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
-    """`cutune_decide_NAME`: a request in, a configuration out.
-
-    Where there are several devices, it is told the number of the device.
-    """
+    """`cutune_decide_NAME`: a request, and of several devices the number, to a configuration."""
     emit = Emitter()
     with deciding(emit, f"cutune_decide_{name}", _LIST[shared.count > 1]):
         if shared.count == 1:
@@ -123,7 +120,6 @@ def _emit_answer(
 
 
 def _unlike(model: FittedModel) -> list[str]:
-    """Conditions on a launch which the model was not made for."""
     facts, conditions = model.kernel, []
     if read := read_arguments(facts):
         conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
@@ -193,7 +189,6 @@ def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tab
 
 
 def _number_type(rules: Iterable[SelectionRule]) -> str:
-    """The type of numbers of candidates in C++."""
     largest = max(max(*rule.bound_ranks, *rule.ranks, len(rule.blocks)) for rule in rules)
     return "char" if largest < SMALL else "unsigned short"
 
@@ -274,11 +269,8 @@ def preference(
 ) -> str:
     """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
 
-    For those of `count` devices that have the same variants.
-
-    Args:
-        variants: with the names of their routines. plain: that of the kernel itself.
-        sure_us: per device, by its number, that of each variant.
+    It serves those of `count` devices that have the same variants. `variants`: with the names of
+    their routines. `plain`: the routine of the kernel itself. `sure_us`: per device and variant.
     """
     emit = Emitter()
     with deciding(emit, f"cutune_decide_{name}", _LIST[count > 1]):

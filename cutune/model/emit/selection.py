@@ -6,11 +6,11 @@ program's own configuration unless the device is the one that was modelled, the 
 integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
 remembers what it has decided.
 
-Several devices share routines as far as they can: the code of a rational program is most of a tuned
-program, and devices hardly differ in it but for numbers. A number that differs becomes a further
-size, a *figure*, of which each device has its value. Tables that differ stand one behind the other,
-and a figure says where those of a device begin. Operations and their order stay as they are, so
-that each device gets the same doubles as from its own program.
+Several devices share the code of a rational program, which is most of a tuned program: for another
+device hardly anything differs but numbers. Each constant that differs becomes a *figure*: an input
+of the shared program, like a size, for which every device has a value of its own. Tables that
+differ are joined to one, and a figure is the row at which the part of a device begins. Operations
+and their order do not change, so each device computes the same doubles as with its own program.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 
-#: Beginning of the names of figures.
+#: Prefix of the names of figures, the inputs with a value per device.
 FIGURE = "figure_"
 
 
@@ -63,7 +63,7 @@ class Family:
 
     Attributes:
         program: the program; its last sizes are the figures.
-        figures: their names.
+        figures: the names of these inputs, in this order.
         values: per device, by its number, the value of each figure.
     """
 
@@ -82,7 +82,6 @@ def families(programs: Mapping[int, RationalProgram]) -> list[Family]:
 
 
 def _pruned(program: RationalProgram) -> RationalProgram:
-    """The program without what no output needs."""
     names = needed(program)
     definitions = tuple(one for one in program.definitions if one.name in names)
     read = {
@@ -112,7 +111,7 @@ def _structure(program: RationalProgram) -> object:
 
 def _shape(node: Expression) -> object:
     if isinstance(node, Constant):
-        # What is below zero is no figure: sizes are not, either.
+        # A negative constant is no figure: sizes are not negative, either.
         return None if node.value >= 0 else node
     if isinstance(node, TableEntry):
         return type(node), node.table, _shape(node.place)
@@ -122,7 +121,7 @@ def _shape(node: Expression) -> object:
 
 
 class _Merging:
-    """Programs of one structure on the way to one."""
+    """Joins programs of one structure; collects the figures and tables of the result."""
 
     def __init__(self, programs: Mapping[int, RationalProgram]) -> None:
         self._numbers, self._programs = tuple(programs), tuple(programs.values())
@@ -133,7 +132,7 @@ class _Merging:
 
     def family(self) -> Family:
         first, count = self._programs[0], self._programs[0].candidate_count
-        #: Of what differs: how many rows, or entries, lie before those of each device.
+        #: Per joined table or property: the row, or entry, at which those of a device begin.
         places: dict[str, Expression] = {}
         for name in first.properties:
             columns = [program.properties[name] for program in self._programs]
@@ -166,7 +165,7 @@ class _Merging:
         return Family(program, figures, dict(zip(self._numbers, values, strict=True)))
 
     def _stacked(self, name: str, tables: Sequence[tuple[float, ...]], width: int) -> Expression:
-        """Define the tables of all devices as one; the row in which those of a device begin."""
+        """Join the tables of all devices; returns the row at which those of a device begin."""
         distinct = list(dict.fromkeys(tables))
         self._tables[name] = tuple(entry for table in distinct for entry in table)
         rows = len(tables[0]) // width
@@ -179,7 +178,6 @@ class _Merging:
         return Reference(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
 
     def _merged(self, nodes: Sequence[Expression], places: Mapping[str, Expression]) -> Expression:
-        """One expression for those of all devices."""
         first = nodes[0]
         if isinstance(first, Constant):
             return self._figure([node.value for node in nodes if isinstance(node, Constant)])
@@ -449,7 +447,6 @@ def _by_signature(routines: Sequence[_Routine], name: str) -> str:
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
-    """The decider of one kernel by its model."""
     facts, decide = fitted.kernel, partial(decided_together, judge, fitted, tables)
     suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
     read = read_arguments(facts)
@@ -457,7 +454,6 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
-    """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
     emit = Emitter()
     with deciding(emit, f"cutune_select_{name}"):
         if len(devices) == 1:

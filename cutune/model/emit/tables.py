@@ -137,7 +137,6 @@ class Tables:
             emit("return tables;")
 
     def _emit_shared(self, emit: Emitter) -> dict[str, str]:
-        """Names of strings that several tables have."""
         often = Counter(text for table in self._rows for text in (table.row_of, table.shape))
         texts = (text for text, times in often.items() if times > 1 and text != _NONE)
         shared = {text: f"cutune_shared_{number}" for number, text in enumerate(texts)}

@@ -166,7 +166,6 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
 
 
 def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[list[int]]:
-    """Per launch the values of the sizes, in their order."""
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 

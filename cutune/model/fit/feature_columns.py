@@ -53,7 +53,6 @@ class Scale:
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
     def _working_warps(self) -> float:
-        """The warps among which the work is divided."""
         if self._keeps_grid:
             return self._measured.warps
         if not self._kernel.on_data or sum(self._kernel.free) == 1:
@@ -207,8 +206,6 @@ def _near_one(ratio: float) -> float:
 
 
 class _Group:
-    """The memory instructions of a count group: all of them, and by kind."""
-
     def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, index: int) -> None:
         self.index = index
         self.members = [place for place, group in enumerate(counts.group_of) if group == index]
@@ -267,7 +264,6 @@ def transaction_columns(
 
 
 def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """The demand on caches and shared memory."""
     loads, stores, shared = group.loads, group.stores, group.shared
     if loads:
         yield group.cost("load", scales, loads, "load_cost_x20")
@@ -309,7 +305,6 @@ def _array_columns(
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """The work of a warp that grows with the row, and the work that is fixed."""
     for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
         # One smaller launch per block, whatever the alignment.
         pairs = [

@@ -113,7 +113,6 @@ def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
-    """Why no model is made, and what to do."""
     largest = [max(column) for column in zip(*(one for one, _ in kernel.recorded), strict=True)]
     example = ""
     if largest:
@@ -193,5 +192,4 @@ def model_of(
 
 
 def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
-    """Relative error of the counts at held-out sizes."""
     return counts.typical_error if kernel.on_data else counts.worst_error

@@ -149,7 +149,6 @@ class _Pair:
 
 
 def _pairs(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> Iterator[_Pair]:
-    """Every counted total of a launch beside its function."""
     totals = code_totals(kernel, launch)
     yield _Pair(launch.working_threads, counts.working, launch.working_threads)
     for name, total in totals._asdict().items():
@@ -180,7 +179,6 @@ def deviation(kernel: MeasuredKernel, counts: CountFunctions, launch: Measuremen
 
 
 def _is_met(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> bool:
-    """Is every function exact at a launch?"""
     sizes = dict(launch.sizes)
     return deviation(kernel, counts, launch) <= HELD_OUT_LIMIT and all(
         pair.function(sizes) == pair.counted for pair in _pairs(kernel, counts, launch)

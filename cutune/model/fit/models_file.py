@@ -41,11 +41,7 @@ def write_models(path: Path, models: Sequence[FittedModel]) -> None:
 
 
 def read_models(path: Path) -> list[FittedModel]:
-    """Read back what `write_models` saved.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
-    """
+    """Read what `write_models` saved. Raises CT009, CT001, CT005, or CT012: wrong entries."""
     document = read_document(path, SCHEMA, COMMAND)
     with checking(path, COMMAND):
         return [_from_json(entry) for entry in typed(list[Json], document["models"])]
@@ -142,8 +138,6 @@ class _PublishedEntry:
 
 @dataclass(frozen=True)
 class _ModelEntry:
-    """The model of a kernel as a file holds it."""
-
     facts: dict[str, Any]
     working: _FunctionEntry
     steps: _FunctionEntry

@@ -112,7 +112,6 @@ def alignment_sensitivities(
 
 
 def _is_sensitive(probes: Probes, index: int) -> bool:
-    """Does what an instruction costs differ between residues?"""
     if 0 not in probes:
         return False
     aligned, costs = features_of(probes[0], [index]), features_of(probes[0])

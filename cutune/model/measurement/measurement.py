@@ -54,11 +54,7 @@ def check_arguments(
     tied: Sequence[tuple[str, int, str]],
     required: Sequence[tuple[int, int]],
 ) -> None:
-    """See the fields of `MeasuredKernel` of these names.
-
-    Raises:
-        ValueError: they do not; says what should be.
-    """
+    """Raise a ValueError unless these fields of a `MeasuredKernel` fit together."""
     require(len(positions) == len(parameters), "`positions` are as many as `parameters`")
     sizes = [*parameters, *(name for name, _, _ in tied)]
     require(len({*sizes}) == len(sizes), "each size has a name of its own")
@@ -357,7 +353,6 @@ class Measurement:
 
     @property
     def warps(self) -> int:
-        """The warps of all blocks that were executed."""
         return max(1, self.executed_blocks * warps_of(self.block))
 
     @property

@@ -135,10 +135,7 @@ def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
 
 
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
-    """Data parameters that only bound small loops (a radius, an order).
-
-    With the largest value that a recorded launch had.
-    """
+    """Data parameters that only bound small loops (a radius, an order), at their largest values."""
     guards = _names_of(*kernel.guards)
     return {
         name: max(values)

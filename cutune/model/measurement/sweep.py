@@ -136,11 +136,7 @@ class RecordedSweep:
 
 
 def read_sweep(path: Path) -> RecordedSweep:
-    """Read a recorded sweep.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
-    """
+    """Read a recorded sweep. Raises CT009, CT001, CT005, or CT012: wrong entries."""
     read = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
     launches = tuple(launch.read() for launch in read.launches)
     return RecordedSweep(read.device, read.driver, read.method, launches, read.cache)
@@ -172,8 +168,6 @@ class _LaunchEntry:
 
 @dataclass(frozen=True)
 class _SweepDocument:
-    """A recorded sweep as its file holds it."""
-
     device: Label
     driver: Text
     method: Text
@@ -182,11 +176,7 @@ class _SweepDocument:
 
 
 def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
-    """One launch of a sweep, from a document or a line of measurements.jsonl.
-
-    Raises:
-        ValueError: something is missing or wrong.
-    """
+    """Read a launch, a line of measurements.jsonl. Raises ValueError: an entry is wrong."""
     return typed(_LaunchEntry, entry).read()
 
 

@@ -367,7 +367,6 @@ def define_grid(features: Features) -> None:
 
 
 def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
-    """Blocks and warps of the launch: products over its dimensions."""
     blocks, warps = expression(1), expression(1)
     kernel = features.model.kernel
     for axis, name in enumerate("xyz"):

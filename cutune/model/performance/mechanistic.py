@@ -148,10 +148,7 @@ class _Warp:
 
 
 def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:
-    """Cycles that a warp alone would take.
-
-    start + instructions + (hits + misses) * last
-    """
+    """Cycles that a warp alone would take: start + instructions + (hits + misses) * last."""
     lines, constant = features.lines, features.constant
     warp = _warp(features)
     fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
@@ -266,8 +263,7 @@ def _joined(features: Features, slots: Expression, units: Expression) -> Express
 def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
     """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
 
-    The warps of a block start in step. They stay in step for a number of reads, which
-    `docs/model.md` has as a formula.
+    The warps of a block start in step, and stay so for some reads: a formula in `docs/model.md`.
     """
     lines = features.lines
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
@@ -327,7 +323,6 @@ def _define_model(features: Features) -> None:
 
 
 def _define_counts(features: Features) -> None:
-    """Threads that work and, of each of them, executions and load steps; sizes of arrays."""
     model, lines = features.model, features.lines
     lines.define("working", maximum(1, model.working.expression()))
     for index, group in enumerate(model.groups):

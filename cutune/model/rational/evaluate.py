@@ -29,11 +29,7 @@ Values = NDArray[np.float64]
 
 
 def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Values]:
-    """All definitions at given sizes: one number per candidate, or a single one (shape ()).
-
-    Raises:
-        KeyError: a size has no value.
-    """
+    """All definitions at given sizes: one number per candidate, or a single one (shape ())."""
     values: dict[str, Values] = {
         name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes
     }

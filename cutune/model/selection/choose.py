@@ -269,7 +269,6 @@ def _ranked(
     valid: NDArray[np.bool_],
     values: Mapping[str, NDArray[np.float64]],
 ) -> tuple[PredictedBlock, ...]:
-    """The valid candidates, the fastest first."""
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
     terms = {
         name.removeprefix(TERM): value.tolist()

@@ -138,12 +138,7 @@ class LaunchSizes:
 
 
 def parse_sizes(words: Sequence[str]) -> dict[str, int]:
-    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension,
-    `G.x` its number of blocks where that is kept.
-
-    Raises:
-        CutuneError: CT008 for a word of another form.
-    """
+    """`NAME=VALUE` words (`T.x`: threads in x, `G.x`: blocks in x) as a mapping. Raises CT008."""
     sizes = {}
     for word in words:
         match = _WORD.fullmatch(word)
@@ -168,12 +163,8 @@ def parse_size(text: str, example: str) -> int:
 def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> LaunchSizes:
     """Complete the sizes of a question.
 
-    Args:
-        named: sizes by name; case is ignored where the name stays unambiguous.
-        every: the value of all other sizes, or None.
-
-    Raises:
-        CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
+    `named`: sizes by name; case is ignored where the name stays unambiguous. `every`: the value of
+    all other sizes, or None. Raises CT511 for a missing size, CT512 for an unknown name.
     """
     kernel = model.kernel
     extents_by_name = kernel.extent_words
@@ -227,11 +218,7 @@ class Chooser:
     def __init__(
         self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
     ) -> None:
-        """`performance`: the performance model, by its name in `MODELS`.
-
-        Raises:
-            CutuneError: CT515 where no launch is possible.
-        """
+        """`performance`: the name of the model in `MODELS`. Raises CT515: no launch is possible."""
         self._model = launchable(model, device)
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
@@ -244,9 +231,7 @@ class Chooser:
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
         """The block at these sizes.
 
-        Raises:
-            CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
-                possible.
+        Raises CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is possible.
         """
         [choice] = self.choose_each([(sizes, every)])
         if isinstance(choice, CutuneError):
@@ -299,12 +284,7 @@ class Chooser:
 def choose_block(
     model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
 ) -> Selection:
-    """The block that the tuned program would use at these sizes; see `Chooser`.
-
-    Raises:
-        CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
-            possible.
-    """
+    """The block that the tuned program would use at these sizes; raises as `Chooser.choose`."""
     return Chooser(model, device).choose(sizes, every)
 
 
