@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,7 @@ def run_to_end(
     except OSError as error:
         return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
-    streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
+    captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
         status: int | None = _awaited(process, seconds, is_over)
     except subprocess.TimeoutExpired:
@@ -120,7 +120,7 @@ def run_to_end(
         end(process)
         raise
     last = time.monotonic() + GRACE_SECONDS
-    output, errors = (stream.until(last) for stream in streams)
+    output, errors = (until(last) for until in captured)
     return ProgramResult(status, output, errors)
 
 
@@ -167,31 +167,26 @@ def _descendants(ancestor: int) -> list[int]:
     return family[1:]
 
 
-@dataclass(frozen=True)
-class _Captured:
-    """One stream of a program, read while it runs: it would wait for a reader of a full pipe."""
+def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
+    """Read a stream while its program runs, which would wait for a reader of a full pipe.
 
-    chunks: list[bytes]
-    thread: Thread
+    Returns a function that gives the bytes that were written until a time, or until its end.
+    """
+    chunks: list[bytes] = []
 
-    @staticmethod
-    def of(stream: IO[bytes]) -> _Captured:
-        chunks: list[bytes] = []
-        # A daemon: a program that was left behind must not keep cutune from ending.
-        thread = Thread(target=_read, args=(stream, chunks), daemon=True)
-        thread.start()
-        return _Captured(chunks, thread)
+    def read() -> None:
+        with stream:
+            while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
+                chunks.append(chunk)
 
-    def until(self, last: float) -> bytes:
-        """Return the bytes that were written until its end, or until this time."""
-        self.thread.join(max(0.0, last - time.monotonic()))
-        return b"".join(tuple(self.chunks))
+    def until(last: float) -> bytes:
+        thread.join(max(0.0, last - time.monotonic()))
+        return b"".join(tuple(chunks))
 
-
-def _read(stream: IO[bytes], chunks: list[bytes]) -> None:
-    with stream:
-        while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
-            chunks.append(chunk)
+    # A daemon: a program that was left behind must not keep cutune from ending.
+    thread = Thread(target=read, daemon=True)
+    thread.start()
+    return until
 
 
 # ---- compilers that somebody ended

@@ -40,14 +40,6 @@ class Shared:
     figures: Mapping[int, tuple[float, ...]]
     alone: frozenset[int]
 
-    @property
-    def alone_text(self) -> str:
-        """Does it decide, as C++?"""
-        if len(self.alone) == len(self.rules):
-            return "true"
-        numbers = "".join(f" || device_ == {number}" for number in sorted(self.alone))
-        return numbers.removeprefix(" || ") or "false"
-
 
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
 
@@ -76,7 +68,9 @@ def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> st
             table = _of_devices(tables, f"figures_of_{name}", shared.figures, shared.count)
             emit(f"const double *const figures_ = {table}[device_];")
         figures = ("figures_",) if width else ()
-        _emit_answer(emit, model, name, figures, shared.alone_text)
+        alone = " || ".join(f"device_ == {number}" for number in sorted(shared.alone)) or "false"
+        alone = "true" if len(shared.alone) == len(shared.rules) else alone
+        _emit_answer(emit, model, name, figures, alone)
     return str(emit)
 
 
@@ -125,8 +119,12 @@ def _unlike(model: FittedModel) -> list[str]:
         conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
     for position, value in facts.required_arguments:
         conditions.append(f"asked_->arguments[{position}] != {c_integer(value)}")
-    for axis, threads in _fixed_extents(facts):
-        conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
+    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
+    for axis, (guard, cover, varies) in enumerate(told):
+        if guard is None and cover is None and not varies:
+            # It was the same in every recorded launch, and is built in.
+            threads = facts.recorded[0][1][axis]
+            conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
     conditions += _beyond(model)
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
@@ -214,7 +212,9 @@ def _rule_lines(
         for letter, own in zip("xyz", widths, strict=True)
     ]
     bands = (rule.band, rule.own_band.smaller, rule.own_band.larger)
-    numbers = map(double_text, (bound_below(rule), BOUND_BAND, *bands))
+    # Predicted times (microseconds) below this are dominated by the launch.
+    bound_below = Fraction(LAUNCH_BOUND * rule.floor_us)
+    numbers = map(double_text, (bound_below, BOUND_BAND, *bands))
     return [
         "{",
         f"    {kernel}, {extents}, {{{', '.join(width_arrays)}}},",
@@ -223,21 +223,9 @@ def _rule_lines(
     ]
 
 
-def bound_below(rule: SelectionRule) -> Fraction:
-    """Predicted times below this (microseconds) are dominated by the launch."""
-    return Fraction(LAUNCH_BOUND * rule.floor_us)
-
-
 def printed_extents(kept: Sequence[bool]) -> str:
     """The unit of the extents of a request, as a string of C++."""
     return c_string("blocks or threads" if any(kept) else "threads")
-
-
-def _fixed_extents(facts: MeasuredKernel) -> list[tuple[int, int]]:
-    """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
-    fixed = [guard is None and cover is None and not varies for guard, cover, varies in told]
-    return [(axis, facts.recorded[0][1][axis]) for axis in range(3) if fixed[axis]]
 
 
 def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:

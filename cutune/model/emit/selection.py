@@ -16,7 +16,7 @@ and their order do not change, so each device computes the same doubles as with 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -141,7 +141,13 @@ class _Merging:
             else:
                 numbers = [tuple(map(float, column)) for column in columns]
                 places[name] = self._stacked(name, numbers, count)
-        rows = _tables_of_rows(first)
+        rows = {
+            part.table
+            for one in first.definitions
+            for part in parts(one.value)
+            if isinstance(part, Cell)
+            or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
+        }
         for name in first.tables:
             tables = [program.tables[name] for program in self._programs]
             if len(set(tables)) == 1:
@@ -198,17 +204,6 @@ class _Merging:
         return replace(first, operands=tuple(merged))
 
 
-def _tables_of_rows(program: RationalProgram) -> frozenset[str]:
-    """Tables that are read as rows with an entry per candidate."""
-    entries = (part for one in program.definitions for part in parts(one.value))
-    return frozenset(
-        part.table
-        for part in entries
-        if isinstance(part, Cell)
-        or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
-    )
-
-
 #: End of the name of what decides for a kernel itself, where it has variants.
 PLAIN = "_plain"
 
@@ -257,7 +252,7 @@ def decided_together(
     is_simple = len(devices) == 1 and len(alone) == len(able)
     plain = writer.routines(name if is_simple else f"{name}{PLAIN}", able, alone)
     of_variants = {
-        variant: writer.routines(f"{name}_{variant}", models, ())
+        variant: writer.routines(f"{name}_{variant}", models, frozenset())
         for variant, models in _by_variant(variants).items()
     }
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -299,31 +294,25 @@ class _Writer:
     texts: list[str] = field(default_factory=list)
 
     def routines(
-        self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
+        self, name: str, models: Mapping[int, FittedModel], alone: frozenset[int]
     ) -> dict[int, str]:
         """Write those of one kernel; the name of each device's. `alone`: where it decides."""
         by_blocks: dict[tuple[Block, ...], list[int]] = {}
-        for number, model in models.items():
-            by_blocks.setdefault(tuple(model.blocks), []).append(number)
+        for number, its_model in models.items():
+            by_blocks.setdefault(its_model.blocks, []).append(number)
         names: dict[int, str] = {}
         for numbers in by_blocks.values():
             programs = {n: self.judge.compose(models[n], self.devices[n]) for n in numbers}
             for family in families(programs):
-                its_name = on_device(name, min(family.values)) if names else name
-                self.texts.append(self._routine(family, models, its_name, alone))
+                own = min(family.values)
+                its_name = on_device(name, own) if names else name
+                rules = {n: self.judge.rule(models[n], self.devices[n]) for n in family.values}
+                its_alone = alone & family.values.keys()
+                shared = Shared(len(self.devices), rules, family.values, its_alone)
+                model = emit_model(family.program, its_name, self.tables, family.figures)
+                self.texts.append(model + routine(models[own], its_name, self.tables, shared))
                 names |= dict.fromkeys(family.values, its_name)
         return names
-
-    def _routine(
-        self, family: Family, models: Mapping[int, FittedModel], name: str, alone: Collection[int]
-    ) -> str:
-        numbers = family.values.keys()
-        rules = {n: self.judge.rule(models[n], self.devices[n]) for n in numbers}
-        its_alone = frozenset(n for n in numbers if n in alone)
-        shared = Shared(len(self.devices), rules, family.values, its_alone)
-        model = models[min(numbers)]
-        text = emit_model(family.program, name, self.tables, family.figures)
-        return text + routine(model, name, self.tables, shared)
 
 
 Decide = Callable[[Sequence[DeviceProfile], str], Decided]
@@ -389,7 +378,7 @@ def emit_selection(
     """
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
-    routines: dict[SiteKey, list[_Routine]] = {}
+    routines: defaultdict[SiteKey, list[_Routine]] = defaultdict(list)
     taken: set[str] = set()
     variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     taken_over = {decider.kernel for decider in measured}
@@ -407,41 +396,30 @@ def emit_selection(
             )
             dispatcher = _dispatcher(devices, decided.calls, name)
             parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
-            routine = _Routine(f"cutune_select_{name}", decider)
             for site in decider.sites:
-                routines.setdefault(site, []).append(routine)
-    several = {tuple(its): None for its in routines.values() if any(r.is_told for r in its)}
+                routines[site].append((f"cutune_select_{name}", decider.signatures))
+    several = dict.fromkeys(tuple(its) for its in routines.values() if any(told for _, told in its))
     shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
     parts += [_by_signature(its, name) for its, name in shared.items()]
-    named = tuple((site, shared.get(tuple(its), its[0].name)) for site, its in routines.items())
+    named = tuple((site, shared.get(tuple(its), its[0][0])) for site, its in routines.items())
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables), _numbered(devices)]
     return SelectionText("".join([*head, *parts]), named, variants)
 
 
-@dataclass(frozen=True)
-class _Routine:
-    """A selection routine, by its name, and its decider."""
-
-    name: str
-    decider: Decider
-
-    @property
-    def is_told(self) -> bool:
-        """Does it decide for some instances of a template only?"""
-        return bool(self.decider.signatures)
+#: The name of a selection routine, and the instances of a template that it decides for; none: all.
+_Routine = tuple[str, tuple[int, ...]]
 
 
 def _by_signature(routines: Sequence[_Routine], name: str) -> str:
     """A routine for sites that launch several instances; of others blocks stay as they are."""
     emit = Emitter()
-    read = " | ".join(f"{routine.name}_arguments" for routine in routines)
+    read = " | ".join(f"{routine}_arguments" for routine, _ in routines)
     emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
     with deciding(emit, name):
-        for routine in routines:
-            told = routine.decider.signatures
-            asked = " || ".join(f"asked_->signature == {number}ull" for number in told)
-            emit(f"if ({asked or 'true'}) return {routine.name}(asked_, list_);")
+        for routine, signatures in routines:
+            asked = " || ".join(f"asked_->signature == {number}ull" for number in signatures)
+            emit(f"if ({asked or 'true'}) return {routine}(asked_, list_);")
         emit("return cutune_only_block(asked_->block);")
     return f"{emit}\n"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from cutune.model.fit.fitted_model import Array, Totals
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
@@ -33,6 +33,11 @@ HELD_OUT_LIMIT = 0.05
 UNCERTAIN_LIMIT = 0.05
 #: If a smaller share of the expected threads has work in a larger launch, the counts are wrong.
 LEAST_WORKING = 0.5
+#: Totals that follow from how often blocks of code were executed, and fields of `CodeBlock`.
+CODE_TOTALS = {
+    "steps": "load_phases",
+    **{name: name for name in ("instructions", "double", "special", "barriers", "constants")},
+}
 #: Reasons why no model is made, as messages end.
 UNCERTAIN_ACCESSES = "its memory accesses depend on loaded data"
 BOUNDED_BY_NO_SIZE = "its thread index is compared with a value that is none of its sizes"
@@ -139,8 +144,8 @@ def count_functions(
         group_of.append(groups.index(lanes))
     repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
-    columns = zip(*(code_totals(kernel, m) for m in measured), strict=True)
-    totals: dict[str, Any] = dict(zip(CodeTotals._fields, map(fitted, columns), strict=True))
+    columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
+    totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
@@ -159,7 +164,7 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
     variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
         [[m.working_threads for m in measured]],
-        zip(*(code_totals(kernel, m) for m in measured), strict=True),
+        zip(*(code_totals(kernel, m).values() for m in measured), strict=True),
         ([m.sites[index].lanes for m in measured] for index in range(len(kernel.memory))),
     )
     return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
@@ -169,26 +174,13 @@ def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[lis
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 
-class CodeTotals(NamedTuple):
-    """Totals of a launch that follow from how often its blocks of code were executed."""
-
-    steps: int
-    instructions: int
-    double: int
-    special: int
-    barriers: int
-    constants: int
-
-
-def code_totals(kernel: MeasuredKernel, launch: Measurement) -> CodeTotals:
+def code_totals(kernel: MeasuredKernel, launch: Measurement) -> dict[str, int]:
     """The totals of one launch: lanes of each block of code, times what the block has of a kind."""
     pairs = list(zip(launch.lanes, kernel.code_blocks, strict=True))
-
-    def total(kind: str) -> int:
-        return sum(lanes * getattr(block, kind) for lanes, block in pairs)
-
-    kinds = ("instructions", "double", "special", "barriers", "constants")
-    return CodeTotals(total("load_phases"), *map(total, kinds))
+    return {
+        name: sum(lanes * getattr(block, kind) for lanes, block in pairs)
+        for name, kind in CODE_TOTALS.items()
+    }
 
 
 def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:

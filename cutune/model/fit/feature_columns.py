@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from cutune.model.fit.count_functions import CountFunctions
+from cutune.model.fit.count_functions import CODE_TOTALS, CountFunctions
 from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
@@ -28,8 +28,6 @@ from cutune.toolchain.device.thread_block import warp_footprint, warps_of
 
 #: Ratios that differ from 1 by less than this count as 1.
 NEAR_ONE = 0.02
-#: Load steps, as the counts and as basic blocks call them.
-STEPS, LOAD_PHASES = "steps", "load_phases"
 
 
 class Scale:
@@ -154,8 +152,7 @@ class Scale:
         return _dot(self._measured.executions, self._weights(what)) / self._warps
 
     def _weights(self, what: str) -> list[int]:
-        name = LOAD_PHASES if what == STEPS else what
-        return [int(getattr(block, name)) for block in self._kernel.code_blocks]
+        return [int(getattr(block, CODE_TOTALS[what])) for block in self._kernel.code_blocks]
 
     def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from cutune.core.codes import Code
@@ -52,7 +52,9 @@ def fit_model(
         return checked
     counts = checked.functions
     classes = alignment_classes(kernel, measurements)
-    launches = _feature_launches(kernel, classes, measurements)
+    # Measurements of other candidate sets may be there too.
+    blocks = kernel.remaining()
+    launches = _feature_launches(kernel, classes, blocks, measurements)
     if launches is None:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     published: PublishedCounts | None = None
@@ -64,9 +66,9 @@ def fit_model(
         if isinstance(counters, Diagnostic):
             return counters
         published = counters
-    ordered, smaller = launches.ordered, launches.smaller if kernel.keeps_grid else ()
+    ordered, smaller = launches
     return replace(
-        model_of(kernel, counts, classes, launches.blocks, ordered, smaller),
+        model_of(kernel, counts, classes, blocks, ordered, smaller if kernel.keeps_grid else ()),
         transactions=tuple(transaction_columns(kernel, counts, ordered)),
         published=published,
         reached=checked.ranges(kernel),
@@ -128,24 +130,17 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
     )
 
 
-@dataclass(frozen=True)
-class _FeatureLaunches:
-    """One launch for each (class, block) in this order, and smaller ones of these blocks."""
-
-    blocks: tuple[Block, ...]
-    ordered: Sequence[Measurement]
-    smaller: Sequence[Measurement]
-
-
 def _feature_launches(
     kernel: MeasuredKernel,
     classes: tuple[tuple[int, ...], ...],
+    blocks: Sequence[Block],
     measurements: Sequence[Measurement],
-) -> _FeatureLaunches | None:
-    """The launches whose features are fitted; None where some are missing."""
+) -> tuple[Sequence[Measurement], Sequence[Measurement]] | None:
+    """One launch for each (class, block) in this order, and smaller ones of these blocks.
+
+    None where some are missing.
+    """
     table = cells(kernel, classes, measurements)
-    # Measurements of other candidate sets may be there too.
-    blocks = kernel.remaining()
     wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
     ordered = [measurement for measurement in wanted if measurement is not None]
     if len(ordered) < len(wanted):
@@ -158,7 +153,7 @@ def _feature_launches(
         ordered = at_large_sizes(kernel, ordered, [by_block[m.block] for m in ordered])
         if not kernel.asserted:
             ordered = without_idle_warps(ordered)
-    return _FeatureLaunches(blocks, ordered, smaller)
+    return ordered, smaller
 
 
 def model_of(

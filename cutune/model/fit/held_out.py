@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 
 from cutune.model.fit.count_functions import (
     HELD_OUT_LIMIT,
@@ -139,47 +140,40 @@ def _below(
             yield name, all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """A counted total, its function, and how much there is of its kind."""
-
-    counted: int
-    function: RationalFunction
-    of_all: int
-
-
-def _pairs(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> Iterator[_Pair]:
+def _totals(
+    kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement
+) -> Iterator[tuple[int, RationalFunction, int]]:
+    """Every counted total of a launch, its function, and how much there is of its kind."""
     totals = code_totals(kernel, launch)
-    yield _Pair(launch.working_threads, counts.working, launch.working_threads)
-    for name, total in totals._asdict().items():
-        of_all = total if name == "steps" else totals.instructions
-        yield _Pair(total, getattr(counts, name), of_all)
+    yield launch.working_threads, counts.working, launch.working_threads
+    for name, total in totals.items():
+        yield total, getattr(counts, name), total if name == "steps" else totals["instructions"]
     accesses = sum(site.lanes for site in launch.sites)
     for site, group in zip(launch.sites, counts.group_of, strict=True):
         if group >= 0:
-            yield _Pair(site.lanes, counts.groups[group], accesses)
+            yield site.lanes, counts.groups[group], accesses
     if launch.purpose != FAR:  # some blocks touch a part of an array only
         extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
         for array, extent in zip(counts.arrays, extents, strict=True):
-            yield _Pair(extent, array.extent_bytes, sum(extents))
+            yield extent, array.extent_bytes, sum(extents)
 
 
 def deviation(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
     """The largest relative difference of a function and what was counted in a launch."""
     sizes = dict(launch.sizes)
 
-    def relative(pair: _Pair) -> float:
+    def relative(counted: int, function: RationalFunction, of_all: int) -> float:
         try:
-            predicted = float(pair.function(sizes))
+            predicted = float(function(sizes))
         except ZeroDivisionError:
             return float("inf")
-        return abs(predicted - pair.counted) / max(1.0, pair.counted, LITTLE * pair.of_all)
+        return abs(predicted - counted) / max(1.0, counted, LITTLE * of_all)
 
-    return max(map(relative, _pairs(kernel, counts, launch)))
+    return max(starmap(relative, _totals(kernel, counts, launch)))
 
 
 def _is_met(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> bool:
     sizes = dict(launch.sizes)
     return deviation(kernel, counts, launch) <= HELD_OUT_LIMIT and all(
-        pair.function(sizes) == pair.counted for pair in _pairs(kernel, counts, launch)
+        function(sizes) == counted for counted, function, _ in _totals(kernel, counts, launch)
     )

@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
+
 from cutune.core.progress import ignore
 from cutune.core.typed import (
     Count,
@@ -145,25 +147,33 @@ def read_sweep(path: Path) -> RecordedSweep:
 _Row = tuple[Width, Width, Depth, Time]
 
 
-@dataclass(frozen=True)
-class _LaunchEntry:
-    """A swept launch as files hold it; times are rows of a block and microseconds."""
+class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A swept launch as files hold it, in this order; a time is a row: block and microseconds."""
 
     program: Text
     kernel: Text
-    own: Block
-    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
     size: Integer | None = None
-    sizes: dict[MemberName, Integer] = field(default_factory=dict)
+    sizes: dict[MemberName, Integer] = msgspec.field(default_factory=dict)
     extents: Extents | None = None
     registers: Count | None = None
     shared_bytes: Count | None = None
-    variants: dict[Name, tuple[_Row, ...]] = field(default_factory=dict)
+    own: Block
+    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
+
+    @staticmethod
+    def written(launch: SweptLaunch) -> dict[str, Any]:
+        """The entries of a launch."""
+        entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
+        entries["microseconds"] = _rows(launch.microseconds)
+        entries["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
+        written: dict[str, Any] = msgspec.to_builtins(_LaunchEntry(**entries))
+        return written
 
     def read(self) -> SweptLaunch:
         variants = {name: _times(rows) for name, rows in self.variants.items()}
         times = {"microseconds": _times(self.microseconds), "variants": variants}
-        return SweptLaunch(**{f.name: getattr(self, f.name) for f in fields(self)} | times)
+        return SweptLaunch(**msgspec.structs.asdict(self) | times)
 
 
 @dataclass(frozen=True)
@@ -192,33 +202,15 @@ def write_sweep(path: Path, sweep: RecordedSweep) -> None:
     """Save a sweep, a line per launch. Raises CT002."""
     head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
     head |= {"cache": sweep.cache} if sweep.cache != RESTORED else {}
-    rows = ",\n  ".join(
-        json.dumps(_to_json(launch), separators=(",", ":")) for launch in sweep.launches
-    )
+    entries = map(_LaunchEntry.written, sweep.launches)
+    rows = ",\n  ".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
     opening = json.dumps({**head, "method": sweep.method}, indent=1).removesuffix("\n}")
     replace_file(path, f'{opening},\n "launches": [\n  {rows}\n ]\n}}\n'.encode())
 
 
 def swept_line(launch: SweptLaunch) -> dict[str, Any]:
     """A launch as a line of measurements.jsonl."""
-    return {"schema": LINE_SCHEMA, **_to_json(launch)}
-
-
-def _to_json(launch: SweptLaunch) -> dict[str, Any]:
-    entry: dict[str, Any] = {"program": launch.program, "kernel": launch.kernel}
-    if launch.size is not None:
-        entry["size"] = launch.size
-    if launch.sizes:
-        entry["sizes"] = dict(launch.sizes)
-    if launch.extents is not None:
-        entry["extents"] = list(launch.extents)
-    if launch.registers is not None:
-        entry |= {"registers": launch.registers, "shared_bytes": launch.shared_bytes}
-    entry["own"] = list(launch.own)
-    entry["microseconds"] = _rows(launch.microseconds)
-    if launch.variants:
-        entry["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
-    return entry
+    return {"schema": LINE_SCHEMA, **_LaunchEntry.written(launch)}
 
 
 def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:

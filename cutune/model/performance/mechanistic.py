@@ -289,26 +289,14 @@ PER_WARP_TERMS = {
 }
 
 
-def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -> RationalProgram:
     """Write the model of one kernel on one device as a rational program.
 
     Defines, per candidate: `time_us`, `time_with_floor_us` (what the host sees) and
-    `cycles_per_warp` (throughput cost of one warp on its SM, cycles).
+    `cycles_per_warp` (throughput cost of one warp on its SM, cycles). `symbolic`: the constants of
+    the model are further sizes, by name, so that they can be fitted.
     """
-    features = Features(model, device, Lines(), symbolic=False)
-    _define_model(features)
-    return features.lines.program(model)
-
-
-def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
-    """As `compose`, with the constants of the model as further sizes, by name: to fit them."""
-    features = Features(model, device, Lines(), symbolic=True)
-    _define_model(features)
-    return features.lines.program(model, CONSTANTS)
-
-
-def _define_model(features: Features) -> None:
-    """All terms in the order of evaluation: sizes, blocks, a warp, an SM, the launch."""
+    features = Features(model, device, Lines(), symbolic)
     residency = describe_candidates(features)
     _define_counts(features)
     define_footprint(features)
@@ -320,6 +308,7 @@ def _define_model(features: Features) -> None:
     cycles = features.lines.define(CYCLES_PER_WARP, cycles)
     _define_time(features, define_busy(features, rows, cycles))
     _define_terms(features)
+    return features.lines.program(model, CONSTANTS if symbolic else ())
 
 
 def _define_counts(features: Features) -> None:

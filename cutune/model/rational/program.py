@@ -35,8 +35,8 @@ class Operator(Enum):
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
-    MINIMUM = "min"
-    MAXIMUM = "max"
+    MIN = "min"
+    MAX = "max"
     REMAINDER = "%"
     FLOOR = "floor"
     CEILING = "ceil"
@@ -131,7 +131,7 @@ def operation(operator: Operator, *operands: Number) -> Expression:
     return Operation(operator, tuple(map(expression, operands)))
 
 
-minimum, maximum = partial(operation, Operator.MINIMUM), partial(operation, Operator.MAXIMUM)
+minimum, maximum = partial(operation, Operator.MIN), partial(operation, Operator.MAX)
 floor, ceiling = partial(operation, Operator.FLOOR), partial(operation, Operator.CEILING)
 #: 1 if a < b, a <= b, a == b; else 0.
 less = partial(operation, Operator.LESS)

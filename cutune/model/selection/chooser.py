@@ -26,19 +26,7 @@ from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.size_relations import extents_at, only_at
 from cutune.model.measurement.sweep import SweptLaunch
-from cutune.model.performance.constants import (
-    ASKING_US,
-    FEWEST_BLOCKS,
-    INFORMATIVE_TIME,
-    LEAST_CORRELATION,
-    LEAST_SPREAD,
-    MINIMUM_TIME,
-    NO_LONGER,
-    PREFERRED_TIME,
-    REACH_EXACT,
-    REACH_NUMERICAL,
-    REACH_ON_DATA,
-)
+from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
 from cutune.model.performance.mechanistic import compose
 from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
@@ -117,8 +105,10 @@ def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
     if model.kernel.on_data and reached.least == reached.largest:
         return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    factor = REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
-    factor = REACH_ON_DATA if model.kernel.on_data else factor
+    factor = (
+        constants.REACH_EXACT if model.is_exact else max(constants.REACH_NUMERICAL, reached.factor)
+    )
+    factor = constants.REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
 
@@ -226,7 +216,7 @@ class Chooser:
         self._supported = supported(self._model)
         #: How sizes are named, and what asking about pointers takes.
         self.size_names = model.kernel.parameters
-        self.asking_us = float(ASKING_US) * model.kernel.asked_pointers
+        self.asking_us = float(constants.ASKING_US) * model.kernel.asked_pointers
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
         """The block at these sizes.
@@ -275,10 +265,8 @@ class Chooser:
         sizes = {name: [launch.sizes[name] for launch in launches] for name in kernel.parameters}
         extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
         each = evaluate_each(self._program, point(sizes, extents))
-        guarded = tuple(guard is not None for guard in kernel.guards)
-        launched = (kernel.original, kernel.free, kernel.grid_kept)
         for launch, values in zip(launches, each, strict=True):
-            yield select(values, self._rule, launch.extents, guarded, *launched)
+            yield select(values, self._rule, launch.extents, kernel)
 
 
 def choose_block(
@@ -411,7 +399,7 @@ def with_timings(
     trusted = replace(model, confirmed_on=device.name)
     choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
-    if agreement is not None and agreement < LEAST_CORRELATION:
+    if agreement is not None and agreement < constants.LEAST_CORRELATION:
         kernel, shown = model.kernel.name, f"{agreement:.2f}"
         return model, Diagnostic.at(Code.UNSUITED_MODEL, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
@@ -431,15 +419,15 @@ def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
     if choice.block == choice.original:
         return False
     chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
-    return chosen is not None and own is not None and chosen <= NO_LONGER * own
+    return chosen is not None and own is not None and chosen <= constants.NO_LONGER * own
 
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
     """The launch whose times are used: long enough for the launch overhead not to dominate."""
     ordered = sorted(launches, key=lambda launch: launch.size or 0)
     times = [(launch, launch.microseconds[launch.best]) for launch in ordered]
-    preferred = (launch for launch, time in times if time >= PREFERRED_TIME * floor)
-    enough = (launch for launch, time in reversed(times) if time > MINIMUM_TIME * floor)
+    preferred = (launch for launch, time in times if time >= constants.PREFERRED_TIME * floor)
+    enough = (launch for launch, time in reversed(times) if time > constants.MINIMUM_TIME * floor)
     return next(preferred, None) or next(enough, None)
 
 
@@ -448,14 +436,16 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
 
     None where too few blocks take longer than the launch overhead, or all take about as long.
     """
-    least = INFORMATIVE_TIME * float(device.model.floor_us)
+    least = constants.INFORMATIVE_TIME * float(device.model.floor_us)
     pairs = [
         (prediction.predicted_ms, launch.microseconds[prediction.block])
         for prediction in choice.ranked
         if launch.microseconds.get(prediction.block, 0.0) > least
     ]
     measured = [time for _, time in pairs]
-    if len(pairs) < FEWEST_BLOCKS or max(measured) < LEAST_SPREAD * min(measured):
+    if len(pairs) < constants.FEWEST_BLOCKS or max(measured) < constants.LEAST_SPREAD * min(
+        measured
+    ):
         return None
     # Takes a second to import, and most commands have no timings.
     from scipy.stats import spearmanr  # noqa: PLC0415

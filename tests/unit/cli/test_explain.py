@@ -36,12 +36,12 @@ def chooser() -> Chooser:
 
     def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Selection]:
         found = models[kernel]
+        x, y, z = ("n" if is_free else None for is_free in found.kernel.free)
         model = replace(found, kernel=replace(found.kernel, original=own))
         rule = MODELS[DEFAULT].rule(model, H200)
-        free = model.kernel.free
         at = point({}, [[extent] for extent in extents])
         [values] = evaluate_each(compose(model, H200), at)
-        return model, select(values, rule, extents, free, own, free)
+        return model, select(values, rule, extents, replace(model.kernel, guards=(x, y, z)))
 
     return choose
 
