@@ -11,12 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
 
 #: Is told an activity, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -79,34 +75,26 @@ def progress_for(quiet: bool) -> Progress:
 
 def _bars() -> Progress:
     # Verbs that show no bar start faster without.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bars  # noqa: PLC0415
+    from rich import console, progress  # noqa: PLC0415
 
     columns = (
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description:<28}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
     )
-    state: dict[str, Bars] = {}
+    state: dict[str, progress.Progress] = {}
 
     def report(activity: str, done: int, total: int) -> None:
         # One live display at a time, closed when its activity ends, so that messages can pass.
         if activity not in state:
-            for progress in state.values():
-                progress.stop()
+            for bars in state.values():
+                bars.stop()
             state.clear()
-            console = Console(stderr=True, emoji=False)
-            state[activity] = Bars(*columns, console=console, transient=True)
+            terminal = console.Console(stderr=True, emoji=False)
+            state[activity] = progress.Progress(*columns, console=terminal, transient=True)
             state[activity].add_task(activity, total=total)
             state[activity].start()
         state[activity].update(state[activity].task_ids[0], completed=done, total=total)

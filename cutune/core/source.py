@@ -90,11 +90,7 @@ class Edit:
 
 
 def apply_edits(source: Source, edits: Iterable[Edit]) -> Source:
-    """Return the edited source. The order in which edits are given does not matter.
-
-    Raises:
-        EditConflict: two edits overlap or insert different text at one offset.
-    """
+    """Return the edited source, whatever the order of the edits. Raises EditConflict."""
     pieces: list[str] = []
     position = 0
     previous: Edit | None = None

@@ -53,6 +53,7 @@ Quantity = Annotated[float, Meta(ge=0, le=1e30)]
 Time = Annotated[float, Meta(gt=0, le=1e30)]
 
 _RATIONAL = re.compile(r"-?\d{1,1000}(?:/\d{1,1000}|(?:\.\d{1,50})?(?:e[+-]?\d{1,2})?)", re.ASCII)
+#: Doubles hold products of numbers up to this.
 _LARGEST = Fraction(1 << 200)
 
 
@@ -76,11 +77,7 @@ def _convert(kind: type[T], value: object) -> T:
 
 
 def rational(value: object) -> Fraction:
-    """Return the exact number that a file writes as `3`, `0.25`, `1e-3` or `2/3`.
-
-    Raises:
-        ValueError: it is none, or so large that doubles hold no products of it.
-    """
+    """Return the number that a file writes as `3`, `0.25`, `1e-3` or `2/3`; else a ValueError."""
     text = str(value)
     if isinstance(value, bool) or not _RATIONAL.fullmatch(text):
         raise ValueError(f"Expected a number, got {text[:40]!r}")

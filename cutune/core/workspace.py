@@ -78,10 +78,7 @@ class Workspace:
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
-        """Hold the locks on files of these names; waits for another process that holds one.
-
-        A lock ends with its process, however that ends.
-        """
+        """Hold the locks on files of these names, which end with the process; may have to wait."""
         with ExitStack() as held:
             for name in sorted({*names}):
                 path = self.folder / f"{name}.lock"

@@ -38,14 +38,14 @@ WIDTH = 100
 
 
 class Emitter:
-    """Collects lines: call it with a line, indent with `with`, take the text with `str`."""
+    """Collects lines: call it with one or more, indent with `with`, take the text with `str`."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._depth = 0
 
-    def __call__(self, line: str = "") -> None:
-        self._lines.append("    " * self._depth + line if line else "")
+    def __call__(self, lines: str = "") -> None:
+        self._lines += ["    " * self._depth + line if line else "" for line in lines.split("\n")]
 
     def commented(self, line: str, comment: str) -> None:
         """A line and what it says: behind it where both are short, else above."""
@@ -99,10 +99,7 @@ def c_variable(name: str) -> str:
 
 
 def c_text(node: Expression, array: Callable[[str], str]) -> str:
-    """An expression as C, with the parentheses that it needs: its tree can be read back from it.
-
-    `array`: the name in C of a table.
-    """
+    """An expression as C, from which its tree can be read. `array`: the name in C of a table."""
     if isinstance(node, Constant):
         return double_text(node.value)
     if isinstance(node, Reference):

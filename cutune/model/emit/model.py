@@ -282,17 +282,14 @@ class _ModelText:
             for (table, row), number in self.rows.items():
                 emit(f"const double *row_{number}_ = {self._cells(table)}[{row}];")
             self._emit_parts(emit)
-            self._emit_loops(emit)
+            count = padded(self.program.candidate_count)
+            if self.arrays:
+                emit(f"double each_[{len(self.arrays)}][{count}];")
+            for lines in self.loops:
+                with emit.braces(f"CUTUNE_EACH(c_, {count})"):
+                    for line, comment in lines:
+                        emit.commented(line, comment)
         return str(emit)
-
-    def _emit_loops(self, emit: Emitter) -> None:
-        count = padded(self.program.candidate_count)
-        if self.arrays:
-            emit(f"double each_[{len(self.arrays)}][{count}];")
-        for lines in self.loops:
-            with emit.braces(f"CUTUNE_EACH(c_, {count})"):
-                for line, comment in lines:
-                    emit.commented(line, comment)
 
     def _emit_parts(self, emit: Emitter) -> None:
         by_column: dict[str, list[int]] = {}

@@ -58,10 +58,8 @@ def random_programs(
 def random_program(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
     """Write a program whose launches draw blocks and variants; the path of its source.
 
-    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
-
-    Raises:
-        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time. Raises CT415
+    when no launch may be tuned, and what `Target.write` raises.
     """
     sites = program.tunable_launches
     if not sites and not program.is_lent:

@@ -158,28 +158,18 @@ def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: 
     `facts`: name, what extents count, free and kept dimensions as C++.
     """
     c_type = _number_type([rule])
-    _emit_rule(
-        emit,
-        f"static const cutune_candidates<{c_type}> cutune_all = ",
-        _rule_lines(rule, facts, tables, c_type),
-        ";",
-    )
-
-
-def _emit_rule(emit: Emitter, begin: str, lines: Sequence[str], end: str) -> None:
-    first, *others, last = lines
-    for line in (f"{begin}{first}", *others, f"{last}{end}"):
-        emit(line)
+    initializer = _initializer(rule, facts, tables, c_type)
+    emit(f"static const cutune_candidates<{c_type}> cutune_all = {initializer};")
 
 
 def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tables) -> None:
     """As `emit_rule`, for several devices: `cutune_all` is that of the device."""
     c_type = _number_type(shared.rules.values())
-    rows = {n: tuple(_rule_lines(r, facts, tables, c_type)) for n, r in shared.rules.items()}
+    rows = {n: _initializer(rule, facts, tables, c_type) for n, rule in shared.rules.items()}
     distinct = list(dict.fromkeys(rows.values()))
     emit(f"static const cutune_candidates<{c_type}> cutune_rules[] = {{")
-    for lines in distinct:
-        _emit_rule(emit, "    ", lines, ",")
+    for initializer in distinct:
+        emit(f"    {initializer},")
     emit("};")
     row_of = [distinct.index(rows.get(n, distinct[0])) for n in range(shared.count)]
     place = f"cutune_entry({tables.numbers('cutune_rule_of', row_of)}, device_)"
@@ -191,10 +181,8 @@ def _number_type(rules: Iterable[SelectionRule]) -> str:
     return "char" if largest < SMALL else "unsigned short"
 
 
-def _rule_lines(
-    rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str
-) -> list[str]:
-    """An initializer of `cutune_candidates`, line by line."""
+def _initializer(rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str) -> str:
+    """An initializer of `cutune_candidates`, in several lines."""
     kernel, extents, free, kept = facts
     widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
     places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]
@@ -215,12 +203,11 @@ def _rule_lines(
     # Predicted times (microseconds) below this are dominated by the launch.
     bound_below = Fraction(LAUNCH_BOUND * rule.floor_us)
     numbers = map(double_text, (bound_below, BOUND_BAND, *bands))
-    return [
-        "{",
-        f"    {kernel}, {extents}, {{{', '.join(width_arrays)}}},",
-        f"    {{{', '.join(str(len(own)) for own in widths)}}}, {{{', '.join(arrays[:3])}}},",
-        f"    {arrays[3]}, {arrays[4]}, {free}, {kept}, {', '.join(numbers)}}}",
-    ]
+    counts = ", ".join(str(len(own)) for own in widths)
+    return f"""{{
+    {kernel}, {extents}, {{{", ".join(width_arrays)}}},
+    {{{counts}}}, {{{", ".join(arrays[:3])}}},
+    {arrays[3]}, {arrays[4]}, {free}, {kept}, {", ".join(numbers)}}}"""
 
 
 def printed_extents(kept: Sequence[bool]) -> str:
@@ -270,45 +257,33 @@ def preference(
             emit(f"const double *const sure_ = {table}[device_];")
             sure = [f"sure_[{index}]" for index in range(len(variants))]
         more = ", device_" if count > 1 else ""
-        _emit_preference(emit, kernel, variants, plain, sure, more)
+        emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
+        emit("bool is_sure_ = false;")
+        for (one, its_name), its_sure in zip(variants, sure, strict=True):
+            _emit_variant(emit, one.model.kernel, its_name, its_sure, more)
+        with emit.braces("if (!is_sure_)"):
+            emit("const cutune_configuration plain_ =")
+            emit(f"    cutune_decide_{plain}(asked_, list_{more});")
+            emit("if (list_ != nullptr) return plain_;")
+            share = double_text(VARIANT_SHARE)
+            emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
+        words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
+        emit(f"cutune_print_variant({words}, *asked_, best_);")
+        emit("return best_;")
     return str(emit)
 
 
-def _emit_preference(
-    emit: Emitter,
-    kernel: MeasuredKernel,
-    variants: Sequence[tuple[Worthwhile, str]],
-    plain: str,
-    sure: Sequence[str],
-    more: str,
-) -> None:
-    """Ask the variants that may run, then the kernel itself unless one is sure to be faster.
-
-    `sure`: as C++, per variant. `more`: arguments of all routines.
-    """
-    emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
-    emit("bool is_sure_ = false;")
-    for (one, its_name), its_sure in zip(variants, sure, strict=True):
-        variant = one.model.kernel
-        texts = f"{double_text(ASKING_US * variant.asked_pointers)}, {its_sure}"
-        name_text = c_string(variant.variant)
-        with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
-            asked = "asked_"
-            if variant.coarsen != (1, 1, 1):
-                emit("cutune_request shared_ = *asked_;")
-                for axis, ids in enumerate(variant.coarsen):
-                    if ids > 1:
-                        extent = f"shared_.extent[{axis}]"
-                        emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
-                asked = "&shared_"
-            emit(f"cutune_prefer(&best_, cutune_decide_{its_name}({asked}, nullptr{more}), v_,")
-            emit(f"              {texts}, &is_sure_);")
-    with emit.braces("if (!is_sure_)"):
-        emit("const cutune_configuration plain_ =")
-        emit(f"    cutune_decide_{plain}(asked_, list_{more});")
-        share = double_text(VARIANT_SHARE)
-        emit("if (list_ != nullptr) return plain_;")
-        emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
-    words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
-    emit(f"cutune_print_variant({words}, *asked_, best_);")
-    emit("return best_;")
+def _emit_variant(emit: Emitter, variant: MeasuredKernel, name: str, sure: str, more: str) -> None:
+    """Ask a variant, if it may run. `sure`: as C++. `more`: arguments of all routines."""
+    name_text, asked = c_string(variant.variant), "asked_"
+    with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
+        if variant.coarsen != (1, 1, 1):
+            asked = "&shared_"
+            emit("cutune_request shared_ = *asked_;")
+        for axis, ids in enumerate(variant.coarsen):
+            if ids > 1:
+                extent = f"shared_.extent[{axis}]"
+                emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
+        emit(f"cutune_prefer(&best_, cutune_decide_{name}({asked}, nullptr{more}), v_,")
+        asking_us = double_text(ASKING_US * variant.asked_pointers)
+        emit(f"              {asking_us}, {sure}, &is_sure_);")

@@ -59,12 +59,9 @@ FIGURE = "figure_"
 
 @dataclass(frozen=True)
 class Family:
-    """A program that several devices share.
+    """A program that several devices share; its last sizes are the figures.
 
-    Attributes:
-        program: the program; its last sizes are the figures.
-        figures: the names of these inputs, in this order.
-        values: per device, by its number, the value of each figure.
+    `values`: per device, by its number, the value of each figure.
     """
 
     program: RationalProgram
@@ -128,16 +125,16 @@ class _Merging:
         #: Values of all devices → name of the figure.
         self._figures: dict[tuple[float, ...], str] = {}
         self._tables: dict[str, tuple[float, ...]] = {}
-        self._properties: dict[str, tuple[int, ...]] = {}
 
     def family(self) -> Family:
         first, count = self._programs[0], self._programs[0].candidate_count
+        properties: dict[str, tuple[int, ...]] = {}
         #: Per joined table or property: the row, or entry, at which those of a device begin.
         places: dict[str, Expression] = {}
         for name in first.properties:
             columns = [program.properties[name] for program in self._programs]
             if len(set(columns)) == 1:
-                self._properties[name] = columns[0]
+                properties[name] = columns[0]
             else:
                 numbers = [tuple(map(float, column)) for column in columns]
                 places[name] = self._stacked(name, numbers, count)
@@ -163,7 +160,7 @@ class _Merging:
         program = replace(
             first,
             sizes=(*first.sizes, *figures),
-            properties=self._properties,
+            properties=properties,
             tables=self._tables,
             definitions=definitions,
         )
@@ -251,9 +248,13 @@ def decided_together(
     alone = frozenset(number for number, worth in variants.items() if not worth)
     is_simple = len(devices) == 1 and len(alone) == len(able)
     plain = writer.routines(name if is_simple else f"{name}{PLAIN}", able, alone)
+    by_variant: defaultdict[str, dict[int, FittedModel]] = defaultdict(dict)
+    for number, worth in variants.items():
+        for one in worth:
+            by_variant[one.model.kernel.variant][number] = one.model
     of_variants = {
         variant: writer.routines(f"{name}_{variant}", models, frozenset())
-        for variant, models in _by_variant(variants).items()
+        for variant, models in by_variant.items()
     }
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, worth in variants.items():
@@ -273,15 +274,6 @@ def decided_together(
             writer.texts.append(text)
         calls |= dict.fromkeys(numbers, f"cutune_decide_{decides}(asked_, list_{more})")
     return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
-
-
-def _by_variant(variants: Mapping[int, Sequence[Worthwhile]]) -> dict[str, dict[int, FittedModel]]:
-    """Per variant its model on each device that it is worthwhile on."""
-    models: dict[str, dict[int, FittedModel]] = {}
-    for number, worth in variants.items():
-        for one in worth:
-            models.setdefault(one.model.kernel.variant, {})[number] = one.model
-    return models
 
 
 @dataclass(frozen=True)
@@ -372,9 +364,7 @@ def emit_selection(
 ) -> SelectionText:
     """Emit the routines of all models of one source file, each for several devices.
 
-    Args:
-        performance: the performance model, by its name in `MODELS`.
-        measured: what decides for kernels whose model is then passed over.
+    `performance`: the name of a model in `MODELS`. `measured` decides in place of fitted models.
     """
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []

@@ -32,13 +32,9 @@ _VALUES = "all_"
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table as it is written, and the other arguments of `cutune_table`.
+    """The literals of all rows of a table, one row behind the other, and how it is read.
 
-    Attributes:
-        entries: the literals of all rows, one row behind the other.
-        count: of rows.
-        width: entries of a row, when it is read.
-        row_of, shape: see `Tables.rows`, as C text.
+    `width`: entries of a row that is read. `row_of`, `shape`: as in `Tables.rows`, as C text.
     """
 
     entries: tuple[str, ...]
@@ -86,9 +82,8 @@ class Tables:
     ) -> str:
         """A table in C++: `[n]` gives the row of class n, with `width` entries.
 
-        Args:
-            rows: their entries; with a shape, one for each of its numbers.
-            row_of: which of the rows each class has. shape: which entry stands at each place.
+        `row_of`: which of the rows each class has. `shape`: which entry of a row, of which there
+        are then fewer, stands at each place.
         """
         entries = tuple(literal(entry) for row in rows for entry in row)
         places = [_NONE if p is None else _characters(p) for p in (row_of, shape)]

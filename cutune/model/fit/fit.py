@@ -11,15 +11,16 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.count_functions import (
     HELD_OUT_LIMIT,
     CountFunctions,
+    HeldOut,
     bounded_elsewhere,
     count_functions,
+    held_out,
     is_looped,
     uncertain_accesses,
 )
 from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
-from cutune.model.fit.held_out import HeldOut, held_out
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
 from cutune.model.measurement.measurement import (
     COUNTS,
@@ -136,10 +137,7 @@ def _feature_launches(
     blocks: Sequence[Block],
     measurements: Sequence[Measurement],
 ) -> tuple[Sequence[Measurement], Sequence[Measurement]] | None:
-    """One launch for each (class, block) in this order, and smaller ones of these blocks.
-
-    None where some are missing.
-    """
+    """One launch for each (class, block) in this order, and smaller ones; None: one is missing."""
     table = cells(kernel, classes, measurements)
     wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
     ordered = [measurement for measurement in wanted if measurement is not None]

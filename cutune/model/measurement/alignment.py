@@ -85,12 +85,9 @@ def _cluster(probes: Probes, period: int, tolerance: float) -> tuple[int, ...]:
         if residue not in probes:
             continue
         feature = features_of(probes[residue])
-        for index, leader in enumerate(leaders):
-            if distance(feature, leader) <= tolerance:
-                classes[residue] = index
-                break
-        else:
-            classes[residue] = len(leaders)
+        alike = (i for i, leader in enumerate(leaders) if distance(feature, leader) <= tolerance)
+        classes[residue] = next(alike, len(leaders))
+        if classes[residue] == len(leaders):
             leaders.append(feature)
     return tuple(classes)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, product
 from math import prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
@@ -46,18 +46,13 @@ def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
     """
     if len({(launch.blocks, launch.width) for launch in launches}) == 1:
         return None
-    for places, shift in _products(len(names)):
+    sizes = range(len(names))
+    factors = chain.from_iterable(combinations(sizes, n) for n in range(2, MOST_FACTORS + 1))
+    for places, shift in product(factors, SHIFTS):
         if all(_is_covered(launch, places, shift) for launch in launches):
-            factors = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
-            return " * ".join(factors)
+            texts = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
+            return " * ".join(texts)
     return None
-
-
-def _products(count: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    for factors in range(2, MOST_FACTORS + 1):
-        for places in combinations(range(count), factors):
-            for shift in SHIFTS:
-                yield places, shift
 
 
 def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:

@@ -58,16 +58,15 @@ class SweptLaunch:
     """One launch and the time of each configuration that it may be given.
 
     Attributes:
-        program: stem of the source file. kernel: name in the source.
+        program: stem of the source file.
         size: what the run was given, or None where it was given no single number.
         sizes: integer arguments by parameter name, where they are known.
         extents: threads per dimension that the launch has to cover, where they are known.
         own: the program's own block.
         microseconds: per valid block the least event time; blocks whose results differed, or that
             did not run, are not in it.
-        registers: per thread, as compiled for the device. shared_bytes: per block; None where
-            these are not known.
-        variants: the same times as `microseconds` for each variant of the kernel that was swept.
+        registers, shared_bytes: per thread as compiled, and per block, where they are known.
+        variants: the same times for each variant of the kernel that was swept.
     """
 
     program: str
@@ -247,9 +246,8 @@ def swept_launches(
 ) -> list[SweptLaunch]:
     """Group the lines of one run by launch; of repeated lines the least time counts.
 
-    Args:
-        counters: by kernel, as compiled for the GPU of the sweep.
-        tolerance: the greatest relative difference from the original's results that is accepted.
+    `tolerance`: the greatest relative difference from the original's results that is accepted.
+    `counters`: by kernel, as compiled for the GPU of the sweep.
     """
     groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     sites = {site.id for site in program.tunable_launches}

@@ -203,10 +203,9 @@ def select(
     extents: Block,
     kernel: MeasuredKernel,
 ) -> Selection:
-    """Choose a block.
+    """Choose a block for threads that a launch must cover (blocks, where the grid is kept).
 
-    `values`: the definitions of the model's program, per candidate. `extents`: per dimension the
-    threads that the launch must cover; blocks where the grid is kept.
+    `values`: the definitions of the model's program, per candidate.
     """
     floored, original = values[TIME_WITH_FLOOR], kernel.original
     grids, fit = _grids(rule, extents, kernel)
@@ -339,8 +338,5 @@ def kind_of(model: FittedModel, choice: Selection) -> str:
 
 
 def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
-    """Regret as a fraction of the best time: geometric mean, and 90th percentile.
-
-    None where nothing is predicted: the program's own block may be far from the best.
-    """
+    """Regret by the best time: geometric mean, 90th percentile; None where nothing is predicted."""
     return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None

@@ -219,10 +219,7 @@ class Chooser:
         self.asking_us = float(constants.ASKING_US) * model.kernel.asked_pointers
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
-        """The block at these sizes.
-
-        Raises CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is possible.
-        """
+        """The block at these sizes. Raises CT511, CT512 (wrong sizes), CT515 (no launch)."""
         [choice] = self.choose_each([(sizes, every)])
         if isinstance(choice, CutuneError):
             raise choice

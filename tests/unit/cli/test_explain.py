@@ -10,7 +10,7 @@ import pytest
 
 from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import MemoryInstruction
 from cutune.model.performance.mechanistic import compose
 from cutune.model.rational.evaluate import evaluate_each
 from cutune.model.rational.program import point

@@ -24,8 +24,14 @@ from cutune.model.fit.fitted_model import (
     FeatureColumn,
     in_single_precision,
 )
-from cutune.model.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.model.measurement.measurement import FEATURES, MeasuredKernel, Measurement, SiteCounters
+from cutune.model.measurement.measurement import (
+    FEATURES,
+    CodeBlock,
+    MeasuredKernel,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from cutune.model.rational.functions import constant_function
 from tests.support.measured_kernel import KERNEL
 
