@@ -98,9 +98,12 @@ def run_to_end(
 
     `folder`: where it runs; None: in the current one. `is_over`: set where its time is over before.
     """
+    program, *arguments = command
+    if os.sep not in program and os.path.isfile(program):
+        program = os.path.join(os.curdir, program)
     try:
         process = subprocess.Popen(
-            _startable(command),
+            [program, *arguments],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -133,14 +136,6 @@ def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | 
         except subprocess.TimeoutExpired:
             if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
                 raise
-
-
-def _startable(command: Sequence[str]) -> list[str]:
-    """Return the command, with `./` before a program in the current folder."""
-    program = command[0]
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
-    return [program, *command[1:]]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -298,7 +298,7 @@ class _ModelText:
             assert column is not None, "a part reads one property"
             by_column.setdefault(column, []).append(number)
         for column, numbers in by_column.items():
-            distinct = self._distinct(column)
+            distinct = sorted(set(self._values(column)))
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in numbers:
                 emit(f"double part_{number}_[{length}];")
@@ -416,7 +416,7 @@ class _ModelText:
         operators = {part.operator for part in parts(node) if isinstance(part, Operation)}
         if column is None or not operators & _EXPENSIVE:
             return None
-        distinct = self._distinct(column)
+        distinct = sorted(set(self._values(column)))
         if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
             return None
         number = self.parts.setdefault(node, len(self.parts))
@@ -441,9 +441,6 @@ class _ModelText:
         if column == CANDIDATE:
             return tuple(range(self.program.candidate_count))
         return self.program.properties[column]
-
-    def _distinct(self, column: str) -> list[int]:
-        return sorted(set(self._values(column)))
 
 
 def _padded(entries: Sequence[T]) -> list[T]:

@@ -63,8 +63,7 @@ def random_program(analyzer: Analyzer, program: Program, seed: int, target: Targ
     """
     sites = program.tunable_launches
     if not sites and not program.is_lent:
-        path = program.source.path
-        raise CutuneError.at(Code.NOTHING_TUNABLE, path=path)
+        raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
     program = analyzer.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}

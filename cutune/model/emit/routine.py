@@ -42,8 +42,6 @@ class Shared:
 
 
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
-
-
 #: Behind a request: on one device, and on several, of which a routine is told the number.
 _LIST = ("list_", "list_, int device_")
 
@@ -56,12 +54,14 @@ def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
 
 def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
     """`cutune_decide_NAME`: a request, and of several devices the number, to a configuration."""
-    emit = Emitter()
+    emit, facts = Emitter(), model.kernel
+    described = [c_string(facts.name), printed_extents(facts.grid_kept)]
+    described += [axis_bits(facts.free), axis_bits(facts.grid_kept)]
     with deciding(emit, f"cutune_decide_{name}", _LIST[shared.count > 1]):
         if shared.count == 1:
-            emit_rule(emit, shared.rules[0], _described(model), tables)
+            emit_rule(emit, shared.rules[0], described, tables)
         else:
-            _emit_rules(emit, shared, _described(model), tables)
+            _emit_rules(emit, shared, described, tables)
         width = max(map(len, shared.figures.values()))
         if width:
             emit(_READ_TABLES)
@@ -125,31 +125,19 @@ def _unlike(model: FittedModel) -> list[str]:
             # It was the same in every recorded launch, and is built in.
             threads = facts.recorded[0][1][axis]
             conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
-    conditions += _beyond(model)
+    # The counts are known for a range of each size; what is asked is 1 to 2^31.
+    sizes = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for word, variable in facts.extent_words.items():
+        sizes[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
+    ranges = supported(model)
+    for name, size in sizes.items():
+        if ranges[name].least > 1:
+            conditions.append(f"{size} < {c_integer(ranges[name].least)}")
+        if ranges[name].largest < LARGEST_SIZE:
+            conditions.append(f"{size} > {c_integer(ranges[name].largest)}")
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions
-
-
-def _beyond(model: FittedModel) -> list[str]:
-    """Conditions on a launch for which the counts are not known; what is asked is 1 to 2^31."""
-    facts, ranges, conditions = model.kernel, supported(model), []
-    values = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
-    for word, variable in facts.extent_words.items():
-        values[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
-    for name, value in values.items():
-        if ranges[name].least > 1:
-            conditions.append(f"{value} < {c_integer(ranges[name].least)}")
-        if ranges[name].largest < LARGEST_SIZE:
-            conditions.append(f"{value} > {c_integer(ranges[name].largest)}")
-    return conditions
-
-
-def _described(model: FittedModel) -> list[str]:
-    """Name of the kernel, what extents count, free and kept dimensions, as C++."""
-    facts = model.kernel
-    texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
-    return [*texts, axis_bits(facts.free), axis_bits(facts.grid_kept)]
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:

@@ -116,7 +116,11 @@ class Tables:
         values = sorted(often, key=lambda entry: (-often[entry], float(entry.rstrip("f")), entry))
         places = {value: _number(place) for place, value in enumerate(values)}
         emit.table("cutune_values", "double", values)
-        shared = self._emit_shared(emit)
+        strings = Counter(text for table in self._rows for text in (table.row_of, table.shape))
+        texts = (text for text, times in strings.items() if times > 1 and text != _NONE)
+        shared = {text: f"cutune_shared_{number}" for number, text in enumerate(texts)}
+        for text, name in shared.items():
+            emit(f"static const char {name}[] = {text};")
         # Each source has tables of its own.
         with emit.braces("namespace"), emit.braces("struct cutune_all_tables", ";"):
             emit(f"const double *{_VALUES} = cutune_values;")
@@ -130,14 +134,6 @@ class Tables:
         with emit.braces("static inline const cutune_all_tables &cutune_read_tables()"):
             emit("static const cutune_all_tables tables{};")
             emit("return tables;")
-
-    def _emit_shared(self, emit: Emitter) -> dict[str, str]:
-        often = Counter(text for table in self._rows for text in (table.row_of, table.shape))
-        texts = (text for text, times in often.items() if times > 1 and text != _NONE)
-        shared = {text: f"cutune_shared_{number}" for number, text in enumerate(texts)}
-        for text, name in shared.items():
-            emit(f"static const char {name}[] = {text};")
-        return shared
 
 
 def literal(value: float) -> str:

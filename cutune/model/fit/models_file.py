@@ -98,9 +98,8 @@ class _FunctionEntry:
         fit = all(len(exponents) == len(names) for exponents, _ in terms)
         require(fit, "a term has an exponent for each variable")
         require(any(c for _, c in self.denominator), "a denominator is not 0")
-        entries = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts = {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
-        return RationalFunction(**entries | parts)
+        top, bottom = Polynomial(names, self.numerator), Polynomial(names, self.denominator)
+        return RationalFunction(**{**vars(self), "numerator": top, "denominator": bottom})
 
 
 @dataclass(frozen=True)

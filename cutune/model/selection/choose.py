@@ -97,7 +97,6 @@ class Selection:
     grid: Block
     ranked: tuple[PredictedBlock, ...]
     launch_bound: bool
-    kept_original: bool
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
@@ -105,6 +104,10 @@ class Selection:
     extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
+
+    @property
+    def kept_original(self) -> bool:
+        return self.block == self.original
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -218,16 +221,8 @@ def select(
     block = original if chosen is None else rule.blocks[chosen]
     own_grid = grid_of(original, extents, kernel.grid_kept)
     grid = own_grid if chosen is None else grids[chosen]
-    return Selection(
-        block,
-        grid,
-        ranked,
-        bound,
-        block == original,
-        original,
-        band,
-        is_impossible=bool(fit.any()) and not valid.any(),
-    )
+    fails = bool(fit.any()) and not valid.any()
+    return Selection(block, grid, ranked, bound, original, band, is_impossible=fails)
 
 
 def _ranked(

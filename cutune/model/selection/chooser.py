@@ -248,7 +248,7 @@ class Chooser:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
         far = kernel.as_asked(far.items())
-        return Selection(kernel.original, grid, (), False, True, kernel.original, 1.0, far)
+        return Selection(kernel.original, grid, (), False, kernel.original, 1.0, far)
 
     def _launchable(self, choice: Selection) -> Selection | CutuneError:
         for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
