@@ -14,6 +14,8 @@ _PAGE = os.path.join(os.path.dirname(__file__), os.pardir, "docs", "diagnostics.
 class Code(Enum):
     """Every message as `NUMBER SEVERITY: TEMPLATE`."""
 
+    # A row per message, whatever its length.
+    # fmt: off
     BUSY_WORKSPACE = "CT019 warning: another cutune is at work on '{name}' in '{folder}'; waiting until it has ended"
     NO_TEMPORARY_FOLDER = "CT020 error: no folder for temporary files can be made ({reason}); set TMPDIR to one that is writable"
     CACHE_ELSEWHERE = "CT021 warning: the cache '{path}' cannot be used ({reason}): it is '{other}' now; set XDG_CACHE_HOME"
@@ -35,9 +37,7 @@ class Code(Enum):
     MISSING_COMPILER = "CT007 error: no C++ compiler found; install g++ or set CXX"
     OUTPUT_IS_INPUT = "CT010 error: the output would replace the source '{path}'; name another file"
     NEEDS_FOLDER = "CT013 error: header '{header}' has to be rewritten too, so the output is a folder; write: -o {folder}"
-    ALREADY_TUNED = (
-        "CT011 error: '{path}' was written by cutune; tune the program that it was made from"
-    )
+    ALREADY_TUNED = "CT011 error: '{path}' was written by cutune; tune the program that it was made from"
     DAMAGED_FILE = "CT012 error: '{path}' is damaged or was written by another version ({reason}); run again: {command}"
     NO_PYCUDA = "CT014 error: a real GPU is used through pycuda, which cannot be imported ({reason}); run: pip install 'cutune[gpu]'"
     NO_GPU = "CT015 error: no GPU can be used here: {reason}"
@@ -55,41 +55,27 @@ class Code(Enum):
     MISSING_KERNEL = "CT201 warning: the definition of kernel '{name}' was not found; where another source of the program has it, name that source too"
     KERNEL_ARGUMENT = "CT281 warning: '{name}' is an argument of '{function}' and may be any kernel; launch each kernel by its name where '{function}' is called"
     DEVICE_LAUNCH = "CT202 warning: '{name}' is launched from device code"
-    DIRECTIVE_IN_LAUNCH = (
-        "CT203 warning: a preprocessor directive stands inside the launch; move it outside"
-    )
+    DIRECTIVE_IN_LAUNCH = "CT203 warning: a preprocessor directive stands inside the launch; move it outside"
     LAUNCH_IN_MACRO = "CT204 warning: the launch stands in the body of macro '{name}'; write it out or move it into a function"
-    NOT_A_STATEMENT = (
-        "CT205 warning: the launch is part of a larger statement; make it a statement of its own"
-    )
+    NOT_A_STATEMENT = "CT205 warning: the launch is part of a larger statement; make it a statement of its own"
     HIDDEN_CONFIGURATION = "CT282 warning: '<<<{text}>>>' does not show grid and block one by one; write them with a comma between"
     SIDE_EFFECT = "CT206 warning: {what} in the launch may have a side effect; store its value in a variable first"
     HIDDEN_LAUNCH = "CT244 warning: the launch stands in the argument of a macro, or is compiled as something else; write it out as a statement"
     UNCOMPILED_LAUNCH = "CT277 warning: an #if leaves the launch out of what is compiled; where it should be tuned, give the options that compile it, such as -D"
-    LAUNCHED_BY_CALL = (
-        "CT280 note: kernel '{kernel}' is launched by {function}, which stays as it is: {advice}"
-    )
+    LAUNCHED_BY_CALL = "CT280 note: kernel '{kernel}' is launched by {function}, which stays as it is: {advice}"
     EARLY_HEADER = "CT224 warning: -include reads this header before the source; include it in the source instead"
     IGNORED = "CT207 warning: left alone by #pragma cutune ignore"
-    INDIRECT_LAUNCH = (
-        "CT208 warning: '{callee}' is not the name of a kernel; launch the kernel by its name"
-    )
+    INDIRECT_LAUNCH = "CT208 warning: '{callee}' is not the name of a kernel; launch the kernel by its name"
     DIFFERING_KERNELS = "CT209 warning: several kernels are named '{name}', and what is proven differs between them; give them different names"
     OTHER_KERNEL = "CT225 warning: the compiler launches {found} here, not '{name}' as it is written; launch the kernel by its own name"
-    UNRESOLVED_LAUNCH = (
-        "CT226 warning: it is not known which kernel the compiler launches here: {reason}"
-    )
+    UNRESOLVED_LAUNCH = "CT226 warning: it is not known which kernel the compiler launches here: {reason}"
     # … and reasons in its kernel.
     SHARED_MEMORY = "CT211 warning: uses shared memory, which may depend on the block's shape"
     BARRIER = "CT212 warning: synchronizes the threads of a block with {what}"
     WARP_LEVEL = "CT213 warning: uses the warp-level function {what}"
     COOPERATIVE = "CT214 warning: uses {what}, by which threads cooperate"
-    ATOMIC_RESULT = (
-        "CT216 warning: uses the result of {what}, which depends on the order of threads"
-    )
-    BLOCK_DEPENDENT = (
-        "CT217 warning: uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}"
-    )
+    ATOMIC_RESULT = "CT216 warning: uses the result of {what}, which depends on the order of threads"
+    BLOCK_DEPENDENT = "CT217 warning: uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}"
     UNKNOWN_FUNCTION = "CT218 warning: calls {what}, whose definition was not found"
     NOT_PROVEN = "CT219 warning: holds a construct that is not analysed: {what}"
     NO_INDEX = "CT221 warning: does not index its threads by blockIdx, blockDim and threadIdx"
@@ -110,14 +96,10 @@ class Code(Enum):
     REDUNDANT_THREADS = "CT230 warning: kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads do the same work and race"
     REDUNDANT_BLOCKS = "CT246 warning: kernel '{kernel}' does not index {d}, but its grid has {size} blocks in {d}: they all do the same work and race"
     # Annotations that cannot be applied.
-    UNKNOWN_ANNOTATED_KERNEL = (
-        "CT231 warning: annotation ignored: no kernel is named '{name}'; known: {known}"
-    )
+    UNKNOWN_ANNOTATED_KERNEL = "CT231 warning: annotation ignored: no kernel is named '{name}'; known: {known}"
     UNKNOWN_PARAMETER = "CT232 warning: annotation ignored: '{name}' is no integer parameter of kernel '{kernel}'; it has: {known}"
     MEMBER_PARAMETER = "CT233 warning: annotation ignored: '{name}' is a member, whose value is not seen at the launch; pass it as an integer argument"
-    EMPTY_CANDIDATES = (
-        "CT234 warning: annotation ignored: no thread block of 32 threads or more satisfies it"
-    )
+    EMPTY_CANDIDATES = "CT234 warning: annotation ignored: no thread block of 32 threads or more satisfies it"
     UNKNOWN_GRID_FORMULA = "CT235 warning: annotation ignored: write the grid in {d} as ceil(g / {d}) or g / {d}, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name {d}"
     NO_ANNOTATED_DIMENSION = "CT236 warning: annotation of kernel '{kernel}' names no dimension; add block(x: 32..1024) for those in which any block gives the same results"
     UNINDEXED_DIMENSION = "CT237 warning: annotation ignored: kernel '{kernel}' does not index {d}"
@@ -140,19 +122,11 @@ class Code(Enum):
     REGION_IN_STATEMENT = "CT259 warning: region ignored: no statement may stand here; put the pragma between two statements of a host function, in braces"
 
     TUNABLE_IN_HEADER = "CT260 warning: pragma ignored: -include reads this header before the source; include it in the source instead"
-    TUNABLE_SIDE_EFFECT = (
-        "CT261 warning: pragma ignored: the value of '{name}' changes a variable; compute it before"
-    )
-    UNKNOWN_IN_CONDITION = (
-        "CT262 warning: pragma ignored: its condition holds '{name}'; only {known} may occur in it"
-    )
-    NOT_REPEATED = (
-        "CT266 warning: 'repeat' ignored, each configuration has a process of its own: {reason}"
-    )
+    TUNABLE_SIDE_EFFECT = "CT261 warning: pragma ignored: the value of '{name}' changes a variable; compute it before"
+    UNKNOWN_IN_CONDITION = "CT262 warning: pragma ignored: its condition holds '{name}'; only {known} may occur in it"
+    NOT_REPEATED = "CT266 warning: 'repeat' ignored, each configuration has a process of its own: {reason}"
     NO_CONSTANT_VALUE = "CT264 warning: pragma ignored: '{name}' gets no value right behind it; write there, in one line: #define {name} VALUE, or constexpr int {name} = VALUE;"
-    CONSTANT_TWICE = (
-        "CT265 warning: pragma ignored: '{name}' is defined in several places; define it in one"
-    )
+    CONSTANT_TWICE = "CT265 warning: pragma ignored: '{name}' is defined in several places; define it in one"
     NO_HOST_TUNABLES = "CT420 error: '{path}' has no parameters; write #pragma cutune tune(m: 4, 8) data(N) before 'int m = VALUE;', or #pragma cutune tune(TILE: 8, 16) before '#define TILE VALUE'"
     NO_REGION = "CT483 error: '{path}' does not say what is timed; write #pragma cutune region begin before it, and #pragma cutune region end behind it{where}"
     REGIONS_NEED_GPU = "CT421 error: no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try whether the configurations run: cutune collect (in place of tune), or bat, with --on emulated"
@@ -161,9 +135,7 @@ class Code(Enum):
     NO_HOST_TIMES = "CT423 error: no times were measured for the host tunables of '{path}' in its present form; run: cutune collect --tunables"
     AMBIGUOUS_REGION = "CT424 error: '{name}' is given values for several sizes before one region ends; put the region where its time belongs to one size"
     BAD_SWEEP = "CT425 error: {reason}"
-    CONFIGURATION_FAILED = (
-        "CT426 warning: {count} runs failed and are left out ({how}), the first with {reason}"
-    )
+    CONFIGURATION_FAILED = "CT426 warning: {count} runs failed and are left out ({how}), the first with {reason}"
 
     # Programs on the emulated device.
     STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
@@ -185,26 +157,18 @@ class Code(Enum):
     # Findings of `run --check`; `where` names kernel, block, thread and the number of times.
     OUT_OF_BOUNDS = "CT470 error: {text}; {where}"
     MISALIGNED = "CT471 error: misaligned {text}; {where}"
-    ENDED_BY_SIGNAL = (
-        "CT454 warning: '{path}' was ended by {name}; what was found until then is shown"
-    )
+    ENDED_BY_SIGNAL = "CT454 warning: '{path}' was ended by {name}; what was found until then is shown"
     RUNS_LONG = "CT455 warning: '{path}' has run for {seconds} s; --limit N ends a launch that needs more than N warp instructions, Ctrl-C the program"
     USE_AFTER_FREE = "CT472 error: {text}; {where}"
-    UNWRITTEN_SHARED = (
-        "CT473 error: {access} of shared memory that no thread has written, at byte {text}; {where}"
-    )
+    UNWRITTEN_SHARED = "CT473 error: {access} of shared memory that no thread has written, at byte {text}; {where}"
     UNWRITTEN_GLOBAL = "CT474 error: {access} of device memory that nobody has written, at byte {text} of its allocation; {where}"
     SHARED_RACE = "CT475 error: race on shared memory: {access} and {other} of different threads with no barrier between them; {where}"
     GLOBAL_RACE = "CT476 error: race on global memory: {access} and {other} of different threads of a block with no barrier between them; {where}"
-    BLOCK_RACE = (
-        "CT477 error: race between blocks: {access} and {other} of the same address; {where}"
-    )
+    BLOCK_RACE = "CT477 error: race between blocks: {access} and {other} of the same address; {where}"
     DIVERGED_RACE = "CT478 warning: race on {text} memory: {access} and {other} of lanes that have diverged, with no __syncwarp() between them; {where}"
     BARRIER_DIVERGENCE = "CT479 error: not all threads of the block reach this barrier; {where}"
     SAME_VALUE_RACE = "CT480 note: benign race: {access} and {other} of one address, but the store writes the value that is there already; {where}"
-    EXITED_AT_BARRIER = (
-        "CT481 note: {text} threads of the block have ended before this barrier; {where}"
-    )
+    EXITED_AT_BARRIER = "CT481 note: {text} threads of the block have ended before this barrier; {where}"
     OTHER_PARTY = "CT482 note: the other access is by {party}"
     UNSUPPORTED_AT_RUN_TIME = "CT466 error: not supported by the emulated device: {reason}"
 
@@ -222,9 +186,7 @@ class Code(Enum):
     NOT_TRIED = "CT446 note: kernel '{kernel}' takes too long at these sizes to try all of its thread blocks; that they give the same is proven, but not tried besides"
     NOT_TIMED = "CT428 error: '{command}' timed no launch: {reason}"
     NO_COUNTERS = "CT429 error: no hardware counters: {reason}"
-    NEVER_LAUNCHED = (
-        "CT412 warning: this launch of '{kernel}' did not happen in any run; it stays as it is"
-    )
+    NEVER_LAUNCHED = "CT412 warning: this launch of '{kernel}' did not happen in any run; it stays as it is"
     OTHER_ENTRY = "CT444 warning: '{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; the launch stays as it is"
     MANY_INSTANCES = "CT413 warning: this launch runs several instances of '{kernel}' which the types of its arguments do not tell apart, and stays as it is; launch each in a function of its own"
     DIFFERENT_SHARED_MEMORY = "CT419 warning: this launch of '{kernel}' computes its shared memory from the thread block by another formula than an earlier one; it stays as it is"
@@ -240,9 +202,7 @@ class Code(Enum):
     ONE_SIZE = "CT402 note: kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not seen; let --vary give its size two values that take no longer{advice}"
     ALIKE_SIZES = "CT403 note: {names} of kernel '{kernel}' are equal in all runs, so their parts in its work are not told apart; add a run in which they differ: --vary takes a name for each"
     NOTHING_LAUNCHED = "CT401 error: '{command}' launched no kernel; does it find its input, and are its arguments right?"
-    NOTHING_TUNABLE_BUILT = (
-        "CT447 error: '{command}' compiled {launches} through cutune; not one can be tuned{why}"
-    )
+    NOTHING_TUNABLE_BUILT = "CT447 error: '{command}' compiled {launches} through cutune; not one can be tuned{why}"
 
     NOTHING_MODELLED = "CT503 error: no launch of '{path}' is tuned: {reason}"
     NO_MEASUREMENTS = "CT501 warning: kernel '{kernel}' has no complete measurements; its launches stay as they are"
@@ -270,9 +230,7 @@ class Code(Enum):
     ORIGINAL_FAILED = "CT433 error: the original itself fails: '{command}' ends with {reason}"
     NOTHING_COMPARED = "CT434 error: nothing was compared: everything that '{command}' writes varies from run to run; use --tolerance, --ignore or --file"
     VARYING_LENGTH = "CT435 error: {name} of '{command}' has {first} lines in one run and {second} in another, so it cannot be compared; leave out lines with --ignore REGEX, or use --file"
-    LEFT_OUT = (
-        "CT436 note: not compared, because it varies between runs of '{command}' itself: {what}"
-    )
+    LEFT_OUT = "CT436 note: not compared, because it varies between runs of '{command}' itself: {what}"
     ONLY_STATUS = "CT437 warning: only the exit status was compared: '{command}' writes no line that can be compared; use --file FILE"
     NOT_SHAKEN = "CT438 warning: no launch of '{command}' was given another execution configuration in these runs; nothing was tried"
     SHAKEN_NOT_COMPILED = "CT439 error: the program with changed launches does not compile, but the original does: {reason}"
@@ -288,9 +246,7 @@ class Code(Enum):
     NO_LAUNCH_COMPILED = "CT713 error: '{command}' compiled {sources} through cutune, which hold no launch '<<<…>>>'; those that libraries make (Thrust, CUB), or cudaLaunchKernel, cannot be tuned"
     KNOWN_REMEDY = "CT716 note: {remedy}; try: export NVCC_APPEND_FLAGS={flag}"
     LINKED_UNTUNED = "CT715 note: nothing of '{name}' was tuned yet, so its launches stay as they are; tune it once: cutune tune --make 'make' --clean 'make clean' --run '{run} …' (cutune help projects)"
-    FRONT_END_FAILED = (
-        "CT708 warning: nvcc's front end did not say which kernels are launched: {reason}"
-    )
+    FRONT_END_FAILED = "CT708 warning: nvcc's front end did not say which kernels are launched: {reason}"
     EXECUTED_WORD = 'CT712 error: nvcc would execute a part of {word!r} as a command; name the file, the folder or the value without ` $( " and line ends'
     ENDLESS_TEXT = "CT711 error: the preprocessed text of '{path}' is not complete after {seconds} s or {megabytes} MB: do its macros grow without end?"
     # Parameters and trials.
@@ -298,9 +254,7 @@ class Code(Enum):
     BAD_CHOICE_OPTION = "CT801 error: '{text}' gives no values to a parameter; write it as --tune 'R=none,20,40', 'W=1..8', or 'W=32..256:32'"
     PARAMETER_TWICE = "CT802 error: parameter '{name}' is given twice; name it once"
     UNKNOWN_IN_SPACE = "CT803 error: the condition '{condition}' holds '{name}', which is no parameter and no size; known: {known}"
-    NOTHING_ALLOWED = (
-        "CT804 error: no configuration satisfies '{conditions}'; change a condition, or add values"
-    )
+    NOTHING_ALLOWED = "CT804 error: no configuration satisfies '{conditions}'; change a condition, or add values"
     SPACE_TOO_LARGE = "CT805 error: more combinations of {names} are allowed than fit into 2 GiB; give fewer values: --tune 'NAME=1,2,4'"
     NOT_T1 = "CT806 error: '{path}' describes no space of parameters in the T1 format: {reason}"
     BAD_EXPRESSION = "CT807 error: '{text}' is no expression of parameters: {reason}; write numbers, names, lists, comparisons, and, or, not"
@@ -318,17 +272,11 @@ class Code(Enum):
     OWN_FAILS = "CT819 warning: at {count} sizes results are compared with nothing: the program fails in its own configuration: {reason}"
     NOT_ALL_TRIED = "CT820 error: techniques are compared where every configuration was tried, which is nowhere so (most {where}: {count} of {size}); run: cutune collect --tunables --on gpu without --search"
     BAD_RESULTS = "CT821 error: this is no {kind}: {reason}; correct it here, or say what the file is: --from NAME"
-    UNKNOWN_FORMAT = (
-        "CT822 error: it is not clear in which format of results '{path}' is; name one: {option}"
-    )
+    UNKNOWN_FORMAT = "CT822 error: it is not clear in which format of results '{path}' is; name one: {option}"
     SEVERAL_SIZES = "CT823 error: a {kind} belongs to one device and problem size, and here are {devices} and {sizes}; take one of each: {example}"
     NO_PLACE = "CT824 note: a {kind} has no place for: {what}"
-    ALREADY_THERE = (
-        "CT825 error: '{path}' is there already; name another file, or replace it: --force"
-    )
-    NOT_HELD = (
-        "CT826 error: a {kind} cannot hold these results: {reason}; write another format: --to t4"
-    )
+    ALREADY_THERE = "CT825 error: '{path}' is there already; name another file, or replace it: --force"
+    NOT_HELD = "CT826 error: a {kind} cannot hold these results: {reason}; write another format: --to t4"
     NO_RESULTS = "CT827 error: '{path}' has no such results; name what it has with --only NAME=VALUE: {known}"
     UNKNOWN_TUNER = "CT828 error: no tuner that is compared is named '{name}'; known: {known}"
     TUNERS_MISSING = "CT829 note: not compared, because it is not installed: {names}; run: pip install {packages}"
@@ -339,17 +287,13 @@ class Code(Enum):
     TUNER_FAILED = "CT834 error: {tuner} failed in its own search ({reason}); take another technique with -t, or leave it out: -a {others}"
     ONE_VALUE = "CT835 note: '{name}' gets one value for all sizes: {reason}; {remedy}"
     COPY_LEFT_OUT = "CT836 warning: {values} is left out: {reason}; sizes for which it was chosen run the program's own values, cutune emit --as flags gives one set for all"
-    EXECUTOR_NEEDS = (
-        "CT837 error: --executor {name} is that of {package}; run: pip install 'cutune[cluster]'"
-    )
+    EXECUTOR_NEEDS = "CT837 error: --executor {name} is that of {package}; run: pip install 'cutune[cluster]'"
     NO_SUCH_GPU = "CT838 error: --gpus names GPU {number}, and there is none of that number; there are: {known}"
     NO_WORKER_LEFT = "CT839 error: no worker is left to run trials (the last: {reason}); what has ended is kept: once there are workers, the same command goes on"
     DIFFERENT_GPUS = "CT840 error: the workers have different GPUs ({names}), whose times cannot be compared; let all have the same kind, here by --gpus 0,1"
     WORKER_LOST = "CT841 warning: a worker was lost ({name}); another takes its place, and its trial is tried once more"
     ONE_AT_A_TIME = "CT842 warning: the technique '{name}' asks for one configuration at a time, so that one of {count} workers is at work; those that use all are: {known}"
-    FEWER_WORKERS = (
-        "CT846 warning: no worker comes in place of one that was lost ({reason}); {count} are left"
-    )
+    FEWER_WORKERS = "CT846 warning: no worker comes in place of one that was lost ({reason}); {count} are left"
     WORKER_WITHOUT = "CT843 error: the worker {name} has no cutune, or another version of it ({reason}); install this one where the worker runs"
     NO_SCHEDULER = "CT844 error: no scheduler of dask answers at '{address}' ({reason}); start one: dask scheduler"
     NO_SLURM = "CT845 error: Slurm takes no job ({reason}); give what it asks for as --sbatch=--partition=NAME"
@@ -359,6 +303,7 @@ class Code(Enum):
     NOT_IN_BUILD = "CT850 error: '{command}' makes no {what} in the copy '{copy}'; there it has to compile the source by a relative path and to write the program, which --run starts as './app'"
     TUNED_NOT_BUILT = "CT851 warning: the project does not build with the tuned files in it, in '{copy}': {reason}; where other sources include a header with host integers or regions, move these into the source"
     UNUSABLE_NVCC = "CT702 error: '{path}' is not a usable nvcc: {reason}"
+    # fmt: on
 
     def __init__(self, line: str) -> None:
         head, _, template = line.partition(": ")
