@@ -122,13 +122,8 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
         name, most = kernel.parameters[0], largest[0]
         values = ",".join(str(most * factor) for factor in LARGER)
         example = f", such as {values} where {name} was {most} at most"
-    return Diagnostic.at(
-        Code.POOR_FIT,
-        kernel=kernel.name,
-        error=f"{100 * error:.0f}",
-        where=checked.where,
-        example=example,
-    )
+    code, name, percent = Code.POOR_FIT, kernel.name, f"{100 * error:.0f}"
+    return Diagnostic.at(code, kernel=name, error=percent, where=checked.where, example=example)
 
 
 def _feature_launches(

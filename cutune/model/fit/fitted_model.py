@@ -20,7 +20,6 @@ SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 #: with the suffix `FIXED` hold the work of a warp that does not grow with the counts.
 ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 
-
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 

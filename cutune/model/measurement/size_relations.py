@@ -199,8 +199,12 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
     for axis, width in enumerate(kernel.original):
         if not kernel.variable_extents[axis]:
             continue
-        extents = [covered[axis] for _, covered in kernel.recorded]
-        fitting = (name for name, sizes in columns.items() if _are_covered(sizes, width, extents))
+        extents = tuple(covered[axis] for _, covered in kernel.recorded)
+        fitting = (
+            name
+            for name, sizes in columns.items()
+            if len({*sizes}) > 1 and tuple(-(-n // width) * width for n in sizes) == extents
+        )
         if (name := next(fitting, None)) is not None:
             covers[axis] = name
             del columns[name]
@@ -211,12 +215,6 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
         varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
     ]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
-
-
-def _are_covered(sizes: Sequence[int], width: int, extents: Sequence[int]) -> bool:
-    """Are the extents those of as many blocks of a width as just cover the sizes, which change?"""
-    pairs = zip(sizes, extents, strict=True)
-    return len(set(sizes)) > 1 and all(-(-n // width) * width == extent for n, extent in pairs)
 
 
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:

@@ -266,13 +266,15 @@ def swept_launches(
         if own is None:
             continue  # the original itself failed: nothing can be compared
         first = entries[0]
-        static = counters.get(first["kernel"])
+        static, kernel = counters.get(first["kernel"]), program.kernel(first["kernel"])
+        names = kernel.argument_names if kernel is not None else ()
+        arguments = zip(names, first["arguments"], strict=False)
         swept.append(
             SweptLaunch(
                 program=Path(program.source.path).stem,
                 kernel=first["kernel"],
                 size=size,
-                sizes=_integers(program, first),
+                sizes={n: int(a["value"]) for n, a in arguments if a["kind"] == "integer"},
                 extents=as_block(first["extent"]),
                 own=own,
                 microseconds=times.pop(""),
@@ -289,11 +291,3 @@ def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
         return False
     difference = entry["difference"]
     return bool(entry["identical"]) or (difference is not None and difference <= tolerance)
-
-
-def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:
-    kernel = program.kernel(entry["kernel"])
-    if kernel is None:
-        return {}
-    pairs = zip(kernel.argument_names, entry["arguments"], strict=False)
-    return {name: int(a["value"]) for name, a in pairs if a["kind"] == "integer"}

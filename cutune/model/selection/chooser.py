@@ -176,7 +176,11 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
         example = " ".join(f"{name}=1024" for name in missing)
         meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
         raise CutuneError.at(code, kernel=kernel.name, example=example, meaning=meaning)
-    return LaunchSizes(sizes, _extents(kernel, sizes))
+    extents = extents_at(kernel, sizes)
+    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
+        if guard is not None and extent < 1:
+            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
+    return LaunchSizes(sizes, extents)
 
 
 def threads_alone(kernel: MeasuredKernel) -> str:
@@ -271,14 +275,6 @@ def choose_block(
 ) -> Selection:
     """The block that the tuned program would use at these sizes; raises as `Chooser.choose`."""
     return Chooser(model, device).choose(sizes, every)
-
-
-def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    extents = extents_at(kernel, sizes)
-    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
-        if guard is not None and extent < 1:
-            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
-    return extents
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
