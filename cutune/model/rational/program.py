@@ -3,8 +3,8 @@
 A rational program is a list of definitions, each the value of an expression over earlier ones
 (Brandt et al., section 2). Its inputs are the sizes of a launch and the integers that describe a
 candidate block. An expression is made of rational numbers, + - * /, floor, ceiling, minimum,
-maximum, comparison, choice (a branch of the flow chart), and entries of constant tables, which hold
-what was measured for each candidate.
+maximum, comparison, choice (a branch of the flow chart), and entries of constant tables, most of
+which have a value for each candidate.
 
 Three modules read programs: `evaluate` computes them with numpy, `emit` writes them as C, and
 reports show them. The first two perform the same operations on IEEE doubles in the same order, so
@@ -133,7 +133,7 @@ def operation(operator: Operator, *operands: Number) -> Expression:
 
 minimum, maximum = partial(operation, Operator.MIN), partial(operation, Operator.MAX)
 floor, ceiling = partial(operation, Operator.FLOOR), partial(operation, Operator.CEILING)
-#: 1 if a < b, a <= b, a == b; else 0.
+#: less(a, b): 1 if a < b, else 0; the others likewise for a <= b and a == b.
 less = partial(operation, Operator.LESS)
 less_equal = partial(operation, Operator.LESS_EQUAL)
 equal = partial(operation, Operator.EQUAL)
@@ -179,7 +179,7 @@ class Definition:
 
 
 def size_name(word: str) -> str:
-    """The name of a data parameter or an extent in a program: `n` may be one of a definition."""
+    """The name of a size in a program; its prefix keeps `blocks` apart from the definition."""
     return word if word in EXTENTS else f"size_{word}"
 
 
