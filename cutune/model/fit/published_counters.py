@@ -57,9 +57,9 @@ def fit_paper(
         return constant_function(variables, Fraction(float(targets[0])))
     sizes = np.array(points, dtype=np.float64)
     best: RationalFunction | None = None
-    for step in range(LARGEST_DEGREE * len(variables) + 1):
+    width = len(variables)
+    for step in range(LARGEST_DEGREE * width + 1):
         # All monomials within the bounds of a step: each step raises one variable's bound.
-        width = len(variables)
         bounds = (step // width + (variable < step % width) for variable in range(width))
         exponents = list(product(*(range(bound + 1) for bound in bounds)))
         if 2 * len(exponents) > min(len(points), LARGEST_SYSTEM):
