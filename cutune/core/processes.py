@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +70,7 @@ def signal_name(status: int) -> str:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """End this process as after Ctrl-C where it is told to end (`kill`, a closed terminal).
-
-    Raises:
-        KeyboardInterrupt: then.
-    """
+    """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -100,13 +96,14 @@ def run_to_end(
 ) -> ProgramResult:
     """Run a program until it ends or its time is over; what it started is then ended, too.
 
-    Args:
-        folder: where it runs; None: in the current one.
-        is_over: is set where its time is over before.
+    `folder`: where it runs; None: in the current one. `is_over`: set where its time is over before.
     """
+    program, *arguments = command
+    if os.sep not in program and os.path.isfile(program):
+        program = os.path.join(os.curdir, program)
     try:
         process = subprocess.Popen(
-            _startable(command),
+            [program, *arguments],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -116,7 +113,7 @@ def run_to_end(
     except OSError as error:
         return ProgramResult(None, not_started=error.strerror or str(error))
     assert process.stdout is not None and process.stderr is not None
-    streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
+    captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
         status: int | None = _awaited(process, seconds, is_over)
     except subprocess.TimeoutExpired:
@@ -126,16 +123,12 @@ def run_to_end(
         end(process)
         raise
     last = time.monotonic() + GRACE_SECONDS
-    output, errors = (stream.until(last) for stream in streams)
+    output, errors = (until(last) for until in captured)
     return ProgramResult(status, output, errors)
 
 
 def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | None) -> int:
-    """Return the status of a program that ends in time.
-
-    Raises:
-        TimeoutExpired: it does not.
-    """
+    """Return the status of a program that ends in time; else raises `TimeoutExpired`."""
     last = time.monotonic() + seconds
     while True:
         try:
@@ -143,14 +136,6 @@ def _awaited(process: subprocess.Popen[bytes], seconds: float, is_over: Event | 
         except subprocess.TimeoutExpired:
             if time.monotonic() >= last or (is_over is not None and is_over.is_set()):
                 raise
-
-
-def _startable(command: Sequence[str]) -> list[str]:
-    """Return the command, with `./` before a program in the current folder."""
-    program = command[0]
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
-    return [program, *command[1:]]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -165,7 +150,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Return the processes that a process started, and those that these did; none without /proc."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
@@ -178,31 +162,26 @@ def _descendants(ancestor: int) -> list[int]:
     return family[1:]
 
 
-@dataclass(frozen=True)
-class _Captured:
-    """One stream of a program, read while it runs: it would wait for a reader of a full pipe."""
+def _captured(stream: IO[bytes]) -> Callable[[float], bytes]:
+    """Read a stream while its program runs, which would wait for a reader of a full pipe.
 
-    chunks: list[bytes]
-    thread: Thread
+    Returns a function that gives the bytes that were written until a time, or until its end.
+    """
+    chunks: list[bytes] = []
 
-    @staticmethod
-    def of(stream: IO[bytes]) -> _Captured:
-        chunks: list[bytes] = []
-        # A daemon: a program that was left behind must not keep cutune from ending.
-        thread = Thread(target=_read, args=(stream, chunks), daemon=True)
-        thread.start()
-        return _Captured(chunks, thread)
+    def read() -> None:
+        with stream:
+            while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
+                chunks.append(chunk)
 
-    def until(self, last: float) -> bytes:
-        """Return the bytes that were written until its end, or until this time."""
-        self.thread.join(max(0.0, last - time.monotonic()))
-        return b"".join(tuple(self.chunks))
+    def until(last: float) -> bytes:
+        thread.join(max(0.0, last - time.monotonic()))
+        return b"".join(tuple(chunks))
 
-
-def _read(stream: IO[bytes], chunks: list[bytes]) -> None:
-    with stream:
-        while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
-            chunks.append(chunk)
+    # A daemon: a program that was left behind must not keep cutune from ending.
+    thread = Thread(target=read, daemon=True)
+    thread.start()
+    return until
 
 
 # ---- compilers that somebody ended

@@ -11,12 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
 
 #: Is told an activity, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -41,11 +37,7 @@ class Reporter:
     progress: Progress = silent
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Show messages; the first error ends the verb.
-
-        Raises:
-            CutuneError: the first error among them, after the others were shown.
-        """
+        """Show messages; the first error among them is raised after the others were shown."""
         errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
         others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
         for diagnostic in Diagnostic.with_notes_once(others):
@@ -83,34 +75,26 @@ def progress_for(quiet: bool) -> Progress:
 
 def _bars() -> Progress:
     # Verbs that show no bar start faster without.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bars  # noqa: PLC0415
+    from rich import console, progress  # noqa: PLC0415
 
     columns = (
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description:<28}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
     )
-    state: dict[str, Bars] = {}
+    state: dict[str, progress.Progress] = {}
 
     def report(activity: str, done: int, total: int) -> None:
         # One live display at a time, closed when its activity ends, so that messages can pass.
         if activity not in state:
-            for progress in state.values():
-                progress.stop()
+            for bars in state.values():
+                bars.stop()
             state.clear()
-            console = Console(stderr=True, emoji=False)
-            state[activity] = Bars(*columns, console=console, transient=True)
+            terminal = console.Console(stderr=True, emoji=False)
+            state[activity] = progress.Progress(*columns, console=terminal, transient=True)
             state[activity].add_task(activity, total=total)
             state[activity].start()
         state[activity].update(state[activity].task_ids[0], completed=done, total=total)
@@ -121,17 +105,13 @@ def _bars() -> Progress:
 
 
 class _Lines:
-    """Prints a line when an activity is done, and at intervals while it runs.
-
-    A thread prints the lines in between, because one step of an activity may take minutes.
-    """
+    """Prints a line when an activity is done, and at intervals: one step may take minutes."""
 
     def __init__(self, every_seconds: float) -> None:
         self.every_seconds = every_seconds
         self.running: dict[str, _Activity] = {}
 
     def __call__(self, activity: str, done: int, total: int) -> None:
-        """Note how far an activity is."""
         if activity in self.running:
             self.running[activity].done, self.running[activity].total = done, total
         else:

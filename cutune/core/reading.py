@@ -37,12 +37,9 @@ def read_file(path: str | Path) -> Source:
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a source; ends of lines that only the preprocessor takes for such are made plain.
+    r"""Read a source in which each line ends as the preprocessor sees it. Raises CT001.
 
-    `\n` stands for a carriage return alone, and no blank between a backslash and the end of a line.
-
-    Raises:
-        CutuneError: CT001 when the file cannot be read.
+    A lone carriage return becomes `\n`; blanks between a backslash and the end of a line go.
     """
     source = read_file(path)
     return Source(source.path, _joined(_LONE_RETURN.sub("\n", source.text)))

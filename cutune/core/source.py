@@ -38,7 +38,6 @@ class Source:
     text: str
 
     def encode(self) -> bytes:
-        """The bytes of the file."""
         return self.text.encode("latin-1")
 
     @cached_property
@@ -56,7 +55,7 @@ class Source:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, including an empty one after the last line break."""
+        """The number of lines; an empty one after the last line break counts."""
         return len(self._line_starts)
 
     def line_text(self, line: int) -> str:
@@ -91,11 +90,7 @@ class Edit:
 
 
 def apply_edits(source: Source, edits: Iterable[Edit]) -> Source:
-    """Return the edited source. The order in which edits are given does not matter.
-
-    Raises:
-        EditConflict: two edits overlap or insert different text at one offset.
-    """
+    """Return the edited source, whatever the order of the edits. Raises EditConflict."""
     pieces: list[str] = []
     position = 0
     previous: Edit | None = None

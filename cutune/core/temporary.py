@@ -30,8 +30,6 @@ _UNMARKED = 3600.0
 
 @dataclass(frozen=True)
 class _RunFolder:
-    """The folder of a process, and the marker that it holds locked."""
-
     path: Path
     marker: IO[str]
     pid: int
@@ -43,11 +41,7 @@ class _RunFolder:
 
 
 def run_folder() -> Path:
-    """Return the folder of this process for all that is temporary.
-
-    Raises:
-        CutuneError: CT020 where no such folder can be made.
-    """
+    """Return the folder of this process for all that is temporary. Raises CT020."""
     with _LOCK:
         if not _run_folder().path.is_dir():  # It was discarded, or swept before it was locked.
             _run_folder.cache_clear()
@@ -55,11 +49,7 @@ def run_folder() -> Path:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a new folder that is removed behind the `with`.
-
-    Raises:
-        CutuneError: CT020 where it cannot be made.
-    """
+    """Return a new folder that is removed behind the `with`. Raises CT020."""
     try:
         return tempfile.TemporaryDirectory(prefix="cutune-", dir=run_folder())
     except OSError as error:

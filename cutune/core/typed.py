@@ -53,6 +53,7 @@ Quantity = Annotated[float, Meta(ge=0, le=1e30)]
 Time = Annotated[float, Meta(gt=0, le=1e30)]
 
 _RATIONAL = re.compile(r"-?\d{1,1000}(?:/\d{1,1000}|(?:\.\d{1,50})?(?:e[+-]?\d{1,2})?)", re.ASCII)
+#: Doubles hold products of numbers up to this.
 _LARGEST = Fraction(1 << 200)
 
 
@@ -62,11 +63,7 @@ def one_of(*words: str) -> Meta:
 
 
 def typed(kind: type[T], data: object) -> T:
-    """Return the value of a type that JSON data stand for.
-
-    Raises:
-        ValueError: it stands for none; says where and why.
-    """
+    """Return the value of a type that JSON data hold. Raises ValueError: says what is wrong."""
     try:
         return msgspec.convert(data, kind, dec_hook=_convert)
     except RecursionError as error:
@@ -80,11 +77,7 @@ def _convert(kind: type[T], value: object) -> T:
 
 
 def rational(value: object) -> Fraction:
-    """Return the exact number that a file writes as `3`, `0.25`, `1e-3` or `2/3`.
-
-    Raises:
-        ValueError: it is none, or so large that doubles hold no products of it.
-    """
+    """Return the number that a file writes as `3`, `0.25`, `1e-3` or `2/3`; else a ValueError."""
     text = str(value)
     if isinstance(value, bool) or not _RATIONAL.fullmatch(text):
         raise ValueError(f"Expected a number, got {text[:40]!r}")
@@ -98,11 +91,7 @@ def rational(value: object) -> Fraction:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the data of JSON text, in which all numbers are finite.
-
-    Raises:
-        ValueError: it is no JSON, or nested without end.
-    """
+    """Return the data of JSON text. Raises ValueError: no JSON, too deep, or a number like NaN."""
     try:
         return json.loads(text, parse_constant=_not_finite)
     except RecursionError as error:
@@ -114,10 +103,6 @@ def _not_finite(text: str) -> float:
 
 
 def require(condition: object, what: str) -> None:
-    """Refuse the entries of a file unless a condition on them holds.
-
-    Raises:
-        ValueError: it does not hold; `what` says what should.
-    """
+    """Raise a ValueError unless a condition on the entries of a file holds, which `what` says."""
     if not condition:
         raise ValueError(what)

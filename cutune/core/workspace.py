@@ -66,11 +66,7 @@ class Workspace:
     def note_command(
         self, words: Sequence[str], sources: Sequence[str] = (), flags: Sequence[str] = ()
     ) -> None:
-        """Remember a command that has written here, and how it compiled which sources together.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Note a command that has written here, and how it compiled its sources. Raises CT002."""
         entry = {
             "schema": COMMAND_SCHEMA,
             "command": shlex.join(["cutune", *words]),
@@ -82,10 +78,7 @@ class Workspace:
 
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
-        """Hold the locks on files of these names; waits for another process that holds one.
-
-        A lock ends with its process, however that ends.
-        """
+        """Hold the locks on files of these names, which end with the process; may have to wait."""
         with ExitStack() as held:
             for name in sorted({*names}):
                 path = self.folder / f"{name}.lock"
@@ -140,11 +133,7 @@ def make_folder(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file as a whole; on failure the old one stays. Encoded as latin-1, like a source.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Replace a file as `replace_file` does; text is encoded as latin-1, like a source."""
     replace_file(path, text.encode("latin-1", errors="xmlcharrefreplace"))
 
 
@@ -182,14 +171,9 @@ def write_document(path: Path, schema: str, content: Json, indent: int | None = 
 
 
 def read_document(path: Path, schema: str, command: str) -> Json:
-    """Read a document.
+    """Read a document. `command` makes the file, as the message says where it is missing.
 
-    Args:
-        command: what makes the file, for the diagnostic when it is missing.
-
-    Raises:
-        CutuneError: CT009 missing, CT001 unreadable, CT012 of an older version, CT005 something
-            else.
+    Raises CT009 (missing), CT001 (unreadable), CT012 (of an older version), CT005 (something else).
     """
     try:
         with _reading(path, command), checking(path, command):
@@ -207,11 +191,7 @@ def read_document(path: Path, schema: str, command: str) -> Json:
 
 
 def read_typed(path: Path, schema: str, kind: type[T], command: str) -> T:
-    """Read a document all of whose entries are checked.
-
-    Raises:
-        CutuneError: as `read_document`, and CT012 when entries are missing or wrong.
-    """
+    """Read a document as `read_document` does, and its entries. Raises CT012: one is wrong."""
     document = read_document(path, schema, command)
     with checking(path, command):
         return typed(kind, document)
@@ -243,13 +223,9 @@ def _is_older(actual: object, wanted: str) -> bool:
 
 @contextmanager
 def locked(path: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold a lock between processes; the file is made where it is missing.
+    """Hold a lock between processes; the file is made where it is missing. Raises CT002.
 
-    Args:
-        waits: called where another process holds it, before that is waited for.
-
-    Raises:
-        CutuneError: CT002.
+    `waits` is called before another process that holds it is waited for.
     """
     with writing(path):
         file = path.open("w")
@@ -289,12 +265,8 @@ def read_lines(
 ) -> Iterator[T]:
     """Yield the entries of an append-only file with this schema, converted; others are skipped.
 
-    Args:
-        convert: makes the value; an entry that it cannot read counts as torn.
-        command: what makes the file, for the diagnostic when it is missing.
-
-    Raises:
-        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    An entry that `convert` cannot read counts as torn. `command` makes the file. Raises CT009 where
+    it is missing, CT001 where it is unreadable.
     """
     with _reading(path, command):
         file = path.open(encoding="utf-8", errors="replace")

@@ -341,8 +341,8 @@ def read_from(call: c_ast.FuncCall) -> str:
 
 
 CALLED = {
-    Operator.MINIMUM: "cutune_min",
-    Operator.MAXIMUM: "cutune_max",
+    Operator.MIN: "cutune_min",
+    Operator.MAX: "cutune_max",
     Operator.REMAINDER: "cutune_remainder",
     Operator.FLOOR: "cutune_floor",
     Operator.CEILING: "cutune_ceiling",

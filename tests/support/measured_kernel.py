@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cutune.model.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
-from cutune.model.measurement.measurement import COUNTS, MeasuredKernel, Measurement, Origin
+from cutune.model.measurement.measurement import (
+    COUNTS,
+    CodeBlock,
+    CompiledKernel,
+    MeasuredKernel,
+    Measurement,
+    MemoryInstruction,
+    Origin,
+)
 from cutune.source.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from cutune.check.calibration.fit_constants import (
     FIXED,
@@ -94,15 +95,10 @@ def _counts(
         extent = max(site.high for site in sites) - min(site.low for site in sites)
         passes_of_array = loads_and_stores(kernel, [ends], array)
         arrays.append(Array(array, constant_function((), extent), *passes_of_array))
-    totals = code_totals(kernel, inside)
+    code: dict[str, Any] = {n: total(lanes) for n, lanes in code_totals(kernel, inside).items()}
     return CountFunctions(
         working=constant_function((), working),
-        steps=total(totals.steps),
-        instructions=total(totals.instructions),
-        double=total(totals.double),
-        special=total(totals.special),
-        barriers=total(totals.barriers),
-        constants=total(totals.constants),
+        **code,
         groups=tuple(total(lanes) for lanes in groups),
         group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
         arrays=tuple(arrays),

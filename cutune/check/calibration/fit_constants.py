@@ -21,7 +21,7 @@ from scipy.optimize import least_squares
 from cutune.check.calibration.suite import MicroBenchmark
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import TIME
-from cutune.model.performance.mechanistic import compose_symbolic
+from cutune.model.performance.mechanistic import compose
 from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.program import RationalProgram, point
 from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
@@ -159,7 +159,7 @@ def fit_constants(
     start = {name: float(belief.value) for name, belief in prior.items()}
     names = [name for name in start if name not in FIXED]
     deviations = np.array([prior[name].deviation for name in names])
-    programs = [compose_symbolic(case.model, device) for case in cases]
+    programs = [compose(case.model, device, symbolic=True) for case in cases]
 
     def errors(points: Floats) -> list[Floats]:
         """Per case one row per point: all points go through a program at once."""

@@ -15,13 +15,13 @@ import numpy as np
 
 from cutune.emulator.launch_log import site_counters as counters_of_machine
 from cutune.emulator.module_metadata import Block, KernelCode
-from cutune.model.measurement.compiled_kernel import (
+from cutune.model.measurement.measurement import (
     CodeBlock,
     CompiledKernel,
     LeastWork,
     MemoryInstruction,
+    SiteCounters,
 )
-from cutune.model.measurement.measurement import SiteCounters
 from cutune.toolchain.ptxas import StaticCounters
 
 

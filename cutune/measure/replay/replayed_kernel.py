@@ -32,13 +32,14 @@ from cutune.measure.replay.plan import (
 from cutune.measure.replay.subjects import Subject
 from cutune.model.fit.count_functions import (
     CountFunctions,
+    HeldOut,
     bounded_elsewhere,
     count_functions,
     have_functions,
+    held_out,
     is_looped,
     uncertain_accesses,
 )
-from cutune.model.fit.held_out import HeldOut, held_out
 from cutune.model.measurement.alignment import (
     TOLERANCE,
     alignment_classes,

@@ -25,8 +25,7 @@ from cutune.measure.replay.replay import (
     replayable,
     unseen_member,
 )
-from cutune.model.measurement.compiled_kernel import BoundedCopy, CodeBlock
-from cutune.model.measurement.measurement import MeasuredKernel, Origin
+from cutune.model.measurement.measurement import BoundedCopy, CodeBlock, MeasuredKernel, Origin
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.launch_sites import SiteKey, SiteNumbers, may_launch

@@ -1,7 +1,7 @@
 """Expressions, tables and the selection rule as C++. Takes nodes and rules, gives text.
 
 Valid in C++11 and later; names start with `cutune_`, or end with `_`; no allocation, no library.
-What the operators are stands in `include/cutune_operators.h`.
+Operators without an infix are functions of `include/cutune_operators.h`: LESS is `cutune_less`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,6 @@ INFIX = {
 }
 #: Parts of names that are no letters.
 _AS_WORDS = {".": "__", ":": "_"}
-CALLS = {
-    Operator.MINIMUM: "cutune_min",
-    Operator.MAXIMUM: "cutune_max",
-    Operator.REMAINDER: "cutune_remainder",
-    Operator.FLOOR: "cutune_floor",
-    Operator.CEILING: "cutune_ceiling",
-    Operator.LESS: "cutune_less",
-    Operator.LESS_EQUAL: "cutune_less_equal",
-    Operator.EQUAL: "cutune_equal",
-    Operator.CHOICE: "cutune_choice",
-    Operator.NORM_2: "cutune_norm_2",
-    Operator.NORM_3: "cutune_norm_3",
-    Operator.NORM_8: "cutune_norm_8",
-}
 #: Zeros of a literal that it is the same without: 0.5, 132.0, 1e+12.
 _SHORTER = re.compile(r"^(-?)0(?=\.\d*[1-9])|(?<=\.)0$|(?<=e)[+]0*|(?<=e-)0+")
 #: Columns that a line of a constant array fills.
@@ -52,14 +38,14 @@ WIDTH = 100
 
 
 class Emitter:
-    """Collects lines: call it with a line, indent with `with`, take the text with `str`."""
+    """Collects lines: call it with one or more, indent with `with`, take the text with `str`."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._depth = 0
 
-    def __call__(self, line: str = "") -> None:
-        self._lines.append("    " * self._depth + line if line else "")
+    def __call__(self, lines: str = "") -> None:
+        self._lines += ["    " * self._depth + line if line else "" for line in lines.split("\n")]
 
     def commented(self, line: str, comment: str) -> None:
         """A line and what it says: behind it where both are short, else above."""
@@ -113,10 +99,7 @@ def c_variable(name: str) -> str:
 
 
 def c_text(node: Expression, array: Callable[[str], str]) -> str:
-    """An expression as C, with the parentheses that it needs: its tree can be read back from it.
-
-    `array`: the name in C of a table.
-    """
+    """An expression as C, from which its tree can be read. `array`: the name in C of a table."""
     if isinstance(node, Constant):
         return double_text(node.value)
     if isinstance(node, Reference):
@@ -130,19 +113,18 @@ def c_text(node: Expression, array: Callable[[str], str]) -> str:
 def operation_text(node: Operation, operands: Sequence[str]) -> str:
     """An operator applied to the texts of its operands."""
     if node.operator not in INFIX:
-        return f"{CALLS[node.operator]}({', '.join(operands)})"
+        return f"cutune_{node.operator.name.lower()}({', '.join(operands)})"
     infix, precedence = INFIX[node.operator]
     left, right = (
-        f"({text})" if _binding(operand) < precedence + place else text
+        f"({text})" if _precedence(operand) < precedence + place else text
         for place, (operand, text) in enumerate(zip(node.operands, operands, strict=True))
     )
     return f"{left} {infix} {right}"
 
 
-def _binding(node: Expression) -> int:
-    """The precedence of a text; calls, names and numbers never need parentheses."""
-    is_infix = isinstance(node, Operation) and node.operator in INFIX
-    return INFIX[node.operator][1] if isinstance(node, Operation) and is_infix else 3
+def _precedence(node: Expression) -> int:
+    """Of calls, names and numbers, which never need parentheses, the highest."""
+    return INFIX.get(node.operator, ("", 3))[1] if isinstance(node, Operation) else 3
 
 
 def double_text(value: Fraction) -> str:

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import TypeVar
@@ -52,8 +52,8 @@ _KEEPS_SIGN = {
     Operator.ADD,
     Operator.MULTIPLY,
     Operator.DIVIDE,
-    Operator.MINIMUM,
-    Operator.MAXIMUM,
+    Operator.MIN,
+    Operator.MAX,
     Operator.LESS,
     Operator.LESS_EQUAL,
     Operator.EQUAL,
@@ -150,14 +150,10 @@ _EXIT_CYCLES = 20
 _PLAIN = (1, 4)
 _COSTS: Mapping[Operator, tuple[int, int]] = {
     Operator.DIVIDE: (1, 13),
-    Operator.MINIMUM: (2, 5),
-    Operator.MAXIMUM: (2, 5),
-    Operator.LESS: (2, 5),
-    Operator.LESS_EQUAL: (2, 5),
-    Operator.EQUAL: (2, 5),
+    **dict.fromkeys((Operator.MIN, Operator.MAX), (2, 5)),
+    **dict.fromkeys((Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL), (2, 5)),
     Operator.CHOICE: (5, 6),
-    Operator.FLOOR: (16, 25),
-    Operator.CEILING: (16, 25),
+    **dict.fromkeys((Operator.FLOOR, Operator.CEILING), (16, 25)),
     Operator.REMAINDER: (19, 46),
     **dict.fromkeys(NORMS, (17, 42)),
 }
@@ -167,55 +163,27 @@ _LOADED = 5
 
 def cut_into_loops(definitions: Sequence[Definition], rounds: int) -> list[list[Definition]]:
     """The definitions in the runs that cost least, in their order. `rounds`: of each loop."""
-    lines = [_Line.of(definition) for definition in definitions]
-    later = _read_later(lines)
-    # Per number of definitions: the least cycles that they take, and where their last run begins.
-    best = [(0.0, 0), *[(math.inf, 0)] * len(lines)]
-    for begin in range(len(lines)):
-        before, _ = best[begin]
-        for end, cycles in enumerate(_runs(lines[begin:], later[begin + 1 :], rounds), begin + 1):
-            best[end] = min(best[end], (before + cycles, begin))
-    runs, end = [], len(lines)
+    reads = [frozenset(parameters(one.value)) for one in definitions]
+    instructions = [sum(_cost(part)[0] for part in parts(one.value)) for one in definitions]
+    # Per number of definitions, what is read behind them.
+    later = [*accumulate(reversed(reads), operator.or_, initial=frozenset[str]())][::-1]
+    # The same: the least cycles that they take, and where their last run begins.
+    best = [(0.0, 0), *[(math.inf, 0)] * len(definitions)]
+    for begin in range(len(definitions)):
+        ready: dict[str, int] = {}
+        read: set[str] = set()
+        for end, definition in enumerate(definitions[begin:], begin + 1):
+            ready[definition.name] = _ready(definition.value, ready)
+            read |= reads[end - 1]
+            moved = len(read - ready.keys()) + len(later[end] & ready.keys())
+            cycles = _cycles(sum(instructions[begin:end]) + moved, max(ready.values()), rounds)
+            best[end] = min(best[end], (best[begin][0] + cycles, begin))
+    runs, end = [], len(definitions)
     while end > 0:
         begin = best[end][1]
         runs.append(list(definitions[begin:end]))
         end = begin
     return runs[::-1]
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A definition, what it reads, and its instructions."""
-
-    definition: Definition
-    reads: frozenset[str]
-    instructions: int
-
-    @staticmethod
-    def of(definition: Definition) -> _Line:
-        instructions = sum(_cost(part)[0] for part in parts(definition.value))
-        return _Line(definition, frozenset(parameters(definition.value)), instructions)
-
-
-def _read_later(lines: Sequence[_Line]) -> list[frozenset[str]]:
-    """Per number of lines, what is read behind them."""
-    reads = accumulate(
-        (line.reads for line in reversed(lines)), operator.or_, initial=frozenset[str]()
-    )
-    return [*reads][::-1]
-
-
-def _runs(lines: Sequence[_Line], later: Sequence[frozenset[str]], rounds: int) -> Iterator[float]:
-    """Cycles of the first line as a loop, of the first two, and so on."""
-    ready: dict[str, int] = {}
-    read: set[str] = set()
-    instructions = 0
-    for line, behind in zip(lines, later, strict=True):
-        ready[line.definition.name] = _ready(line.definition.value, ready)
-        read |= line.reads
-        instructions += line.instructions
-        moved = len(read - ready.keys()) + len(behind & ready.keys())
-        yield _cycles(instructions + moved, max(ready.values()), rounds)
 
 
 def _cycles(instructions: int, latency: int, rounds: int) -> float:
@@ -291,7 +259,6 @@ class _ModelText:
 
     @staticmethod
     def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:
-        """The line of a definition, and its comment."""
         return f"const {c_type} {c_variable(definition.name)} = {value};", definition.meaning
 
     # ---- the function
@@ -315,17 +282,14 @@ class _ModelText:
             for (table, row), number in self.rows.items():
                 emit(f"const double *row_{number}_ = {self._cells(table)}[{row}];")
             self._emit_parts(emit)
-            self._emit_loops(emit)
+            count = padded(self.program.candidate_count)
+            if self.arrays:
+                emit(f"double each_[{len(self.arrays)}][{count}];")
+            for lines in self.loops:
+                with emit.braces(f"CUTUNE_EACH(c_, {count})"):
+                    for line, comment in lines:
+                        emit.commented(line, comment)
         return str(emit)
-
-    def _emit_loops(self, emit: Emitter) -> None:
-        count = padded(self.program.candidate_count)
-        if self.arrays:
-            emit(f"double each_[{len(self.arrays)}][{count}];")
-        for lines in self.loops:
-            with emit.braces(f"CUTUNE_EACH(c_, {count})"):
-                for line, comment in lines:
-                    emit.commented(line, comment)
 
     def _emit_parts(self, emit: Emitter) -> None:
         by_column: dict[str, list[int]] = {}
@@ -334,7 +298,7 @@ class _ModelText:
             assert column is not None, "a part reads one property"
             by_column.setdefault(column, []).append(number)
         for column, numbers in by_column.items():
-            distinct = self._distinct(column)
+            distinct = sorted(set(self._values(column)))
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in numbers:
                 emit(f"double part_{number}_[{length}];")
@@ -346,7 +310,6 @@ class _ModelText:
     # ---- loops over candidates
 
     def _loops(self, definitions: Sequence[Definition]) -> list[list[tuple[str, str]]]:
-        """Lines and comments of each loop."""
         loops, later = [], list(definitions)
         rounds = padded(self.program.candidate_count) // LANES
         for run in cut_into_loops(definitions, rounds) or [[]]:
@@ -426,10 +389,15 @@ class _ModelText:
             if not is_part:
                 self.reads.add(node.name)
             return c_variable(node.name)
+        if isinstance(node, Lookup) and node.place == Reference(CANDIDATE):
+            return f"cutune_load({self._cells(node.table)}[0] + c_)"
         if isinstance(node, Lookup):
-            return self._look(node)
+            return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
         if isinstance(node, Cell):
-            return self._cell(node)
+            row = (node.table, self._once(node.place))
+            number = self.rows.setdefault(row, len(self.rows))
+            self._cells(node.table)
+            return f"cutune_load(row_{number}_ + c_)"
         assert isinstance(node, Operation)
         if not is_part and (part := self._part(node)) is not None:
             return part
@@ -443,23 +411,12 @@ class _ModelText:
     def _once(self, node: Expression) -> str:
         return c_text(node, self._floats)
 
-    def _look(self, node: Lookup) -> str:
-        if node.place == Reference(CANDIDATE):
-            return f"cutune_load({self._cells(node.table)}[0] + c_)"
-        return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
-
-    def _cell(self, node: Cell) -> str:
-        key = (node.table, self._once(node.place))
-        number = self.rows.setdefault(key, len(self.rows))
-        self._cells(node.table)
-        return f"cutune_load(row_{number}_ + c_)"
-
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)
         operators = {part.operator for part in parts(node) if isinstance(part, Operation)}
         if column is None or not operators & _EXPENSIVE:
             return None
-        distinct = self._distinct(column)
+        distinct = sorted(set(self._values(column)))
         if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
             return None
         number = self.parts.setdefault(node, len(self.parts))
@@ -484,9 +441,6 @@ class _ModelText:
         if column == CANDIDATE:
             return tuple(range(self.program.candidate_count))
         return self.program.properties[column]
-
-    def _distinct(self, column: str) -> list[int]:
-        return sorted(set(self._values(column)))
 
 
 def _padded(entries: Sequence[T]) -> list[T]:

@@ -46,11 +46,7 @@ _LARGEST_SEED = (1 << 64) - 1
 def random_programs(
     analyzer: Analyzer, programs: Sequence[Program], seed: int, targets: Sequence[Target]
 ) -> None:
-    """Write all sources of a program, as `random_program` writes one.
-
-    Raises:
-        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
-    """
+    """Write all sources of a program as `random_program` writes one; raises as that does."""
     is_any = any(program.tunable_launches for program in programs)
     for program, target in zip(programs, targets, strict=True):
         if program.tunable_launches or program.is_lent or not is_any:
@@ -62,15 +58,12 @@ def random_programs(
 def random_program(analyzer: Analyzer, program: Program, seed: int, target: Target) -> Path:
     """Write a program whose launches draw blocks and variants; the path of its source.
 
-    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
-
-    Raises:
-        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    `seed`: the same one gives the same blocks; CUTUNE_SEED replaces it at run time. Raises CT415
+    when no launch may be tuned, and what `Target.write` raises.
     """
     sites = program.tunable_launches
     if not sites and not program.is_lent:
-        path = program.source.path
-        raise CutuneError.at(Code.NOTHING_TUNABLE, path=path)
+        raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
     program = analyzer.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
@@ -162,11 +155,7 @@ def replaced(
 def models_of(
     program: Program, workspace: Workspace, fitted: Sequence[FittedModel] | None = None
 ) -> list[FittedModel]:
-    """The models that were made of this program: of those at hand, or of the saved ones.
-
-    Raises:
-        CutuneError: CT009 when there are none, CT513 when it has changed since.
-    """
+    """The models of a program, out of `fitted` or saved. Raises CT009; CT513: it has changed."""
     origin = Origin.of(program.source, program.deciding_files)
     known = read_models(workspace.models) if fitted is None else fitted
     models = [m for m in known if m.kernel.origin.path == origin.path]

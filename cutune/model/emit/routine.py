@@ -40,18 +40,8 @@ class Shared:
     figures: Mapping[int, tuple[float, ...]]
     alone: frozenset[int]
 
-    @property
-    def alone_text(self) -> str:
-        """Does it decide, as C++?"""
-        if len(self.alone) == len(self.rules):
-            return "true"
-        numbers = "".join(f" || device_ == {number}" for number in sorted(self.alone))
-        return numbers.removeprefix(" || ") or "false"
-
 
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
-
-
 #: Behind a request: on one device, and on several, of which a routine is told the number.
 _LIST = ("list_", "list_, int device_")
 
@@ -63,23 +53,24 @@ def read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
 
 
 def routine(model: FittedModel, name: str, tables: Tables, shared: Shared) -> str:
-    """`cutune_decide_NAME`: a request in, a configuration out.
-
-    Where there are several devices, it is told the number of the device.
-    """
-    emit = Emitter()
+    """`cutune_decide_NAME`: a request, and of several devices the number, to a configuration."""
+    emit, facts = Emitter(), model.kernel
+    described = [c_string(facts.name), printed_extents(facts.grid_kept)]
+    described += [axis_bits(facts.free), axis_bits(facts.grid_kept)]
     with deciding(emit, f"cutune_decide_{name}", _LIST[shared.count > 1]):
         if shared.count == 1:
-            emit_rule(emit, shared.rules[0], _described(model), tables)
+            emit_rule(emit, shared.rules[0], described, tables)
         else:
-            _emit_rules(emit, shared, _described(model), tables)
+            _emit_rules(emit, shared, described, tables)
         width = max(map(len, shared.figures.values()))
         if width:
             emit(_READ_TABLES)
             table = _of_devices(tables, f"figures_of_{name}", shared.figures, shared.count)
             emit(f"const double *const figures_ = {table}[device_];")
         figures = ("figures_",) if width else ()
-        _emit_answer(emit, model, name, figures, shared.alone_text)
+        alone = " || ".join(f"device_ == {number}" for number in sorted(shared.alone)) or "false"
+        alone = "true" if len(shared.alone) == len(shared.rules) else alone
+        _emit_answer(emit, model, name, figures, alone)
     return str(emit)
 
 
@@ -123,39 +114,30 @@ def _emit_answer(
 
 
 def _unlike(model: FittedModel) -> list[str]:
-    """Conditions on a launch which the model was not made for."""
     facts, conditions = model.kernel, []
     if read := read_arguments(facts):
         conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
     for position, value in facts.required_arguments:
         conditions.append(f"asked_->arguments[{position}] != {c_integer(value)}")
-    for axis, threads in _fixed_extents(facts):
-        conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
-    conditions += _beyond(model)
+    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
+    for axis, (guard, cover, varies) in enumerate(told):
+        if guard is None and cover is None and not varies:
+            # It was the same in every recorded launch, and is built in.
+            threads = facts.recorded[0][1][axis]
+            conditions.append(f"asked_->extent[{axis}] != {c_integer(threads)}")
+    # The counts are known for a range of each size; what is asked is 1 to 2^31.
+    sizes = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for word, variable in facts.extent_words.items():
+        sizes[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
+    ranges = supported(model)
+    for name, size in sizes.items():
+        if ranges[name].least > 1:
+            conditions.append(f"{size} < {c_integer(ranges[name].least)}")
+        if ranges[name].largest < LARGEST_SIZE:
+            conditions.append(f"{size} > {c_integer(ranges[name].largest)}")
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions
-
-
-def _beyond(model: FittedModel) -> list[str]:
-    """Conditions on a launch for which the counts are not known; what is asked is 1 to 2^31."""
-    facts, ranges, conditions = model.kernel, supported(model), []
-    values = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
-    for word, variable in facts.extent_words.items():
-        values[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
-    for name, value in values.items():
-        if ranges[name].least > 1:
-            conditions.append(f"{value} < {c_integer(ranges[name].least)}")
-        if ranges[name].largest < LARGEST_SIZE:
-            conditions.append(f"{value} > {c_integer(ranges[name].largest)}")
-    return conditions
-
-
-def _described(model: FittedModel) -> list[str]:
-    """Name of the kernel, what extents count, free and kept dimensions, as C++."""
-    facts = model.kernel
-    texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
-    return [*texts, axis_bits(facts.free), axis_bits(facts.grid_kept)]
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
@@ -164,28 +146,18 @@ def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: 
     `facts`: name, what extents count, free and kept dimensions as C++.
     """
     c_type = _number_type([rule])
-    _emit_rule(
-        emit,
-        f"static const cutune_candidates<{c_type}> cutune_all = ",
-        _rule_lines(rule, facts, tables, c_type),
-        ";",
-    )
-
-
-def _emit_rule(emit: Emitter, begin: str, lines: Sequence[str], end: str) -> None:
-    first, *others, last = lines
-    for line in (f"{begin}{first}", *others, f"{last}{end}"):
-        emit(line)
+    initializer = _initializer(rule, facts, tables, c_type)
+    emit(f"static const cutune_candidates<{c_type}> cutune_all = {initializer};")
 
 
 def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tables) -> None:
     """As `emit_rule`, for several devices: `cutune_all` is that of the device."""
     c_type = _number_type(shared.rules.values())
-    rows = {n: tuple(_rule_lines(r, facts, tables, c_type)) for n, r in shared.rules.items()}
+    rows = {n: _initializer(rule, facts, tables, c_type) for n, rule in shared.rules.items()}
     distinct = list(dict.fromkeys(rows.values()))
     emit(f"static const cutune_candidates<{c_type}> cutune_rules[] = {{")
-    for lines in distinct:
-        _emit_rule(emit, "    ", lines, ",")
+    for initializer in distinct:
+        emit(f"    {initializer},")
     emit("};")
     row_of = [distinct.index(rows.get(n, distinct[0])) for n in range(shared.count)]
     place = f"cutune_entry({tables.numbers('cutune_rule_of', row_of)}, device_)"
@@ -193,15 +165,12 @@ def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tab
 
 
 def _number_type(rules: Iterable[SelectionRule]) -> str:
-    """The type of numbers of candidates in C++."""
     largest = max(max(*rule.bound_ranks, *rule.ranks, len(rule.blocks)) for rule in rules)
     return "char" if largest < SMALL else "unsigned short"
 
 
-def _rule_lines(
-    rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str
-) -> list[str]:
-    """An initializer of `cutune_candidates`, line by line."""
+def _initializer(rule: SelectionRule, facts: Sequence[str], tables: Tables, c_type: str) -> str:
+    """An initializer of `cutune_candidates`, in several lines."""
     kernel, extents, free, kept = facts
     widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
     places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]
@@ -219,30 +188,19 @@ def _rule_lines(
         for letter, own in zip("xyz", widths, strict=True)
     ]
     bands = (rule.band, rule.own_band.smaller, rule.own_band.larger)
-    numbers = map(double_text, (bound_below(rule), BOUND_BAND, *bands))
-    return [
-        "{",
-        f"    {kernel}, {extents}, {{{', '.join(width_arrays)}}},",
-        f"    {{{', '.join(str(len(own)) for own in widths)}}}, {{{', '.join(arrays[:3])}}},",
-        f"    {arrays[3]}, {arrays[4]}, {free}, {kept}, {', '.join(numbers)}}}",
-    ]
-
-
-def bound_below(rule: SelectionRule) -> Fraction:
-    """Predicted times below this (microseconds) are dominated by the launch."""
-    return Fraction(LAUNCH_BOUND * rule.floor_us)
+    # Predicted times (microseconds) below this are dominated by the launch.
+    bound_below = Fraction(LAUNCH_BOUND * rule.floor_us)
+    numbers = map(double_text, (bound_below, BOUND_BAND, *bands))
+    counts = ", ".join(str(len(own)) for own in widths)
+    return f"""{{
+    {kernel}, {extents}, {{{", ".join(width_arrays)}}},
+    {{{counts}}}, {{{", ".join(arrays[:3])}}},
+    {arrays[3]}, {arrays[4]}, {free}, {kept}, {", ".join(numbers)}}}"""
 
 
 def printed_extents(kept: Sequence[bool]) -> str:
     """The unit of the extents of a request, as a string of C++."""
     return c_string("blocks or threads" if any(kept) else "threads")
-
-
-def _fixed_extents(facts: MeasuredKernel) -> list[tuple[int, int]]:
-    """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    told = zip(facts.guards, facts.covers, facts.variable_extents, strict=True)
-    fixed = [guard is None and cover is None and not varies for guard, cover, varies in told]
-    return [(axis, facts.recorded[0][1][axis]) for axis in range(3) if fixed[axis]]
 
 
 def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
@@ -274,11 +232,8 @@ def preference(
 ) -> str:
     """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions.
 
-    For those of `count` devices that have the same variants.
-
-    Args:
-        variants: with the names of their routines. plain: that of the kernel itself.
-        sure_us: per device, by its number, that of each variant.
+    It serves those of `count` devices that have the same variants. `variants`: with the names of
+    their routines. `plain`: the routine of the kernel itself. `sure_us`: per device and variant.
     """
     emit = Emitter()
     with deciding(emit, f"cutune_decide_{name}", _LIST[count > 1]):
@@ -290,45 +245,33 @@ def preference(
             emit(f"const double *const sure_ = {table}[device_];")
             sure = [f"sure_[{index}]" for index in range(len(variants))]
         more = ", device_" if count > 1 else ""
-        _emit_preference(emit, kernel, variants, plain, sure, more)
+        emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
+        emit("bool is_sure_ = false;")
+        for (one, its_name), its_sure in zip(variants, sure, strict=True):
+            _emit_variant(emit, one.model.kernel, its_name, its_sure, more)
+        with emit.braces("if (!is_sure_)"):
+            emit("const cutune_configuration plain_ =")
+            emit(f"    cutune_decide_{plain}(asked_, list_{more});")
+            emit("if (list_ != nullptr) return plain_;")
+            share = double_text(VARIANT_SHARE)
+            emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
+        words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
+        emit(f"cutune_print_variant({words}, *asked_, best_);")
+        emit("return best_;")
     return str(emit)
 
 
-def _emit_preference(
-    emit: Emitter,
-    kernel: MeasuredKernel,
-    variants: Sequence[tuple[Worthwhile, str]],
-    plain: str,
-    sure: Sequence[str],
-    more: str,
-) -> None:
-    """Ask the variants that may run, then the kernel itself unless one is sure to be faster.
-
-    `sure`: as C++, per variant. `more`: arguments of all routines.
-    """
-    emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
-    emit("bool is_sure_ = false;")
-    for (one, its_name), its_sure in zip(variants, sure, strict=True):
-        variant = one.model.kernel
-        texts = f"{double_text(ASKING_US * variant.asked_pointers)}, {its_sure}"
-        name_text = c_string(variant.variant)
-        with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
-            asked = "asked_"
-            if variant.coarsen != (1, 1, 1):
-                emit("cutune_request shared_ = *asked_;")
-                for axis, ids in enumerate(variant.coarsen):
-                    if ids > 1:
-                        extent = f"shared_.extent[{axis}]"
-                        emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
-                asked = "&shared_"
-            emit(f"cutune_prefer(&best_, cutune_decide_{its_name}({asked}, nullptr{more}), v_,")
-            emit(f"              {texts}, &is_sure_);")
-    with emit.braces("if (!is_sure_)"):
-        emit("const cutune_configuration plain_ =")
-        emit(f"    cutune_decide_{plain}(asked_, list_{more});")
-        share = double_text(VARIANT_SHARE)
-        emit("if (list_ != nullptr) return plain_;")
-        emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
-    words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
-    emit(f"cutune_print_variant({words}, *asked_, best_);")
-    emit("return best_;")
+def _emit_variant(emit: Emitter, variant: MeasuredKernel, name: str, sure: str, more: str) -> None:
+    """Ask a variant, if it may run. `sure`: as C++. `more`: arguments of all routines."""
+    name_text, asked = c_string(variant.variant), "asked_"
+    with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
+        if variant.coarsen != (1, 1, 1):
+            asked = "&shared_"
+            emit("cutune_request shared_ = *asked_;")
+        for axis, ids in enumerate(variant.coarsen):
+            if ids > 1:
+                extent = f"shared_.extent[{axis}]"
+                emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
+        emit(f"cutune_prefer(&best_, cutune_decide_{name}({asked}, nullptr{more}), v_,")
+        asking_us = double_text(ASKING_US * variant.asked_pointers)
+        emit(f"              {asking_us}, {sure}, &is_sure_);")

@@ -6,17 +6,17 @@ program's own configuration unless the device is the one that was modelled, the 
 integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
 remembers what it has decided.
 
-Several devices share routines as far as they can: the code of a rational program is most of a tuned
-program, and devices hardly differ in it but for numbers. A number that differs becomes a further
-size, a *figure*, of which each device has its value. Tables that differ stand one behind the other,
-and a figure says where those of a device begin. Operations and their order stay as they are, so
-that each device gets the same doubles as from its own program.
+Several devices share the code of a rational program, which is most of a tuned program: for another
+device hardly anything differs but numbers. Each constant that differs becomes a *figure*: an input
+of the shared program, like a size, for which every device has a value of its own. Tables that
+differ are joined to one, and a figure is the row at which the part of a device begins. Operations
+and their order do not change, so each device computes the same doubles as with its own program.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -53,18 +53,15 @@ from cutune.source.rewrite.c_text import argument_bits, c_comment
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 
-#: Beginning of the names of figures.
+#: Prefix of the names of figures, the inputs with a value per device.
 FIGURE = "figure_"
 
 
 @dataclass(frozen=True)
 class Family:
-    """A program that several devices share.
+    """A program that several devices share; its last sizes are the figures.
 
-    Attributes:
-        program: the program; its last sizes are the figures.
-        figures: their names.
-        values: per device, by its number, the value of each figure.
+    `values`: per device, by its number, the value of each figure.
     """
 
     program: RationalProgram
@@ -82,7 +79,6 @@ def families(programs: Mapping[int, RationalProgram]) -> list[Family]:
 
 
 def _pruned(program: RationalProgram) -> RationalProgram:
-    """The program without what no output needs."""
     names = needed(program)
     definitions = tuple(one for one in program.definitions if one.name in names)
     read = {
@@ -112,7 +108,7 @@ def _structure(program: RationalProgram) -> object:
 
 def _shape(node: Expression) -> object:
     if isinstance(node, Constant):
-        # What is below zero is no figure: sizes are not, either.
+        # A negative constant is no figure: sizes are not negative, either.
         return None if node.value >= 0 else node
     if isinstance(node, TableEntry):
         return type(node), node.table, _shape(node.place)
@@ -122,27 +118,33 @@ def _shape(node: Expression) -> object:
 
 
 class _Merging:
-    """Programs of one structure on the way to one."""
+    """Joins programs of one structure; collects the figures and tables of the result."""
 
     def __init__(self, programs: Mapping[int, RationalProgram]) -> None:
         self._numbers, self._programs = tuple(programs), tuple(programs.values())
         #: Values of all devices → name of the figure.
         self._figures: dict[tuple[float, ...], str] = {}
         self._tables: dict[str, tuple[float, ...]] = {}
-        self._properties: dict[str, tuple[int, ...]] = {}
 
     def family(self) -> Family:
         first, count = self._programs[0], self._programs[0].candidate_count
-        #: Of what differs: how many rows, or entries, lie before those of each device.
+        properties: dict[str, tuple[int, ...]] = {}
+        #: Per joined table or property: the row, or entry, at which those of a device begin.
         places: dict[str, Expression] = {}
         for name in first.properties:
             columns = [program.properties[name] for program in self._programs]
             if len(set(columns)) == 1:
-                self._properties[name] = columns[0]
+                properties[name] = columns[0]
             else:
                 numbers = [tuple(map(float, column)) for column in columns]
                 places[name] = self._stacked(name, numbers, count)
-        rows = _tables_of_rows(first)
+        rows = {
+            part.table
+            for one in first.definitions
+            for part in parts(one.value)
+            if isinstance(part, Cell)
+            or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
+        }
         for name in first.tables:
             tables = [program.tables[name] for program in self._programs]
             if len(set(tables)) == 1:
@@ -158,7 +160,7 @@ class _Merging:
         program = replace(
             first,
             sizes=(*first.sizes, *figures),
-            properties=self._properties,
+            properties=properties,
             tables=self._tables,
             definitions=definitions,
         )
@@ -166,7 +168,7 @@ class _Merging:
         return Family(program, figures, dict(zip(self._numbers, values, strict=True)))
 
     def _stacked(self, name: str, tables: Sequence[tuple[float, ...]], width: int) -> Expression:
-        """Define the tables of all devices as one; the row in which those of a device begin."""
+        """Join the tables of all devices; returns the row at which those of a device begin."""
         distinct = list(dict.fromkeys(tables))
         self._tables[name] = tuple(entry for table in distinct for entry in table)
         rows = len(tables[0]) // width
@@ -179,7 +181,6 @@ class _Merging:
         return Reference(self._figures.setdefault(key, f"{FIGURE}{len(self._figures)}"))
 
     def _merged(self, nodes: Sequence[Expression], places: Mapping[str, Expression]) -> Expression:
-        """One expression for those of all devices."""
         first = nodes[0]
         if isinstance(first, Constant):
             return self._figure([node.value for node in nodes if isinstance(node, Constant)])
@@ -198,17 +199,6 @@ class _Merging:
         operands = (node.operands for node in nodes if isinstance(node, Operation))
         merged = (self._merged(column, places) for column in zip(*operands, strict=True))
         return replace(first, operands=tuple(merged))
-
-
-def _tables_of_rows(program: RationalProgram) -> frozenset[str]:
-    """Tables that are read as rows with an entry per candidate."""
-    entries = (part for one in program.definitions for part in parts(one.value))
-    return frozenset(
-        part.table
-        for part in entries
-        if isinstance(part, Cell)
-        or (isinstance(part, Lookup) and part.place == Reference(CANDIDATE))
-    )
 
 
 #: End of the name of what decides for a kernel itself, where it has variants.
@@ -258,9 +248,13 @@ def decided_together(
     alone = frozenset(number for number, worth in variants.items() if not worth)
     is_simple = len(devices) == 1 and len(alone) == len(able)
     plain = writer.routines(name if is_simple else f"{name}{PLAIN}", able, alone)
+    by_variant: defaultdict[str, dict[int, FittedModel]] = defaultdict(dict)
+    for number, worth in variants.items():
+        for one in worth:
+            by_variant[one.model.kernel.variant][number] = one.model
     of_variants = {
-        variant: writer.routines(f"{name}_{variant}", models, ())
-        for variant, models in _by_variant(variants).items()
+        variant: writer.routines(f"{name}_{variant}", models, frozenset())
+        for variant, models in by_variant.items()
     }
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, worth in variants.items():
@@ -282,15 +276,6 @@ def decided_together(
     return Decided("".join(writer.texts), dict(sorted(calls.items())), frozenset(of_variants))
 
 
-def _by_variant(variants: Mapping[int, Sequence[Worthwhile]]) -> dict[str, dict[int, FittedModel]]:
-    """Per variant its model on each device that it is worthwhile on."""
-    models: dict[str, dict[int, FittedModel]] = {}
-    for number, worth in variants.items():
-        for one in worth:
-            models.setdefault(one.model.kernel.variant, {})[number] = one.model
-    return models
-
-
 @dataclass(frozen=True)
 class _Writer:
     """Writes routines, each for as many devices as can share it."""
@@ -301,31 +286,25 @@ class _Writer:
     texts: list[str] = field(default_factory=list)
 
     def routines(
-        self, name: str, models: Mapping[int, FittedModel], alone: Collection[int]
+        self, name: str, models: Mapping[int, FittedModel], alone: frozenset[int]
     ) -> dict[int, str]:
         """Write those of one kernel; the name of each device's. `alone`: where it decides."""
         by_blocks: dict[tuple[Block, ...], list[int]] = {}
-        for number, model in models.items():
-            by_blocks.setdefault(tuple(model.blocks), []).append(number)
+        for number, its_model in models.items():
+            by_blocks.setdefault(its_model.blocks, []).append(number)
         names: dict[int, str] = {}
         for numbers in by_blocks.values():
             programs = {n: self.judge.compose(models[n], self.devices[n]) for n in numbers}
             for family in families(programs):
-                its_name = on_device(name, min(family.values)) if names else name
-                self.texts.append(self._routine(family, models, its_name, alone))
+                own = min(family.values)
+                its_name = on_device(name, own) if names else name
+                rules = {n: self.judge.rule(models[n], self.devices[n]) for n in family.values}
+                its_alone = alone & family.values.keys()
+                shared = Shared(len(self.devices), rules, family.values, its_alone)
+                model = emit_model(family.program, its_name, self.tables, family.figures)
+                self.texts.append(model + routine(models[own], its_name, self.tables, shared))
                 names |= dict.fromkeys(family.values, its_name)
         return names
-
-    def _routine(
-        self, family: Family, models: Mapping[int, FittedModel], name: str, alone: Collection[int]
-    ) -> str:
-        numbers = family.values.keys()
-        rules = {n: self.judge.rule(models[n], self.devices[n]) for n in numbers}
-        its_alone = frozenset(n for n in numbers if n in alone)
-        shared = Shared(len(self.devices), rules, family.values, its_alone)
-        model = models[min(numbers)]
-        text = emit_model(family.program, name, self.tables, family.figures)
-        return text + routine(model, name, self.tables, shared)
 
 
 Decide = Callable[[Sequence[DeviceProfile], str], Decided]
@@ -385,13 +364,11 @@ def emit_selection(
 ) -> SelectionText:
     """Emit the routines of all models of one source file, each for several devices.
 
-    Args:
-        performance: the performance model, by its name in `MODELS`.
-        measured: what decides for kernels whose model is then passed over.
+    `performance`: the name of a model in `MODELS`. `measured` decides in place of fitted models.
     """
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
-    routines: dict[SiteKey, list[_Routine]] = {}
+    routines: defaultdict[SiteKey, list[_Routine]] = defaultdict(list)
     taken: set[str] = set()
     variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     taken_over = {decider.kernel for decider in measured}
@@ -409,47 +386,35 @@ def emit_selection(
             )
             dispatcher = _dispatcher(devices, decided.calls, name)
             parts += [decided.text, enumeration, "\n", dispatcher, "\n"]
-            routine = _Routine(f"cutune_select_{name}", decider)
             for site in decider.sites:
-                routines.setdefault(site, []).append(routine)
-    several = {tuple(its): None for its in routines.values() if any(r.is_told for r in its)}
+                routines[site].append((f"cutune_select_{name}", decider.signatures))
+    several = dict.fromkeys(tuple(its) for its in routines.values() if any(told for _, told in its))
     shared = {its: f"cutune_select_instance_{k}" for k, its in enumerate(several)}
     parts += [_by_signature(its, name) for its, name in shared.items()]
-    named = tuple((site, shared.get(tuple(its), its[0].name)) for site, its in routines.items())
+    named = tuple((site, shared.get(tuple(its), its[0][0])) for site, its in routines.items())
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables), _numbered(devices)]
     return SelectionText("".join([*head, *parts]), named, variants)
 
 
-@dataclass(frozen=True)
-class _Routine:
-    """A selection routine, by its name, and its decider."""
-
-    name: str
-    decider: Decider
-
-    @property
-    def is_told(self) -> bool:
-        """Does it decide for some instances of a template only?"""
-        return bool(self.decider.signatures)
+#: The name of a selection routine, and the instances of a template that it decides for; none: all.
+_Routine = tuple[str, tuple[int, ...]]
 
 
 def _by_signature(routines: Sequence[_Routine], name: str) -> str:
     """A routine for sites that launch several instances; of others blocks stay as they are."""
     emit = Emitter()
-    read = " | ".join(f"{routine.name}_arguments" for routine in routines)
+    read = " | ".join(f"{routine}_arguments" for routine, _ in routines)
     emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
     with deciding(emit, name):
-        for routine in routines:
-            told = routine.decider.signatures
-            asked = " || ".join(f"asked_->signature == {number}ull" for number in told)
-            emit(f"if ({asked or 'true'}) return {routine.name}(asked_, list_);")
+        for routine, signatures in routines:
+            asked = " || ".join(f"asked_->signature == {number}ull" for number in signatures)
+            emit(f"if ({asked or 'true'}) return {routine}(asked_, list_);")
         emit("return cutune_only_block(asked_->block);")
     return f"{emit}\n"
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
-    """The decider of one kernel by its model."""
     facts, decide = fitted.kernel, partial(decided_together, judge, fitted, tables)
     suffixes = (PLAIN, *(f"_{variant.kernel.variant}" for variant in fitted.variants))
     read = read_arguments(facts)
@@ -457,7 +422,6 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
 
 
 def _dispatcher(devices: Sequence[DeviceProfile], calls: Mapping[int, str], name: str) -> str:
-    """`cutune_select_NAME`, which calls the routine of the device that the program runs on."""
     emit = Emitter()
     with deciding(emit, f"cutune_select_{name}"):
         if len(devices) == 1:

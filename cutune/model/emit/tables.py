@@ -32,13 +32,9 @@ _VALUES = "all_"
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table as it is written, and the other arguments of `cutune_table`.
+    """The literals of all rows of a table, one row behind the other, and how it is read.
 
-    Attributes:
-        entries: the literals of all rows, one row behind the other.
-        count: of rows.
-        width: entries of a row, when it is read.
-        row_of, shape: see `Tables.rows`, as C text.
+    `width`: entries of a row that is read. `row_of`, `shape`: as in `Tables.rows`, as C text.
     """
 
     entries: tuple[str, ...]
@@ -86,9 +82,8 @@ class Tables:
     ) -> str:
         """A table in C++: `[n]` gives the row of class n, with `width` entries.
 
-        Args:
-            rows: their entries; with a shape, one for each of its numbers.
-            row_of: which of the rows each class has. shape: which entry stands at each place.
+        `row_of`: which of the rows each class has. `shape`: which entry of a row, of which there
+        are then fewer, stands at each place.
         """
         entries = tuple(literal(entry) for row in rows for entry in row)
         places = [_NONE if p is None else _characters(p) for p in (row_of, shape)]
@@ -121,7 +116,11 @@ class Tables:
         values = sorted(often, key=lambda entry: (-often[entry], float(entry.rstrip("f")), entry))
         places = {value: _number(place) for place, value in enumerate(values)}
         emit.table("cutune_values", "double", values)
-        shared = self._emit_shared(emit)
+        strings = Counter(text for table in self._rows for text in (table.row_of, table.shape))
+        texts = (text for text, times in strings.items() if times > 1 and text != _NONE)
+        shared = {text: f"cutune_shared_{number}" for number, text in enumerate(texts)}
+        for text, name in shared.items():
+            emit(f"static const char {name}[] = {text};")
         # Each source has tables of its own.
         with emit.braces("namespace"), emit.braces("struct cutune_all_tables", ";"):
             emit(f"const double *{_VALUES} = cutune_values;")
@@ -135,15 +134,6 @@ class Tables:
         with emit.braces("static inline const cutune_all_tables &cutune_read_tables()"):
             emit("static const cutune_all_tables tables{};")
             emit("return tables;")
-
-    def _emit_shared(self, emit: Emitter) -> dict[str, str]:
-        """Names of strings that several tables have."""
-        often = Counter(text for table in self._rows for text in (table.row_of, table.shape))
-        texts = (text for text, times in often.items() if times > 1 and text != _NONE)
-        shared = {text: f"cutune_shared_{number}" for number, text in enumerate(texts)}
-        for text, name in shared.items():
-            emit(f"static const char {name}[] = {text};")
-        return shared
 
 
 def literal(value: float) -> str:

@@ -1,21 +1,35 @@
-"""Counts as functions of the sizes. Takes full launches at small sizes, gives rational functions.
+"""Counts as functions of the sizes. Takes launches, gives functions, and how far off they are.
 
-All totals are over threads of the whole launch, so that they depend neither on the block nor on
-partial warps; most of them are polynomials in the sizes, found exactly.
+Functions are fitted to full launches at small sizes. All totals are over threads of the whole
+launch, so that they depend neither on the block nor on partial warps; most of them are polynomials
+in the sizes, found exactly.
+
+Every function that a model reads is then compared with launches that took no part: the largest that
+can be counted in full, corners where one size is far from the others, and some blocks of much
+larger ones. Launches with the program's own small values, a radius for instance, tell whether
+functions hold below the sizes that were counted.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
+from itertools import chain, starmap
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
-from cutune.model.fit.fitted_model import Array, Totals
-from cutune.model.measurement.measurement import MeasuredKernel, Measurement
+from cutune.model.fit.fitted_model import Array, SizeRange, Totals
+from cutune.model.measurement.measurement import (
+    CHECK,
+    COUNTS,
+    FAR,
+    OWN_SMALL,
+    RECHECK,
+    MeasuredKernel,
+    Measurement,
+)
 from cutune.model.measurement.size_relations import extents_at
 from cutune.model.rational.exact_fit import fit
 from cutune.model.rational.functions import RationalFunction
@@ -33,6 +47,14 @@ HELD_OUT_LIMIT = 0.05
 UNCERTAIN_LIMIT = 0.05
 #: If a smaller share of the expected threads has work in a larger launch, the counts are wrong.
 LEAST_WORKING = 0.5
+#: Totals that follow from how often blocks of code were executed, and fields of `CodeBlock`.
+CODE_TOTALS = {
+    "steps": "load_phases",
+    **{name: name for name in ("instructions", "double", "special", "barriers", "constants")},
+}
+#: What is less than this share of all instructions, accesses or bytes may be off by as much as that
+#: share may: it hardly costs anything.
+LITTLE = 0.05
 #: Reasons why no model is made, as messages end.
 UNCERTAIN_ACCESSES = "its memory accesses depend on loaded data"
 BOUNDED_BY_NO_SIZE = "its thread index is compared with a value that is none of its sizes"
@@ -48,7 +70,6 @@ class CountFunctions(Totals):
     Attributes:
         groups: the distinct execution totals of memory instructions.
         group_of: per memory instruction the index of its group; -1: it is never executed.
-        arrays: the pointer parameters that are accessed.
         shares: per group its share of all memory accesses.
         strides: names of extents in blocks that do not change the work: a loop of the kernel
             strides by the whole grid.
@@ -139,8 +160,8 @@ def count_functions(
         group_of.append(groups.index(lanes))
     repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
-    columns = zip(*(code_totals(kernel, m) for m in measured), strict=True)
-    totals: dict[str, Any] = dict(zip(CodeTotals._fields, map(fitted, columns), strict=True))
+    columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
+    totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
@@ -159,37 +180,23 @@ def have_functions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> b
     variables, points = kernel.variables, _points(kernel, measured)
     totals = chain(
         [[m.working_threads for m in measured]],
-        zip(*(code_totals(kernel, m) for m in measured), strict=True),
+        zip(*(code_totals(kernel, m).values() for m in measured), strict=True),
         ([m.sites[index].lanes for m in measured] for index in range(len(kernel.memory))),
     )
     return all(fit(variables, points, t).held_out_error <= HELD_OUT_LIMIT for t in totals)
 
 
 def _points(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> list[list[int]]:
-    """Per launch the values of the sizes, in their order."""
     return [[dict(m.sizes)[name] for name in kernel.variables] for m in measured]
 
 
-class CodeTotals(NamedTuple):
-    """Totals of a launch that follow from how often its blocks of code were executed."""
-
-    steps: int
-    instructions: int
-    double: int
-    special: int
-    barriers: int
-    constants: int
-
-
-def code_totals(kernel: MeasuredKernel, launch: Measurement) -> CodeTotals:
+def code_totals(kernel: MeasuredKernel, launch: Measurement) -> dict[str, int]:
     """The totals of one launch: lanes of each block of code, times what the block has of a kind."""
     pairs = list(zip(launch.lanes, kernel.code_blocks, strict=True))
-
-    def total(kind: str) -> int:
-        return sum(lanes * getattr(block, kind) for lanes, block in pairs)
-
-    kinds = ("instructions", "double", "special", "barriers", "constants")
-    return CodeTotals(total("load_phases"), *map(total, kinds))
+    return {
+        name: sum(lanes * getattr(block, kind) for lanes, block in pairs)
+        for name, kind in CODE_TOTALS.items()
+    }
 
 
 def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
@@ -281,3 +288,147 @@ def loads_and_stores(
 def is_looped(kernel: MeasuredKernel) -> bool:
     """Does a loop hold accesses to global memory?"""
     return any(is_in_loop(kernel, i) for i, memory in enumerate(kernel.memory) if not memory.shared)
+
+
+# ---- launches that took no part
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Functions of the sizes, and what held-out launches say of them.
+
+    Attributes:
+        functions: made with some of the launches, if they did not hold without.
+        fitted: launches that took part.
+        reached: these, and those that were held out.
+        deviation: relative, the largest at the launches that took no part.
+        at: the sizes where it is so large; empty where nothing was held out.
+        is_exact: are all functions exact, at each launch that was counted in full?
+        holds_below: the sizes that were tried at the program's own small values, and whether the
+            functions hold there.
+    """
+
+    functions: CountFunctions
+    fitted: tuple[Measurement, ...]
+    reached: tuple[Measurement, ...]
+    deviation: float = 0.0
+    at: Mapping[str, int] = field(default_factory=dict)
+    is_exact: bool = False
+    holds_below: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Do the functions give the counts of all launches that took no part?"""
+        return self.functions.holds and self.deviation <= HELD_OUT_LIMIT
+
+    def ranges(self, kernel: MeasuredKernel) -> tuple[SizeRange, ...]:
+        """Per variable the values at which the counts are known and met."""
+
+        def values(launches: Iterable[Measurement], name: str) -> list[int]:
+            return [dict(launch.sizes)[name] for launch in launches]
+
+        def reached(name: str) -> SizeRange:
+            met, took_part = values(self.reached, name), max(values(self.fitted, name))
+            return SizeRange(min(met), max(met), max(1, max(met) // max(1, took_part)))
+
+        return tuple(map(reached, kernel.variables))
+
+    @property
+    def where(self) -> str:
+        """The sizes at which the functions are off, in brackets; empty where nothing was."""
+        sizes = ", ".join(f"{name} = {value}" for name, value in self.at.items())
+        return f" ({sizes})" if sizes else ""
+
+
+def held_out(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> HeldOut:
+    """Fit the counts of a replayed kernel, and hold them against launches that took no part.
+
+    If they fail there, they are fitted again with the checks that were counted in full; then later
+    checks decide, and those of much larger launches.
+    """
+    counted = [m for m in measured if m.purpose == COUNTS]
+    checks = [m for m in measured if m.purpose == CHECK]
+    later = [m for m in measured if m.purpose in (RECHECK, FAR)]
+    small = [m for m in measured if m.purpose == OWN_SMALL]
+    first = _compared(kernel, counted, [*checks, *later], small)
+    if first.holds or not checks or not any(m.purpose == RECHECK for m in later):
+        return first
+    second = _compared(kernel, [*counted, *checks], later, small)
+    return second if second.holds else first
+
+
+def _compared(
+    kernel: MeasuredKernel,
+    counted: Sequence[Measurement],
+    checks: Sequence[Measurement],
+    small: Sequence[Measurement],
+) -> HeldOut:
+    functions = count_functions(kernel, counted)
+    off = [(deviation(kernel, functions, check), kernel.as_asked(check.sizes)) for check in checks]
+    worst, at = max(off, key=lambda one: one[0], default=(0.0, {}))
+    full = [check for check in checks if check.purpose != FAR]
+    below = dict(_below(kernel, functions, small))
+    met = [m for m in small if all(below[name] for name in _small_names(m))]
+    return HeldOut(
+        functions,
+        tuple(counted),
+        (*counted, *checks, *met),
+        worst,
+        at,
+        functions.worst_error == 0 and all(_is_met(kernel, functions, m) for m in full),
+        below,
+    )
+
+
+def _small_names(launch: Measurement) -> list[str]:
+    """The sizes that have one of the program's own small values."""
+    return [name for name, value in launch.sizes if value < LEVELS[0]]
+
+
+def _below(
+    kernel: MeasuredKernel, functions: CountFunctions, small: Sequence[Measurement]
+) -> Iterator[tuple[str, bool]]:
+    """Per size that was tried at small values, whether the functions hold there."""
+    for name in kernel.variables:
+        tried = [m for m in small if name in _small_names(m)]
+        if tried:
+            yield name, all(deviation(kernel, functions, m) <= HELD_OUT_LIMIT for m in tried)
+
+
+def _totals(
+    kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement
+) -> Iterator[tuple[int, RationalFunction, int]]:
+    """Every counted total of a launch, its function, and how much there is of its kind."""
+    totals = code_totals(kernel, launch)
+    yield launch.working_threads, counts.working, launch.working_threads
+    for name, total in totals.items():
+        yield total, getattr(counts, name), total if name == "steps" else totals["instructions"]
+    accesses = sum(site.lanes for site in launch.sites)
+    for site, group in zip(launch.sites, counts.group_of, strict=True):
+        if group >= 0:
+            yield site.lanes, counts.groups[group], accesses
+    if launch.purpose != FAR:  # some blocks touch a part of an array only
+        extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
+        for array, extent in zip(counts.arrays, extents, strict=True):
+            yield extent, array.extent_bytes, sum(extents)
+
+
+def deviation(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
+    """The largest relative difference of a function and what was counted in a launch."""
+    sizes = dict(launch.sizes)
+
+    def relative(counted: int, function: RationalFunction, of_all: int) -> float:
+        try:
+            predicted = float(function(sizes))
+        except ZeroDivisionError:
+            return float("inf")
+        return abs(predicted - counted) / max(1.0, counted, LITTLE * of_all)
+
+    return max(starmap(relative, _totals(kernel, counts, launch)))
+
+
+def _is_met(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> bool:
+    sizes = dict(launch.sizes)
+    return deviation(kernel, counts, launch) <= HELD_OUT_LIMIT and all(
+        function(sizes) == counted for counted, function, _ in _totals(kernel, counts, launch)
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from cutune.model.fit.count_functions import CountFunctions
+from cutune.model.fit.count_functions import CODE_TOTALS, CountFunctions
 from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
@@ -28,8 +28,6 @@ from cutune.toolchain.device.thread_block import warp_footprint, warps_of
 
 #: Ratios that differ from 1 by less than this count as 1.
 NEAR_ONE = 0.02
-#: Load steps, as the counts and as basic blocks call them.
-STEPS, LOAD_PHASES = "steps", "load_phases"
 
 
 class Scale:
@@ -53,7 +51,6 @@ class Scale:
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
     def _working_warps(self) -> float:
-        """The warps among which the work is divided."""
         if self._keeps_grid:
             return self._measured.warps
         if not self._kernel.on_data or sum(self._kernel.free) == 1:
@@ -155,8 +152,7 @@ class Scale:
         return _dot(self._measured.executions, self._weights(what)) / self._warps
 
     def _weights(self, what: str) -> list[int]:
-        name = LOAD_PHASES if what == STEPS else what
-        return [int(getattr(block, name)) for block in self._kernel.code_blocks]
+        return [int(getattr(block, CODE_TOTALS[what])) for block in self._kernel.code_blocks]
 
     def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""
@@ -207,8 +203,6 @@ def _near_one(ratio: float) -> float:
 
 
 class _Group:
-    """The memory instructions of a count group: all of them, and by kind."""
-
     def __init__(self, kernel: MeasuredKernel, counts: CountFunctions, index: int) -> None:
         self.index = index
         self.members = [place for place, group in enumerate(counts.group_of) if group == index]
@@ -267,7 +261,6 @@ def transaction_columns(
 
 
 def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """The demand on caches and shared memory."""
     loads, stores, shared = group.loads, group.stores, group.shared
     if loads:
         yield group.cost("load", scales, loads, "load_cost_x20")
@@ -309,7 +302,6 @@ def _array_columns(
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """The work of a warp that grows with the row, and the work that is fixed."""
     for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
         # One smaller launch per block, whatever the alignment.
         pairs = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from cutune.core.codes import Code
@@ -11,15 +11,16 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.model.fit.count_functions import (
     HELD_OUT_LIMIT,
     CountFunctions,
+    HeldOut,
     bounded_elsewhere,
     count_functions,
+    held_out,
     is_looped,
     uncertain_accesses,
 )
 from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
 from cutune.model.fit.feature_columns import feature_columns, transaction_columns
 from cutune.model.fit.fitted_model import FittedModel, PublishedCounts
-from cutune.model.fit.held_out import HeldOut, held_out
 from cutune.model.measurement.alignment import alignment_classes, all_rows, cells
 from cutune.model.measurement.measurement import (
     COUNTS,
@@ -52,7 +53,9 @@ def fit_model(
         return checked
     counts = checked.functions
     classes = alignment_classes(kernel, measurements)
-    launches = _feature_launches(kernel, classes, measurements)
+    # Measurements of other candidate sets may be there too.
+    blocks = kernel.remaining()
+    launches = _feature_launches(kernel, classes, blocks, measurements)
     if launches is None:
         return Diagnostic.at(Code.NO_MEASUREMENTS, kernel=kernel.name)
     published: PublishedCounts | None = None
@@ -64,9 +67,9 @@ def fit_model(
         if isinstance(counters, Diagnostic):
             return counters
         published = counters
-    ordered, smaller = launches.ordered, launches.smaller if kernel.keeps_grid else ()
+    ordered, smaller = launches
     return replace(
-        model_of(kernel, counts, classes, launches.blocks, ordered, smaller),
+        model_of(kernel, counts, classes, blocks, ordered, smaller if kernel.keeps_grid else ()),
         transactions=tuple(transaction_columns(kernel, counts, ordered)),
         published=published,
         reached=checked.ranges(kernel),
@@ -113,40 +116,24 @@ def _on_data(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> HeldOut:
 
 
 def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnostic:
-    """Why no model is made, and what to do."""
     largest = [max(column) for column in zip(*(one for one, _ in kernel.recorded), strict=True)]
     example = ""
     if largest:
         name, most = kernel.parameters[0], largest[0]
         values = ",".join(str(most * factor) for factor in LARGER)
         example = f", such as {values} where {name} was {most} at most"
-    return Diagnostic.at(
-        Code.POOR_FIT,
-        kernel=kernel.name,
-        error=f"{100 * error:.0f}",
-        where=checked.where,
-        example=example,
-    )
-
-
-@dataclass(frozen=True)
-class _FeatureLaunches:
-    """One launch for each (class, block) in this order, and smaller ones of these blocks."""
-
-    blocks: tuple[Block, ...]
-    ordered: Sequence[Measurement]
-    smaller: Sequence[Measurement]
+    code, name, percent = Code.POOR_FIT, kernel.name, f"{100 * error:.0f}"
+    return Diagnostic.at(code, kernel=name, error=percent, where=checked.where, example=example)
 
 
 def _feature_launches(
     kernel: MeasuredKernel,
     classes: tuple[tuple[int, ...], ...],
+    blocks: Sequence[Block],
     measurements: Sequence[Measurement],
-) -> _FeatureLaunches | None:
-    """The launches whose features are fitted; None where some are missing."""
+) -> tuple[Sequence[Measurement], Sequence[Measurement]] | None:
+    """One launch for each (class, block) in this order, and smaller ones; None: one is missing."""
     table = cells(kernel, classes, measurements)
-    # Measurements of other candidate sets may be there too.
-    blocks = kernel.remaining()
     wanted = [table.at(row, block) for row in all_rows(classes) for block in blocks]
     ordered = [measurement for measurement in wanted if measurement is not None]
     if len(ordered) < len(wanted):
@@ -159,7 +146,7 @@ def _feature_launches(
         ordered = at_large_sizes(kernel, ordered, [by_block[m.block] for m in ordered])
         if not kernel.asserted:
             ordered = without_idle_warps(ordered)
-    return _FeatureLaunches(blocks, ordered, smaller)
+    return ordered, smaller
 
 
 def model_of(
@@ -193,5 +180,4 @@ def model_of(
 
 
 def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
-    """Relative error of the counts at held-out sizes."""
     return counts.typical_error if kernel.on_data else counts.worst_error

@@ -20,7 +20,6 @@ SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 #: with the suffix `FIXED` hold the work of a warp that does not grow with the counts.
 ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 
-
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
@@ -108,9 +107,7 @@ class Totals:
         working: threads that access memory.
         steps: dependent load steps.
         instructions: issue slots.
-        double: passes through the FP64 units.
-        special: passes through the special-function units.
-        barriers: barriers.
+        double, special: passes through the FP64 and the special-function units.
         constants: uniform reads of constant memory, of 8 bytes each.
     """
 
@@ -133,19 +130,16 @@ class FittedModel(Totals):
     """Everything that the performance model needs of one kernel.
 
     Attributes:
-        kernel: the kernel as it was measured.
         looped: does a loop contain global memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
         classes: per data parameter the class of each residue modulo the length of the tuple.
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
-        transactions: columns of the published models, in the order of `columns`' values.
-        published: counters as the published method fits them, which the published models then
-            read instead; None: not fitted.
+        transactions: columns of the published models.
+        published: what the published models read instead, where their method was used.
         confirmed_on: the device on which timings confirm the model: at a timed size it chooses a
             block other than the program's own, and that block was no slower.
-        variants: models of the kernel's variants; theirs have none.
         reached: per variable where the counts are known: sizes that took part, and larger ones and
             corners that were held out.
         is_exact: are all counts exact, also where they were held out?

@@ -41,11 +41,7 @@ def write_models(path: Path, models: Sequence[FittedModel]) -> None:
 
 
 def read_models(path: Path) -> list[FittedModel]:
-    """Read back what `write_models` saved.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
-    """
+    """Read what `write_models` saved. Raises CT009, CT001, CT005, or CT012: wrong entries."""
     document = read_document(path, SCHEMA, COMMAND)
     with checking(path, COMMAND):
         return [_from_json(entry) for entry in typed(list[Json], document["models"])]
@@ -102,9 +98,8 @@ class _FunctionEntry:
         fit = all(len(exponents) == len(names) for exponents, _ in terms)
         require(fit, "a term has an exponent for each variable")
         require(any(c for _, c in self.denominator), "a denominator is not 0")
-        entries = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts = {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
-        return RationalFunction(**entries | parts)
+        top, bottom = Polynomial(names, self.numerator), Polynomial(names, self.denominator)
+        return RationalFunction(**{**vars(self), "numerator": top, "denominator": bottom})
 
 
 @dataclass(frozen=True)
@@ -142,8 +137,6 @@ class _PublishedEntry:
 
 @dataclass(frozen=True)
 class _ModelEntry:
-    """The model of a kernel as a file holds it."""
-
     facts: dict[str, Any]
     working: _FunctionEntry
     steps: _FunctionEntry

@@ -57,8 +57,11 @@ def fit_paper(
         return constant_function(variables, Fraction(float(targets[0])))
     sizes = np.array(points, dtype=np.float64)
     best: RationalFunction | None = None
-    for step in range(LARGEST_DEGREE * len(variables) + 1):
-        exponents = _staircase(step, len(variables))
+    width = len(variables)
+    for step in range(LARGEST_DEGREE * width + 1):
+        # All monomials within the bounds of a step: each step raises one variable's bound.
+        bounds = (step // width + (variable < step % width) for variable in range(width))
+        exponents = list(product(*(range(bound + 1) for bound in bounds)))
         if 2 * len(exponents) > min(len(points), LARGEST_SYSTEM):
             break
         columns = np.stack([np.prod(sizes ** np.array(e), axis=1) for e in exponents], axis=1)
@@ -73,12 +76,6 @@ def fit_paper(
     mean = constant_function(variables, Fraction(float(targets.mean())))
     error = float(np.sqrt(np.mean((targets - targets.mean()) ** 2)) / abs(targets.mean()))
     return replace(mean, exact=False, held_out_error=error, residual=error)
-
-
-def _staircase(step: int, width: int) -> list[Exponents]:
-    """All monomials within the bounds of a step: each step raises one variable's bound."""
-    bounds = [step // width + (variable < step % width) for variable in range(width)]
-    return list(product(*(range(bound + 1) for bound in bounds)))
 
 
 def _solved(
@@ -101,15 +98,9 @@ def _solved(
         error = float(np.sqrt(np.mean((predicted - targets) ** 2)) / abs(targets.mean()))
     if not np.isfinite(error):
         return None
-    return RationalFunction(
-        _polynomial(variables, exponents, solution[:width]),
-        _polynomial(variables, exponents, solution[width:]),
-        False,
-        error,
-        error,
-        int(rank) - 1,
-        2 * width - 1,
-    )
+    top = _polynomial(variables, exponents, solution[:width])
+    bottom = _polynomial(variables, exponents, solution[width:])
+    return RationalFunction(top, bottom, False, error, error, int(rank) - 1, 2 * width - 1)
 
 
 def _polynomial(

@@ -85,12 +85,9 @@ def _cluster(probes: Probes, period: int, tolerance: float) -> tuple[int, ...]:
         if residue not in probes:
             continue
         feature = features_of(probes[residue])
-        for index, leader in enumerate(leaders):
-            if distance(feature, leader) <= tolerance:
-                classes[residue] = index
-                break
-        else:
-            classes[residue] = len(leaders)
+        alike = (i for i, leader in enumerate(leaders) if distance(feature, leader) <= tolerance)
+        classes[residue] = next(alike, len(leaders))
+        if classes[residue] == len(leaders):
             leaders.append(feature)
     return tuple(classes)
 
@@ -112,7 +109,6 @@ def alignment_sensitivities(
 
 
 def _is_sensitive(probes: Probes, index: int) -> bool:
-    """Does what an instruction costs differ between residues?"""
     if 0 not in probes:
         return False
     aligned, costs = features_of(probes[0], [index]), features_of(probes[0])
@@ -188,18 +184,17 @@ class Cells:
 
     def are_sound(self, row: Row, blocks: Collection[Block]) -> bool:
         """Do composed launches of this row agree with those that were made?"""
-        return all(self._agrees(row, block) for block in blocks)
-
-    def _agrees(self, row: Row, block: Block) -> bool:
-        composed, made = self._composed(row, block), self.measured[row, block]
-        if composed is None:
-            return False
-        # Remainders of loops are executed at misaligned sizes only, and cost next to nothing.
-        aligned = self.measured[(0,) * len(row), block]
-        usual = [index for index, site in enumerate(aligned.sites) if site.traced]
-        each = distance(features_of([composed], usual), features_of([made], usual))
-        together = distance(_weighted(composed), _weighted(made))
-        return max(each, together) <= TOLERANCE
+        for block in blocks:
+            composed, made = self._composed(row, block), self.measured[row, block]
+            if composed is None:
+                return False
+            # Remainders of loops are executed at misaligned sizes only, and cost next to nothing.
+            aligned = self.measured[(0,) * len(row), block]
+            usual = [index for index, site in enumerate(aligned.sites) if site.traced]
+            each = distance(features_of([composed], usual), features_of([made], usual))
+            if max(each, distance(_weighted(composed), _weighted(made))) > TOLERANCE:
+                return False
+        return True
 
     def _composed(self, row: Row, block: Block) -> Measurement | None:
         aligned = self.measured.get(((0,) * len(row), block))

@@ -1,12 +1,12 @@
 """Measured kernels and launches: the types of measurements.jsonl, and their reading.
 
-Two kinds of lines: `cutune-kernel-3` describes a kernel once (what its basic blocks and memory
-instructions are), `cutune-measurement-3` holds the counters of one launch of it.
+Two kinds of lines: `cutune-kernel-3` describes a kernel once, with its basic blocks and memory
+instructions as compiled, `cutune-measurement-3` holds the counters of one launch of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
@@ -21,6 +21,7 @@ from cutune.core.typed import (
     Integer,
     MemberName,
     Meta,
+    Name,
     NameOrNone,
     QualifiedName,
     Small,
@@ -29,12 +30,6 @@ from cutune.core.typed import (
     one_of,
     require,
     typed,
-)
-from cutune.model.measurement.compiled_kernel import (
-    BoundedCopy,
-    CodeBlock,
-    CompiledKernel,
-    MemoryInstruction,
 )
 from cutune.model.rational.formulas import is_formula, tie_of, whole_value
 from cutune.source.candidates import BlockRange, candidate_blocks
@@ -46,6 +41,7 @@ from cutune.toolchain.device.thread_block import (
     threads_of,
     warps_of,
 )
+from cutune.toolchain.ptxas import StaticCounters
 
 
 def check_arguments(
@@ -54,11 +50,7 @@ def check_arguments(
     tied: Sequence[tuple[str, int, str]],
     required: Sequence[tuple[int, int]],
 ) -> None:
-    """See the fields of `MeasuredKernel` of these names.
-
-    Raises:
-        ValueError: they do not; says what should be.
-    """
+    """Raise a ValueError unless these fields of a `MeasuredKernel` fit together."""
     require(len(positions) == len(parameters), "`positions` are as many as `parameters`")
     sizes = [*parameters, *(name for name, _, _ in tied)]
     require(len({*sizes}) == len(sizes), "each size has a name of its own")
@@ -94,6 +86,99 @@ REPLAYED, RUN = "emulation", "run"
 
 
 @dataclass(frozen=True)
+class CodeBlock:
+    """A basic block of a kernel.
+
+    Attributes:
+        loop: its innermost loop; -1: none.
+        instructions: issue slots.
+        load_phases: dependent load steps.
+        double, special: passes through the FP64 and the special-function units.
+        constants: uniform registers filled from constant memory.
+    """
+
+    loop: Index
+    instructions: Count
+    load_phases: Count
+    double: Count
+    special: Count
+    barriers: Count
+    constants: Count = 0
+
+
+@dataclass(frozen=True)
+class MemoryInstruction:
+    """A static memory instruction in global or shared memory.
+
+    Attributes:
+        site: its index among the memory instructions of the kernel.
+        bytes: per lane.
+        block: index of its basic block.
+        real: does an atomic operation work on floating-point numbers?
+        phase: of a load, its load phase; loads of one phase overlap.
+    """
+
+    site: Count
+    kind: Annotated[str, one_of("load", "store", "atomic")]
+    bytes: Annotated[int, Meta(ge=1, le=1024)]
+    block: Count
+    shared: bool
+    real: bool = False
+    phase: Count = 0
+
+
+@dataclass(frozen=True)
+class LeastWork:
+    """The work of the shortest ways through the code; 0 where it is not known.
+
+    Attributes:
+        instructions: issue slots of any thread.
+        of_working: of one that accesses memory.
+        accesses: what that one executes of the instructions that access global memory.
+    """
+
+    instructions: Count = 0
+    of_working: Count = 0
+    accesses: Count = 0
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel as compiled: registers, basic blocks, memory instructions."""
+
+    static: StaticCounters
+    code_blocks: tuple[CodeBlock, ...] = ()
+    memory: tuple[MemoryInstruction, ...] = ()
+    #: Data-dependent memory instructions, each executed at most once per thread.
+    uncertain: Count = 0
+    least: LeastWork = LeastWork()
+
+    @staticmethod
+    def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Its entries in the line of a kernel, which has them among its own."""
+        names = [field.name for field in fields(CompiledKernel)]
+        # Older files say nothing of `least`.
+        return {name: entry[name] for name in names if name in entry or name != "least"}
+
+    def __post_init__(self) -> None:
+        most = len(self.code_blocks) or 1 << 62
+        require(all(m.block < most for m in self.memory), "`memory` is in blocks that there are")
+
+
+@dataclass(frozen=True)
+class BoundedCopy:
+    """A variant with launch bounds: the same code, in other registers and blocks of fewer threads.
+
+    `variant`: its name; `entry`: mangled.
+    """
+
+    variant: Name
+    entry: Symbol
+    max_threads: Annotated[int, Meta(ge=1, le=1024)]
+    static: StaticCounters
+
+
+@dataclass(frozen=True)
 class Origin:
     """The source file that was measured: its absolute path and a hash of its bytes.
 
@@ -119,7 +204,6 @@ class MeasuredKernel:
 
     Attributes:
         name: the function in the source; `entry`: its mangled name; `code`: a hash of its PTX.
-        sites: the launch sites that launch it.
         parameters: data parameters by name, at `positions` among the kernel's arguments.
         fixed_arguments: other integer arguments by name, with the values of the recorded launch.
         free: dimensions in which the block may change.
@@ -328,11 +412,8 @@ class Measurement:
 
     Attributes:
         entry, code, setting: of the kernel, see `MeasuredKernel`.
-        purpose: one of `PURPOSES`.
-        source: `REPLAYED` or `RUN`.
         sizes: a value for each variable of the kernel.
-        executed_blocks: thread blocks that were executed.
-        working_threads: threads of these that access memory.
+        working_threads: threads of the executed blocks that access memory.
         lanes, executions: per basic block the active lanes and the warps that executed it.
         sites: per memory instruction.
     """
@@ -357,7 +438,6 @@ class Measurement:
 
     @property
     def warps(self) -> int:
-        """The warps of all blocks that were executed."""
         return max(1, self.executed_blocks * warps_of(self.block))
 
     @property

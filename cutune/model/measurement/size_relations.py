@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, product
 from math import prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement
@@ -46,18 +46,13 @@ def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
     """
     if len({(launch.blocks, launch.width) for launch in launches}) == 1:
         return None
-    for places, shift in _products(len(names)):
+    sizes = range(len(names))
+    factors = chain.from_iterable(combinations(sizes, n) for n in range(2, MOST_FACTORS + 1))
+    for places, shift in product(factors, SHIFTS):
         if all(_is_covered(launch, places, shift) for launch in launches):
-            factors = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
-            return " * ".join(factors)
+            texts = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
+            return " * ".join(texts)
     return None
-
-
-def _products(count: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    for factors in range(2, MOST_FACTORS + 1):
-        for places in combinations(range(count), factors):
-            for shift in SHIFTS:
-                yield places, shift
 
 
 def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
@@ -135,10 +130,7 @@ def usually_held(kernel: MeasuredKernel) -> dict[str, int]:
 
 
 def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
-    """Data parameters that only bound small loops (a radius, an order).
-
-    With the largest value that a recorded launch had.
-    """
+    """Data parameters that only bound small loops (a radius, an order), at their largest values."""
     guards = _names_of(*kernel.guards)
     return {
         name: max(values)
@@ -207,8 +199,12 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
     for axis, width in enumerate(kernel.original):
         if not kernel.variable_extents[axis]:
             continue
-        extents = [covered[axis] for _, covered in kernel.recorded]
-        fitting = (name for name, sizes in columns.items() if _are_covered(sizes, width, extents))
+        extents = tuple(covered[axis] for _, covered in kernel.recorded)
+        fitting = (
+            name
+            for name, sizes in columns.items()
+            if len({*sizes}) > 1 and tuple(-(-n // width) * width for n in sizes) == extents
+        )
         if (name := next(fitting, None)) is not None:
             covers[axis] = name
             del columns[name]
@@ -219,12 +215,6 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
         varies and not text for varies, text in zip(kernel.variable_extents, covers, strict=True)
     ]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
-
-
-def _are_covered(sizes: Sequence[int], width: int, extents: Sequence[int]) -> bool:
-    """Are the extents those of as many blocks of a width as just cover the sizes, which change?"""
-    pairs = zip(sizes, extents, strict=True)
-    return len(set(sizes)) > 1 and all(-(-n // width) * width == extent for n, extent in pairs)
 
 
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:

@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
+
 from cutune.core.progress import ignore
 from cutune.core.typed import (
     Count,
@@ -56,16 +58,15 @@ class SweptLaunch:
     """One launch and the time of each configuration that it may be given.
 
     Attributes:
-        program: stem of the source file. kernel: name in the source.
+        program: stem of the source file.
         size: what the run was given, or None where it was given no single number.
         sizes: integer arguments by parameter name, where they are known.
         extents: threads per dimension that the launch has to cover, where they are known.
         own: the program's own block.
         microseconds: per valid block the least event time; blocks whose results differed, or that
             did not run, are not in it.
-        registers: per thread, as compiled for the device. shared_bytes: per block; None where
-            these are not known.
-        variants: the same times as `microseconds` for each variant of the kernel that was swept.
+        registers, shared_bytes: per thread as compiled, and per block, where they are known.
+        variants: the same times for each variant of the kernel that was swept.
     """
 
     program: str
@@ -136,11 +137,7 @@ class RecordedSweep:
 
 
 def read_sweep(path: Path) -> RecordedSweep:
-    """Read a recorded sweep.
-
-    Raises:
-        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
-    """
+    """Read a recorded sweep. Raises CT009, CT001, CT005, or CT012: wrong entries."""
     read = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
     launches = tuple(launch.read() for launch in read.launches)
     return RecordedSweep(read.device, read.driver, read.method, launches, read.cache)
@@ -149,31 +146,37 @@ def read_sweep(path: Path) -> RecordedSweep:
 _Row = tuple[Width, Width, Depth, Time]
 
 
-@dataclass(frozen=True)
-class _LaunchEntry:
-    """A swept launch as files hold it; times are rows of a block and microseconds."""
+class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A swept launch as files hold it, in this order; a time is a row: block and microseconds."""
 
     program: Text
     kernel: Text
-    own: Block
-    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
     size: Integer | None = None
-    sizes: dict[MemberName, Integer] = field(default_factory=dict)
+    sizes: dict[MemberName, Integer] = msgspec.field(default_factory=dict)
     extents: Extents | None = None
     registers: Count | None = None
     shared_bytes: Count | None = None
-    variants: dict[Name, tuple[_Row, ...]] = field(default_factory=dict)
+    own: Block
+    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
+
+    @staticmethod
+    def written(launch: SweptLaunch) -> dict[str, Any]:
+        """The entries of a launch."""
+        entries = {field.name: getattr(launch, field.name) for field in fields(launch)}
+        entries["microseconds"] = _rows(launch.microseconds)
+        entries["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
+        written: dict[str, Any] = msgspec.to_builtins(_LaunchEntry(**entries))
+        return written
 
     def read(self) -> SweptLaunch:
         variants = {name: _times(rows) for name, rows in self.variants.items()}
         times = {"microseconds": _times(self.microseconds), "variants": variants}
-        return SweptLaunch(**{f.name: getattr(self, f.name) for f in fields(self)} | times)
+        return SweptLaunch(**msgspec.structs.asdict(self) | times)
 
 
 @dataclass(frozen=True)
 class _SweepDocument:
-    """A recorded sweep as its file holds it."""
-
     device: Label
     driver: Text
     method: Text
@@ -182,11 +185,7 @@ class _SweepDocument:
 
 
 def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
-    """One launch of a sweep, from a document or a line of measurements.jsonl.
-
-    Raises:
-        ValueError: something is missing or wrong.
-    """
+    """Read a launch, a line of measurements.jsonl. Raises ValueError: an entry is wrong."""
     return typed(_LaunchEntry, entry).read()
 
 
@@ -202,33 +201,15 @@ def write_sweep(path: Path, sweep: RecordedSweep) -> None:
     """Save a sweep, a line per launch. Raises CT002."""
     head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
     head |= {"cache": sweep.cache} if sweep.cache != RESTORED else {}
-    rows = ",\n  ".join(
-        json.dumps(_to_json(launch), separators=(",", ":")) for launch in sweep.launches
-    )
+    entries = map(_LaunchEntry.written, sweep.launches)
+    rows = ",\n  ".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
     opening = json.dumps({**head, "method": sweep.method}, indent=1).removesuffix("\n}")
     replace_file(path, f'{opening},\n "launches": [\n  {rows}\n ]\n}}\n'.encode())
 
 
 def swept_line(launch: SweptLaunch) -> dict[str, Any]:
     """A launch as a line of measurements.jsonl."""
-    return {"schema": LINE_SCHEMA, **_to_json(launch)}
-
-
-def _to_json(launch: SweptLaunch) -> dict[str, Any]:
-    entry: dict[str, Any] = {"program": launch.program, "kernel": launch.kernel}
-    if launch.size is not None:
-        entry["size"] = launch.size
-    if launch.sizes:
-        entry["sizes"] = dict(launch.sizes)
-    if launch.extents is not None:
-        entry["extents"] = list(launch.extents)
-    if launch.registers is not None:
-        entry |= {"registers": launch.registers, "shared_bytes": launch.shared_bytes}
-    entry["own"] = list(launch.own)
-    entry["microseconds"] = _rows(launch.microseconds)
-    if launch.variants:
-        entry["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
-    return entry
+    return {"schema": LINE_SCHEMA, **_LaunchEntry.written(launch)}
 
 
 def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
@@ -265,9 +246,8 @@ def swept_launches(
 ) -> list[SweptLaunch]:
     """Group the lines of one run by launch; of repeated lines the least time counts.
 
-    Args:
-        counters: by kernel, as compiled for the GPU of the sweep.
-        tolerance: the greatest relative difference from the original's results that is accepted.
+    `tolerance`: the greatest relative difference from the original's results that is accepted.
+    `counters`: by kernel, as compiled for the GPU of the sweep.
     """
     groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     sites = {site.id for site in program.tunable_launches}
@@ -286,13 +266,15 @@ def swept_launches(
         if own is None:
             continue  # the original itself failed: nothing can be compared
         first = entries[0]
-        static = counters.get(first["kernel"])
+        static, kernel = counters.get(first["kernel"]), program.kernel(first["kernel"])
+        names = kernel.argument_names if kernel is not None else ()
+        arguments = zip(names, first["arguments"], strict=False)
         swept.append(
             SweptLaunch(
                 program=Path(program.source.path).stem,
                 kernel=first["kernel"],
                 size=size,
-                sizes=_integers(program, first),
+                sizes={n: int(a["value"]) for n, a in arguments if a["kind"] == "integer"},
                 extents=as_block(first["extent"]),
                 own=own,
                 microseconds=times.pop(""),
@@ -309,11 +291,3 @@ def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
         return False
     difference = entry["difference"]
     return bool(entry["identical"]) or (difference is not None and difference <= tolerance)
-
-
-def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:
-    kernel = program.kernel(entry["kernel"])
-    if kernel is None:
-        return {}
-    pairs = zip(kernel.argument_names, entry["arguments"], strict=False)
-    return {name: int(a["value"]) for name, a in pairs if a["kind"] == "integer"}

@@ -326,7 +326,15 @@ def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
 def describe_candidates(features: Features) -> Residency:
     """Define the static properties and tables of the candidates."""
     model, device, lines = features.model, features.device, features.lines
-    _describe_shapes(model, lines)
+    for axis, name in enumerate("xyz"):
+        # Threads of a block, of a warp, and warps of a block if the grid is kept.
+        threads = [block[axis] for block in model.blocks]
+        footprints = [warp_footprint(block)[axis] for block in model.blocks]
+        lines.properties[f"block_{name}"] = tuple(threads)
+        lines.properties[f"footprint_{name}"] = tuple(footprints)
+        if model.kernel.grid_kept[axis]:
+            pairs = zip(threads, footprints, strict=True)
+            lines.properties[f"footprints_{name}"] = tuple(-(-most // one) for most, one in pairs)
     warps = [warps_of(block) for block in model.blocks]
     needs = [resources_of(model, block) for block in model.blocks]
     resident = [max(1, resident_blocks(need, device.limits)) for need in needs]
@@ -342,32 +350,8 @@ def describe_candidates(features: Features) -> Residency:
     return Residency(held, max(in_use, default=0))
 
 
-def _describe_shapes(model: FittedModel, lines: Lines) -> None:
-    """Per dimension: threads of a block, of a warp, and warps of a block if the grid is kept."""
-    for axis, name in enumerate("xyz"):
-        threads = [block[axis] for block in model.blocks]
-        footprints = [warp_footprint(block)[axis] for block in model.blocks]
-        lines.properties[f"block_{name}"] = tuple(threads)
-        lines.properties[f"footprint_{name}"] = tuple(footprints)
-        if model.kernel.grid_kept[axis]:
-            lines.properties[f"footprints_{name}"] = tuple(
-                -(-width // footprint) for width, footprint in zip(threads, footprints, strict=True)
-            )
-
-
 def define_grid(features: Features) -> None:
-    """Defines `blocks` and `active_warps`, over the whole launch."""
-    blocks, warps = _of_all_dimensions(features)
-    if features.model.one_dimensional and not features.keeps_grid:
-        working = Reference("working")
-        blocks = minimum(blocks, ceiling(working / Reference("threads")))
-        warps = maximum(1, working / WARP)
-    features.lines.define("blocks", blocks)
-    features.lines.define("active_warps", warps)
-
-
-def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
-    """Blocks and warps of the launch: products over its dimensions."""
+    """Defines `blocks` and `active_warps`, products over the dimensions of the launch."""
     blocks, warps = expression(1), expression(1)
     kernel = features.model.kernel
     for axis, name in enumerate("xyz"):
@@ -379,7 +363,12 @@ def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
         elif varies or any(threads[axis] != 1 for _, threads in kernel.recorded):
             blocks = blocks * ceiling(extent / Reference(f"block_{name}"))
             warps = warps * ceiling(extent / Reference(f"footprint_{name}"))
-    return blocks, warps
+    if features.model.one_dimensional and not features.keeps_grid:
+        working = Reference("working")
+        blocks = minimum(blocks, ceiling(working / Reference("threads")))
+        warps = maximum(1, working / WARP)
+    features.lines.define("blocks", blocks)
+    features.lines.define("active_warps", warps)
 
 
 def define_warps_on_sm(features: Features, one_wave: Expression) -> Reference:

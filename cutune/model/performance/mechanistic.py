@@ -11,7 +11,7 @@ resources is joined by a smooth maximum. `docs/model.md` has each term as a form
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from math import log2
 
@@ -106,19 +106,15 @@ def _waiting(
         rounds: warps of the SM by those that are resident at a time, at least 1.
     """
     if not features.model.looped:
-        return (latency + cycles) * rounds * _turnover(features)
+        # 1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves.
+        constant, lines = features.constant, features.lines
+        loss = Reference("dram_share") * constant("block_granularity_dram")
+        loss = lines.define("turnover_loss", constant("block_granularity") + loss)
+        held = Lookup("turnover", Reference(CANDIDATE))
+        return (latency + cycles) * rounds * lines.define("turnover_factor", 1 + loss * held)
     if features.has_barriers:
         cycles = cycles * Reference("warps")
     return (latency + cycles) * maximum(rounds, ceiling(Reference("blocks") / Reference("wave")))
-
-
-def _turnover(features: Features) -> Expression:
-    """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
-    constant, lines = features.constant, features.lines
-    loss = constant("block_granularity")
-    loss = loss + Reference("dram_share") * constant("block_granularity_dram")
-    loss = lines.define("turnover_loss", loss)
-    return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Reference(CANDIDATE)))
 
 
 def define_busy(features: Features, rows: Expression | None, cycles: Expression) -> Reference:
@@ -138,56 +134,37 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
     return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
 
 
-@dataclass(frozen=True)
-class _Warp:
-    """A warp alone: load steps, their cycles if they hit L1, and the cycles of all else."""
-
-    steps: Expression
-    hits: Expression
-    instructions: Expression
-
-
 def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:
-    """Cycles that a warp alone would take.
-
-    start + instructions + (hits + misses) * last
-    """
+    """Cycles that a warp alone would take: start + instructions + (hits + misses) * last."""
     lines, constant = features.lines, features.constant
-    warp = _warp(features)
-    fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
+    steps, hits, others = _warp(features)
+    fixed = lines.define("latency_fixed", constant("latency_cycles_start") + others)
     miss = constant("latency_cycles_dram") * Reference("dram_misses")
     miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
-    missing = _missing_steps(features)
-    hits = lines.define("steps_latency", warp.hits)
-    loads = hits + with_rows(miss, rows) * minimum(warp.steps, missing)
-    return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
-
-
-def _warp(features: Features) -> _Warp:
-    """The work of a warp: that of a thread, times the feature `issue`, or counted per warp."""
-    if features.keeps_grid:
-        return _counted(features, "warp_")
-    warp, share = _counted(features, ""), features.only(ISSUE)
-    if share == expression(1):
-        return warp
-    steps = features.lines.define("warp_steps", warp.steps * share)
-    return _Warp(steps, warp.hits * share, warp.instructions * share)
-
-
-def _counted(features: Features, prefix: str) -> _Warp:
-    constant, steps = features.constant, Reference(f"{prefix}steps")
-    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
-    barriers = constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
-    return _Warp(steps, constant("latency_cycles_per_step") * steps, slots + barriers)
-
-
-def _missing_steps(features: Features) -> Expression:
-    """Load steps of a warp in which its block misses L1."""
+    # Load steps of a warp in which its block misses L1.
     missing = expression(0)
     for index, column in features.filled(("missing",)):
         cell = features.cell(index, column)
         missing = missing + Reference(f"trips_{column.group}") * cell
-    return missing * Reference("still_missing")
+    missing = missing * Reference("still_missing")
+    hits = lines.define("steps_latency", hits)
+    loads = hits + with_rows(miss, rows) * minimum(steps, missing)
+    return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
+
+
+def _warp(features: Features) -> tuple[Expression, Expression, Expression]:
+    """Of a warp alone: load steps, their cycles if they hit L1, and the cycles of all else.
+
+    They are counted per warp, or those of a thread, times the feature `issue`.
+    """
+    constant, prefix = features.constant, "warp_" if features.keeps_grid else ""
+    steps = Reference(f"{prefix}steps")
+    hits = constant("latency_cycles_per_step") * steps
+    slots = constant("latency_cycles_per_slot") * Reference(f"{prefix}slots")
+    others = slots + constant("latency_cycles_per_barrier") * Reference(f"{prefix}barriers")
+    if features.keeps_grid or (share := features.only(ISSUE)) == expression(1):
+        return steps, hits, others
+    return features.lines.define("warp_steps", steps * share), hits * share, others * share
 
 
 def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:
@@ -266,8 +243,7 @@ def _joined(features: Features, slots: Expression, units: Expression) -> Express
 def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
     """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
 
-    The warps of a block start in step. They stay in step for a number of reads, which
-    `docs/model.md` has as a formula.
+    The warps of a block start in step, and stay so for some reads: a formula in `docs/model.md`.
     """
     lines = features.lines
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
@@ -293,48 +269,31 @@ PER_WARP_TERMS = {
 }
 
 
-def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+def compose(model: FittedModel, device: DeviceProfile, symbolic: bool = False) -> RationalProgram:
     """Write the model of one kernel on one device as a rational program.
 
     Defines, per candidate: `time_us`, `time_with_floor_us` (what the host sees) and
-    `cycles_per_warp` (throughput cost of one warp on its SM, cycles).
+    `cycles_per_warp` (throughput cost of one warp on its SM, cycles). `symbolic`: the constants of
+    the model are further sizes, by name, so that they can be fitted.
     """
-    features = Features(model, device, Lines(), symbolic=False)
-    _define_model(features)
-    return features.lines.program(model)
-
-
-def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
-    """As `compose`, with the constants of the model as further sizes, by name: to fit them."""
-    features = Features(model, device, Lines(), symbolic=True)
-    _define_model(features)
-    return features.lines.program(model, CONSTANTS)
-
-
-def _define_model(features: Features) -> None:
-    """All terms in the order of evaluation: sizes, blocks, a warp, an SM, the launch."""
-    residency = describe_candidates(features)
-    _define_counts(features)
-    define_footprint(features)
-    define_grid(features)
-    rows = define_rows_factor(features)
-    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
-    issue = define_issue(features, residency.warps)
-    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
-    cycles = features.lines.define(CYCLES_PER_WARP, cycles)
-    _define_time(features, define_busy(features, rows, cycles))
-    _define_terms(features)
-
-
-def _define_counts(features: Features) -> None:
-    """Threads that work and, of each of them, executions and load steps; sizes of arrays."""
-    model, lines = features.model, features.lines
+    features = Features(model, device, Lines(), symbolic)
+    lines, residency = features.lines, describe_candidates(features)
     lines.define("working", maximum(1, model.working.expression()))
     for index, group in enumerate(model.groups):
         lines.define(f"trips_{index}", features.per_thread(group))
     lines.define("steps", features.per_thread(model.steps))
     define_arrays(features)
     lines.define(ALIGNMENT_CLASS, lines.class_index(model))
+    define_footprint(features)
+    define_grid(features)
+    rows = define_rows_factor(features)
+    memory = norm(SIDE_BY_SIDE, *define_demand(features, residency))
+    issue = define_issue(features, residency.warps)
+    cycles = norm(SIDE_BY_SIDE, with_rows(memory, rows), issue)
+    cycles = lines.define(CYCLES_PER_WARP, cycles)
+    _define_time(features, define_busy(features, rows, cycles))
+    _define_terms(features)
+    return lines.program(model, CONSTANTS if symbolic else ())
 
 
 def _define_time(features: Features, busy: Expression) -> None:

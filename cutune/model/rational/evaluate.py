@@ -29,11 +29,7 @@ Values = NDArray[np.float64]
 
 
 def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Values]:
-    """All definitions at given sizes: one number per candidate, or a single one (shape ()).
-
-    Raises:
-        KeyError: a size has no value.
-    """
+    """All definitions at given sizes: one number per candidate, or a single one (shape ())."""
     values: dict[str, Values] = {
         name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes
     }
@@ -113,8 +109,8 @@ _FUNCTIONS: Mapping[Operator, Callable[..., Any]] = {
     Operator.MULTIPLY: np.multiply,
     Operator.DIVIDE: np.divide,
     # As C's `a < b ? a : b`, also where an operand is not a number.
-    Operator.MINIMUM: lambda a, b: np.where(a < b, a, b),
-    Operator.MAXIMUM: lambda a, b: np.where(a > b, a, b),
+    Operator.MIN: lambda a, b: np.where(a < b, a, b),
+    Operator.MAX: lambda a, b: np.where(a > b, a, b),
     Operator.REMAINDER: lambda a, b: a - b * np.floor(a / b),
     Operator.FLOOR: np.floor,
     Operator.CEILING: np.ceil,

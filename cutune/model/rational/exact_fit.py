@@ -2,8 +2,7 @@
 
 Counts of an emulated device are integers, so the exact fit over the rationals comes first: a zero
 residual on every sample, the largest ones held out, is a certificate. Only where no exact function
-of low degree exists, a numerical fit is made (`numerical_fit`). `published_fit` has the published
-method.
+of low degree exists, a numerical fit is made (`numerical_fit`).
 """
 
 from __future__ import annotations

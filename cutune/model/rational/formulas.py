@@ -95,11 +95,7 @@ def is_formula(text: str, names: Collection[str] | None = None) -> bool:
 
 
 def whole_value(text: str, values: Mapping[str, int]) -> int | None:
-    """The integer that a formula is; None where it divides by 0, or is too large for 64 bits.
-
-    Raises:
-        KeyError: a name has no value.
-    """
+    """The integer that a formula is; None where it divides by 0, or is too large for 64 bits."""
     expression = parse_expression(text)
     value = math.nan if expression is None else value_of(expression, values)
     return int(value) if abs(value) < _LARGEST else None

@@ -33,7 +33,6 @@ class Polynomial:
         return sum((c * monomial(point, e) for e, c in self.terms), Fraction(0))
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        """The product; both are of the same variables."""
         terms: dict[Exponents, Fraction] = {}
         for (one, a), (two, b) in product(self.terms, other.terms):
             powers = tuple(map(sum, zip(one, two, strict=True)))
@@ -72,11 +71,7 @@ class RationalFunction:
         return not any(coefficient for _, coefficient in self.numerator.terms)
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
-        """The value at a point.
-
-        Raises:
-            ZeroDivisionError: the denominator is 0 there.
-        """
+        """The value at a point; raises ZeroDivisionError where the denominator is 0."""
         return self.numerator(values) / self.denominator(values)
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:

@@ -100,15 +100,10 @@ def _fit_degrees(
         return None
     errors = np.abs(predicted - targets) * weights
     unit = solution[len(upper)] or 1.0
-    return RationalFunction(
-        _polynomial(variables, upper, solution[: len(upper)] / unit, scale),
-        _polynomial(variables, lower, solution[len(upper) :] / unit, scale),
-        False,
-        float(errors[held_out].max()),
-        float(errors[used].max()),
-        rank,
-        len(upper) + len(lower) - 1,
-    )
+    over = _polynomial(variables, upper, solution[: len(upper)] / unit, scale)
+    under = _polynomial(variables, lower, solution[len(upper) :] / unit, scale)
+    far, near = float(errors[held_out].max()), float(errors[used].max())
+    return RationalFunction(over, under, False, far, near, rank, len(upper) + len(lower) - 1)
 
 
 def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:

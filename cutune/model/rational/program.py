@@ -1,13 +1,14 @@
-"""Rational programs, as which every performance model is written.
+"""The language of performance models: expressions, and rational programs made of them.
 
-A program takes integer data parameters (sizes) and the integers that describe one candidate, and
-evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2).
-Expressions are made of integers and rationals, + - * /, floor, ceil and comparison; a choice is a
-branch node of the flow chart. Constant tables, too, because a candidate has entries in them.
-Three readers: `evaluate` (numpy, all candidates at once), `emit` (C), and reports.
+A rational program is a list of definitions, each the value of an expression over earlier ones
+(Brandt et al., section 2). Its inputs are the sizes of a launch and the integers that describe a
+candidate block. An expression is made of rational numbers, + - * /, floor, ceiling, minimum,
+maximum, comparison, choice (a branch of the flow chart), and entries of constant tables, most of
+which have a value for each candidate.
 
-Numbers are IEEE doubles in both readers, with the same operations in the same order, so that
-`evaluate` and the compiled C agree to the last bit.
+Three modules read programs: `evaluate` computes them with numpy, `emit` writes them as C, and
+reports show them. The first two perform the same operations on IEEE doubles in the same order, so
+that their results agree to the last bit.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Operator(Enum):
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
-    MINIMUM = "min"
-    MAXIMUM = "max"
+    MIN = "min"
+    MAX = "max"
     REMAINDER = "%"
     FLOOR = "floor"
     CEILING = "ceil"
@@ -62,7 +63,7 @@ _Method = Callable[["Expression", Number], "Expression"]
 
 
 def _both_ways(operator: Operator) -> tuple[_Method, _Method]:
-    """An operator of Python, with the node on its left and with the node on its right."""
+    """The methods of `node OPERATOR other` and of `other OPERATOR node`."""
 
     def on_left(node: Expression, other: Number) -> Expression:
         return operation(operator, node, other)
@@ -119,10 +120,7 @@ class Lookup(TableEntry):
 
 @dataclass(frozen=True)
 class Cell(TableEntry):
-    """The candidate's entry in the row with that index, which is known once per launch.
-
-    A row has one entry per candidate.
-    """
+    """The candidate's entry in a row of the table, whose index is the same for all candidates."""
 
 
 def expression(value: Number) -> Expression:
@@ -133,13 +131,13 @@ def operation(operator: Operator, *operands: Number) -> Expression:
     return Operation(operator, tuple(map(expression, operands)))
 
 
-minimum, maximum = partial(operation, Operator.MINIMUM), partial(operation, Operator.MAXIMUM)
+minimum, maximum = partial(operation, Operator.MIN), partial(operation, Operator.MAX)
 floor, ceiling = partial(operation, Operator.FLOOR), partial(operation, Operator.CEILING)
-#: 1 if it holds, else 0: first < second, first <= second, first == second.
+#: less(a, b): 1 if a < b, else 0; the others likewise for a <= b and a == b.
 less = partial(operation, Operator.LESS)
 less_equal = partial(operation, Operator.LESS_EQUAL)
 equal = partial(operation, Operator.EQUAL)
-#: The second where the first, a condition, is not 0, else the third (both are evaluated).
+#: choice(condition, a, b): a if the condition is not 0, else b. Both are evaluated.
 choice = partial(operation, Operator.CHOICE)
 
 
@@ -181,11 +179,7 @@ class Definition:
 
 
 def size_name(word: str) -> str:
-    """The name of a data parameter or an extent in a program.
-
-    The prefix avoids clashes: a kernel's parameter may be called `steps` or `blocks` as
-    definitions.
-    """
+    """The name of a size in a program; its prefix keeps `blocks` apart from the definition."""
     return word if word in EXTENTS else f"size_{word}"
 
 
@@ -197,14 +191,12 @@ def point(sizes: Mapping[str, Any], extents: Sequence[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RationalProgram:
-    """A straight line of definitions.
+    """Definitions in their order of evaluation, and what they read.
 
     Attributes:
-        sizes: names of what is known once per launch, as `size_name` gives them.
-        properties: per name one integer per candidate, a static table of the emitted code.
-        tables: constant tables for `Lookup` and, row by row, for `Cell`; entries are exactly
-            representable as C floats.
-        definitions: in order of evaluation.
+        sizes: names of the inputs that a launch has one value of, as `size_name` gives them.
+        properties: per name an integer for each candidate.
+        tables: what `Lookup` and, row by row, `Cell` read; floats of C hold the entries exactly.
     """
 
     sizes: tuple[str, ...]

@@ -14,41 +14,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
-from cutune.model.performance.constants import (
-    BAND,
-    BOUND_BAND,
-    BOUND_THREADS,
-    BOUND_TILE_THREADS,
-    BOUND_TILE_WIDTH,
-    EXPECTED_REGRET,
-    LAUNCH_BOUND,
-    OWN_BAND_ASSERTED,
-    OWN_BAND_CONTENDED,
-    OWN_BAND_DATA_LARGER,
-    OWN_BAND_DATA_SMALLER,
-    OWN_BAND_LOOPED,
-    OWN_BAND_STRAIGHT,
-    PUBLISHED_BAND,
-    PUBLISHED_THREADS,
-    REPORTED_BAND,
-    THREADS,
-)
+from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.performance import constants
 from cutune.model.performance.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.model.rational.program import TERM
 from cutune.toolchain.device.profile import DeviceProfile
-from cutune.toolchain.device.thread_block import (
-    GRID_LIMITS,
-    NO_GRID_KEPT,
-    Block,
-    grid_of,
-    threads_of,
-)
+from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, grid_of, threads_of
 
 
 @dataclass(frozen=True)
@@ -73,14 +49,14 @@ def band_of(model: FittedModel, device: DeviceProfile) -> OwnBand:
     """The band of a kernel: the less certain its predictions are, the wider."""
     kernel = model.kernel
     if any(memory.shared and memory.kind == "atomic" for memory in kernel.memory):
-        return OwnBand.of(OWN_BAND_CONTENDED)
+        return OwnBand.of(constants.OWN_BAND_CONTENDED)
     if model.confirmed_on == device.name:
         return NO_OWN_BAND
     if kernel.asserted:
-        return OwnBand.of(OWN_BAND_ASSERTED)
+        return OwnBand.of(constants.OWN_BAND_ASSERTED)
     if kernel.on_data:
-        return OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER)
-    return OwnBand.of(OWN_BAND_LOOPED if model.looped else OWN_BAND_STRAIGHT)
+        return OwnBand(constants.OWN_BAND_DATA_SMALLER, constants.OWN_BAND_DATA_LARGER)
+    return OwnBand.of(constants.OWN_BAND_LOOPED if model.looped else constants.OWN_BAND_STRAIGHT)
 
 
 @dataclass(frozen=True)
@@ -94,14 +70,9 @@ class SelectionRule:
     floor_us: Fraction
     #: Multiple of the least prediction up to which blocks are not distinguished, if the launch
     #: overhead does not dominate.
-    band: Fraction = BAND
+    band: Fraction = constants.BAND
     #: The band in which the program's own block stays.
     own_band: OwnBand = NO_OWN_BAND
-
-    @cached_property
-    def widths(self) -> tuple[frozenset[int], ...]:
-        """The widths that candidates have, per dimension."""
-        return tuple(frozenset(block[axis] for block in self.blocks) for axis in range(3))
 
 
 @dataclass(frozen=True)
@@ -126,7 +97,6 @@ class Selection:
     grid: Block
     ranked: tuple[PredictedBlock, ...]
     launch_bound: bool
-    kept_original: bool
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
@@ -134,6 +104,10 @@ class Selection:
     extrapolated: Mapping[str, SizeRange] = field(default_factory=dict)
     #: Are the counts less than what every thread executes? Nothing is ranked then, either.
     is_impossible: bool = False
+
+    @property
+    def kept_original(self) -> bool:
+        return self.block == self.original
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -172,7 +146,7 @@ class Selection:
     @property
     def within_band(self) -> int:
         """The number of candidates that are predicted within 2 % of the best."""
-        limit = self.ranked[0].predicted_ms * REPORTED_BAND if self.ranked else 0.0
+        limit = self.ranked[0].predicted_ms * constants.REPORTED_BAND if self.ranked else 0.0
         return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
 
     def predicted_ms(self, block: Block) -> float | None:
@@ -202,11 +176,14 @@ def selection_rule(
     """
     threads = [threads_of(block) for block in blocks]
     if one_dimensional:
-        bound = [(from_range(t, *BOUND_THREADS), 0.0) for t in threads]
-        other = [(from_range(t, *THREADS), 0.0) for t in threads]
+        bound = [(from_range(t, *constants.BOUND_THREADS), 0.0) for t in threads]
+        other = [(from_range(t, *constants.THREADS), 0.0) for t in threads]
     else:
         bound = [
-            (abs(math.log2(t / BOUND_TILE_THREADS)), abs(math.log2(block[0] / BOUND_TILE_WIDTH)))
+            (
+                abs(math.log2(t / constants.BOUND_TILE_THREADS)),
+                abs(math.log2(block[0] / constants.BOUND_TILE_WIDTH)),
+            )
             for t, block in zip(threads, blocks, strict=True)
         ]
         other = [(0.0, 0.0)] * len(blocks)
@@ -216,51 +193,36 @@ def selection_rule(
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a launch term: ties prefer about 128 threads, then the widest block."""
-    keys = [(abs(math.log2(x * y * z / PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks]
+    keys = [
+        (abs(math.log2(x * y * z / constants.PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks
+    ]
     ranks = dense_ranks(keys)
-    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
+    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), constants.PUBLISHED_BAND)
 
 
 def select(
     values: Mapping[str, NDArray[np.float64]],
     rule: SelectionRule,
     extents: Block,
-    guarded: Sequence[bool],
-    original: Block,
-    free: Sequence[bool],
-    grid_kept: Sequence[bool] = NO_GRID_KEPT,
+    kernel: MeasuredKernel,
 ) -> Selection:
-    """Choose a block.
+    """Choose a block for threads that a launch must cover (blocks, where the grid is kept).
 
-    Args:
-        values: the definitions of the model's program, per candidate.
-        extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
-            Blocks where the grid is kept.
-        guarded: per dimension, may the last block be partial?
-        original: the program's own block.
-        free, grid_kept: per dimension, may the block change, and does the number of blocks stay?
+    `values`: the definitions of the model's program, per candidate.
     """
-    floored = values[TIME_WITH_FLOOR]
-    grids, fit = _grids(rule, extents, guarded, original, free, grid_kept)
+    floored, original = values[TIME_WITH_FLOOR], kernel.original
+    grids, fit = _grids(rule, extents, kernel)
     valid = fit & np.isfinite(floored)
     chosen = choose(rule, values[TIME], floored, valid, original)
-    own_grid = grid_of(original, extents, grid_kept)
     ranked = _ranked(rule, grids, valid, values)
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
-    bound = best < LAUNCH_BOUND * rule.floor_us
-    band = float(BOUND_BAND if bound else rule.band)
+    bound = best < constants.LAUNCH_BOUND * rule.floor_us
+    band = float(constants.BOUND_BAND if bound else rule.band)
     block = original if chosen is None else rule.blocks[chosen]
+    own_grid = grid_of(original, extents, kernel.grid_kept)
     grid = own_grid if chosen is None else grids[chosen]
-    return Selection(
-        block,
-        grid,
-        ranked,
-        bound,
-        block == original,
-        original,
-        band,
-        is_impossible=bool(fit.any()) and not valid.any(),
-    )
+    fails = bool(fit.any()) and not valid.any()
+    return Selection(block, grid, ranked, bound, original, band, is_impossible=fails)
 
 
 def _ranked(
@@ -269,7 +231,6 @@ def _ranked(
     valid: NDArray[np.bool_],
     values: Mapping[str, NDArray[np.float64]],
 ) -> tuple[PredictedBlock, ...]:
-    """The valid candidates, the fastest first."""
     floored, cycles = values[TIME_WITH_FLOOR].tolist(), values[CYCLES_PER_WARP].tolist()
     terms = {
         name.removeprefix(TERM): value.tolist()
@@ -302,32 +263,31 @@ def choose(
     own_band = rule.own_band.larger if is_larger else rule.own_band.smaller
     if own is not None and valid[own] and floored[own] <= best * float(own_band):
         return own
-    bound = best < float(LAUNCH_BOUND * rule.floor_us)
-    limit = best * float(BOUND_BAND if bound else rule.band)
+    bound = best < float(constants.LAUNCH_BOUND * rule.floor_us)
+    limit = best * float(constants.BOUND_BAND if bound else rule.band)
     band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
     ranks = rule.bound_ranks if bound else rule.ranks
     return min(band, key=lambda c: (ranks[c], time[c], c))
 
 
 def _grids(
-    rule: SelectionRule,
-    extents: Block,
-    guarded: Sequence[bool],
-    original: Block,
-    free: Sequence[bool],
-    grid_kept: Sequence[bool],
+    rule: SelectionRule, extents: Block, kernel: MeasuredKernel
 ) -> tuple[list[Block], NDArray[np.bool_]]:
     """The grid of each candidate, and which candidates may be launched."""
     counts: list[dict[int, int]] = []
     fitting: list[set[int]] = []
-    axes = zip(rule.widths, extents, guarded, original, free, grid_kept, GRID_LIMITS, strict=True)
-    for widths, extent, is_guarded, own, is_free, is_kept, most in axes:
-        # Where the grid is kept, any block covers the work.
+    for axis, extent in enumerate(extents):
+        widths = {block[axis] for block in rule.blocks}
+        is_kept, own = kernel.grid_kept[axis], kernel.original[axis]
         count = {width: extent if is_kept else -(-extent // width) for width in widths}
-        must_divide = not (is_guarded or is_kept)
-        may = (w for w in widths if (not must_divide or extent % w == 0 if is_free else w == own))
+        # Behind a guard the last block may be partial; where the grid is kept, any covers the work.
+        must_divide = kernel.guards[axis] is None and not is_kept
+        if not kernel.free[axis]:
+            widths &= {own}
+        elif must_divide:
+            widths = {width for width in widths if extent % width == 0}
         counts.append(count)
-        fitting.append({width for width in may if count[width] <= most})
+        fitting.append({width for width in widths if count[width] <= GRID_LIMITS[axis]})
     of_x, of_y, of_z = counts
     in_x, in_y, in_z = fitting
     grids = [(of_x[x], of_y[y], of_z[z]) for x, y, z in rule.blocks]
@@ -373,8 +333,5 @@ def kind_of(model: FittedModel, choice: Selection) -> str:
 
 
 def expected_regret(model: FittedModel, choice: Selection) -> tuple[float, float] | None:
-    """Regret as a fraction of the best time: geometric mean, and 90th percentile.
-
-    None where nothing is predicted: the program's own block may be far from the best.
-    """
-    return EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None
+    """Regret by the best time: geometric mean, 90th percentile; None where nothing is predicted."""
+    return constants.EXPECTED_REGRET[kind_of(model, choice)] if choice.ranked else None

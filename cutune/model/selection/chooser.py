@@ -26,19 +26,7 @@ from cutune.model.fit.fitted_model import FittedModel, SizeRange
 from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.model.measurement.size_relations import extents_at, only_at
 from cutune.model.measurement.sweep import SweptLaunch
-from cutune.model.performance.constants import (
-    ASKING_US,
-    FEWEST_BLOCKS,
-    INFORMATIVE_TIME,
-    LEAST_CORRELATION,
-    LEAST_SPREAD,
-    MINIMUM_TIME,
-    NO_LONGER,
-    PREFERRED_TIME,
-    REACH_EXACT,
-    REACH_NUMERICAL,
-    REACH_ON_DATA,
-)
+from cutune.model.performance import constants
 from cutune.model.performance.definitions import launchable
 from cutune.model.performance.mechanistic import compose
 from cutune.model.performance.published_models import compose_latency, compose_mwp_cwp
@@ -117,8 +105,10 @@ def _widened(model: FittedModel, reached: SizeRange) -> SizeRange:
     if model.kernel.on_data and reached.least == reached.largest:
         return reached  # what never varied tells nothing of other values
     # What was met so many times beyond its samples is asked as far again.
-    factor = REACH_EXACT if model.is_exact else max(REACH_NUMERICAL, reached.factor)
-    factor = REACH_ON_DATA if model.kernel.on_data else factor
+    factor = (
+        constants.REACH_EXACT if model.is_exact else max(constants.REACH_NUMERICAL, reached.factor)
+    )
+    factor = constants.REACH_ON_DATA if model.kernel.on_data else factor
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
 
@@ -138,12 +128,7 @@ class LaunchSizes:
 
 
 def parse_sizes(words: Sequence[str]) -> dict[str, int]:
-    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension,
-    `G.x` its number of blocks where that is kept.
-
-    Raises:
-        CutuneError: CT008 for a word of another form.
-    """
+    """`NAME=VALUE` words (`T.x`: threads in x, `G.x`: blocks in x) as a mapping. Raises CT008."""
     sizes = {}
     for word in words:
         match = _WORD.fullmatch(word)
@@ -168,12 +153,8 @@ def parse_size(text: str, example: str) -> int:
 def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> LaunchSizes:
     """Complete the sizes of a question.
 
-    Args:
-        named: sizes by name; case is ignored where the name stays unambiguous.
-        every: the value of all other sizes, or None.
-
-    Raises:
-        CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
+    `named`: sizes by name; case is ignored where the name stays unambiguous. `every`: the value of
+    all other sizes, or None. Raises CT511 for a missing size, CT512 for an unknown name.
     """
     kernel = model.kernel
     extents_by_name = kernel.extent_words
@@ -195,7 +176,11 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Laun
         example = " ".join(f"{name}=1024" for name in missing)
         meaning, code = "".join(map(_meaning, missing)), Code.MISSING_SIZE
         raise CutuneError.at(code, kernel=kernel.name, example=example, meaning=meaning)
-    return LaunchSizes(sizes, _extents(kernel, sizes))
+    extents = extents_at(kernel, sizes)
+    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
+        if guard is not None and extent < 1:
+            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
+    return LaunchSizes(sizes, extents)
 
 
 def threads_alone(kernel: MeasuredKernel) -> str:
@@ -227,11 +212,7 @@ class Chooser:
     def __init__(
         self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
     ) -> None:
-        """`performance`: the performance model, by its name in `MODELS`.
-
-        Raises:
-            CutuneError: CT515 where no launch is possible.
-        """
+        """`performance`: the name of the model in `MODELS`. Raises CT515: no launch is possible."""
         self._model = launchable(model, device)
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
@@ -239,15 +220,10 @@ class Chooser:
         self._supported = supported(self._model)
         #: How sizes are named, and what asking about pointers takes.
         self.size_names = model.kernel.parameters
-        self.asking_us = float(ASKING_US) * model.kernel.asked_pointers
+        self.asking_us = float(constants.ASKING_US) * model.kernel.asked_pointers
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
-        """The block at these sizes.
-
-        Raises:
-            CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
-                possible.
-        """
+        """The block at these sizes. Raises CT511, CT512 (wrong sizes), CT515 (no launch)."""
         [choice] = self.choose_each([(sizes, every)])
         if isinstance(choice, CutuneError):
             raise choice
@@ -276,7 +252,7 @@ class Chooser:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
         far = kernel.as_asked(far.items())
-        return Selection(kernel.original, grid, (), False, True, kernel.original, 1.0, far)
+        return Selection(kernel.original, grid, (), False, kernel.original, 1.0, far)
 
     def _launchable(self, choice: Selection) -> Selection | CutuneError:
         for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
@@ -290,30 +266,15 @@ class Chooser:
         sizes = {name: [launch.sizes[name] for launch in launches] for name in kernel.parameters}
         extents = [[launch.extents[axis] for launch in launches] for axis in range(3)]
         each = evaluate_each(self._program, point(sizes, extents))
-        guarded = tuple(guard is not None for guard in kernel.guards)
-        launched = (kernel.original, kernel.free, kernel.grid_kept)
         for launch, values in zip(launches, each, strict=True):
-            yield select(values, self._rule, launch.extents, guarded, *launched)
+            yield select(values, self._rule, launch.extents, kernel)
 
 
 def choose_block(
     model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
 ) -> Selection:
-    """The block that the tuned program would use at these sizes; see `Chooser`.
-
-    Raises:
-        CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
-            possible.
-    """
+    """The block that the tuned program would use at these sizes; raises as `Chooser.choose`."""
     return Chooser(model, device).choose(sizes, every)
-
-
-def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    extents = extents_at(kernel, sizes)
-    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
-        if guard is not None and extent < 1:
-            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
-    return extents
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
@@ -431,7 +392,7 @@ def with_timings(
     trusted = replace(model, confirmed_on=device.name)
     choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
-    if agreement is not None and agreement < LEAST_CORRELATION:
+    if agreement is not None and agreement < constants.LEAST_CORRELATION:
         kernel, shown = model.kernel.name, f"{agreement:.2f}"
         return model, Diagnostic.at(Code.UNSUITED_MODEL, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
@@ -451,15 +412,15 @@ def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
     if choice.block == choice.original:
         return False
     chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
-    return chosen is not None and own is not None and chosen <= NO_LONGER * own
+    return chosen is not None and own is not None and chosen <= constants.NO_LONGER * own
 
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
     """The launch whose times are used: long enough for the launch overhead not to dominate."""
     ordered = sorted(launches, key=lambda launch: launch.size or 0)
     times = [(launch, launch.microseconds[launch.best]) for launch in ordered]
-    preferred = (launch for launch, time in times if time >= PREFERRED_TIME * floor)
-    enough = (launch for launch, time in reversed(times) if time > MINIMUM_TIME * floor)
+    preferred = (launch for launch, time in times if time >= constants.PREFERRED_TIME * floor)
+    enough = (launch for launch, time in reversed(times) if time > constants.MINIMUM_TIME * floor)
     return next(preferred, None) or next(enough, None)
 
 
@@ -468,14 +429,16 @@ def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -
 
     None where too few blocks take longer than the launch overhead, or all take about as long.
     """
-    least = INFORMATIVE_TIME * float(device.model.floor_us)
+    least = constants.INFORMATIVE_TIME * float(device.model.floor_us)
     pairs = [
         (prediction.predicted_ms, launch.microseconds[prediction.block])
         for prediction in choice.ranked
         if launch.microseconds.get(prediction.block, 0.0) > least
     ]
     measured = [time for _, time in pairs]
-    if len(pairs) < FEWEST_BLOCKS or max(measured) < LEAST_SPREAD * min(measured):
+    if len(pairs) < constants.FEWEST_BLOCKS or max(measured) < constants.LEAST_SPREAD * min(
+        measured
+    ):
         return None
     # Takes a second to import, and most commands have no timings.
     from scipy.stats import spearmanr  # noqa: PLC0415

@@ -89,11 +89,7 @@ class VariantChooser:
         performance: str = DEFAULT,
         beside: Sequence[DeviceProfile] = (),
     ) -> None:
-        """See `Chooser`. `beside`: other devices that a program is emitted for.
-
-        Raises:
-            CutuneError: CT515 where no launch is possible.
-        """
+        """As a `Chooser`. `beside`: other devices that a program is emitted for."""
         self._plain = Chooser(model, device, performance)
         #: How sizes are named, and extents that no guard tells.
         self.size_names = self._plain.size_names
@@ -126,7 +122,6 @@ class VariantChooser:
     def _preferred(
         self, choices: Sequence[Selection | CutuneError]
     ) -> ConfigurationChoice | CutuneError:
-        """Among the choices of the kernel itself and of each variant."""
         selected: list[Selection] = []
         for choice in choices:
             if isinstance(choice, CutuneError):
@@ -210,7 +205,6 @@ class _Row:
         return _chosen_us(self.plain)
 
     def is_faster(self, name: str) -> bool:
-        """Is the variant preferred to the kernel itself?"""
         return name in self.us and self.us[name] < float(VARIANT_SHARE) * self.plain_us
 
     def best_us(self, names: Iterable[str]) -> float:
@@ -238,7 +232,6 @@ def _gain(rows: Sequence[_Row], chosen: Sequence[str], name: str) -> float:
 
 
 def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Block]:
-    """The blocks of a variant that are near the best where it is chosen."""
     blocks: set[Block] = set()
     for row in rows:
         if not row.is_faster(name) or row.us[name] > row.best_us(names):

@@ -10,7 +10,7 @@ import pytest
 from cutune.check.calibration.fit_constants import TimedCase, beliefs, fit_constants
 from cutune.check.calibration.suite import cases
 from cutune.model.performance.definitions import TIME
-from cutune.model.performance.mechanistic import CONSTANTS, compose, compose_symbolic
+from cutune.model.performance.mechanistic import CONSTANTS, compose
 from cutune.model.rational.evaluate import evaluate
 from cutune.model.rational.program import point
 from cutune.toolchain.device.profile import DeviceProfile
@@ -31,7 +31,7 @@ def test_constants_by_name_give_the_same_times_as_constants_by_value() -> None:
         sizes = point({}, case.extents)
         constants = {name: float(getattr(H200.model, name)) for name in CONSTANTS}
         plain = evaluate(compose(model, H200), sizes)[TIME]
-        named = evaluate(compose_symbolic(model, H200), {**sizes, **constants})[TIME]
+        named = evaluate(compose(model, H200, symbolic=True), {**sizes, **constants})[TIME]
         np.testing.assert_allclose(plain, named, rtol=1e-9)
 
 
@@ -41,7 +41,7 @@ def test_known_constants_are_found_again() -> None:
     for case, model in models_of_suite(KERNELS):
         sizes = point({}, case.extents)
         constants = {name: float(getattr(H200.model, name)) for name in CONSTANTS}
-        times = evaluate(compose_symbolic(model, H200), {**sizes, **constants, **true})[TIME]
+        times = evaluate(compose(model, H200, symbolic=True), {**sizes, **constants, **true})[TIME]
         timed.append(TimedCase(case, model, tuple(map(float, times))))
     prior = beliefs(H200.compute_capability, H200.clock_ghz)
     found = fit_constants(timed, H200, prior)

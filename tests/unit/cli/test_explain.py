@@ -10,7 +10,7 @@ import pytest
 
 from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
+from cutune.model.measurement.measurement import MemoryInstruction
 from cutune.model.performance.mechanistic import compose
 from cutune.model.rational.evaluate import evaluate_each
 from cutune.model.rational.program import point
@@ -36,12 +36,12 @@ def chooser() -> Chooser:
 
     def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Selection]:
         found = models[kernel]
+        x, y, z = ("n" if is_free else None for is_free in found.kernel.free)
         model = replace(found, kernel=replace(found.kernel, original=own))
         rule = MODELS[DEFAULT].rule(model, H200)
-        free = model.kernel.free
         at = point({}, [[extent] for extent in extents])
         [values] = evaluate_each(compose(model, H200), at)
-        return model, select(values, rule, extents, free, own, free)
+        return model, select(values, rule, extents, replace(model.kernel, guards=(x, y, z)))
 
     return choose
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import chdir
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -271,7 +272,7 @@ def test_timings_of_another_device_are_left_out(tmp_path: Path) -> None:
         sweep = RecordedSweep(name, "1.0", "by hand", (launch,))
         write_sweep(tmp_path / f"{name}.json", sweep)
     lines = [{**swept_line(launch), "device": name} for name in ("other", H200.name)]
-    workspace.measurements.write_text("\n".join(map(str, lines)).replace("'", '"') + "\n")
+    workspace.measurements.write_text("\n".join(map(json.dumps, lines)) + "\n")
     files = [str(tmp_path / f"{name}.json") for name in (H200.name, "other")]
     timings, notes = read_timings(workspace, files, H200)
     assert timings.launches == (launch, launch)

@@ -12,8 +12,7 @@ from cutune.measure.replay.plan import base_size
 from cutune.measure.replay.replay import interior_blocks, spread_blocks
 from cutune.model.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.model.measurement.alignment import representatives
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
-from cutune.model.measurement.measurement import MeasuredKernel
+from cutune.model.measurement.measurement import MeasuredKernel, MemoryInstruction
 from cutune.model.rational.functions import constant_function
 from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel

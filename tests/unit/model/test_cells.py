@@ -13,8 +13,13 @@ from cutune.model.measurement.alignment import (
     all_rows,
     cells,
 )
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
-from cutune.model.measurement.measurement import FEATURES, PROBE, Measurement, SiteCounters
+from cutune.model.measurement.measurement import (
+    FEATURES,
+    PROBE,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel
 

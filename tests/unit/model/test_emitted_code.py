@@ -14,7 +14,7 @@ from cutune.cli.options import MODEL_NAMES
 from cutune.model.emit.emitter import c_text, c_variable
 from cutune.model.emit.selection import emit_selection
 from cutune.model.fit.fitted_model import SizeRange
-from cutune.model.measurement.compiled_kernel import LeastWork
+from cutune.model.measurement.measurement import LeastWork
 from cutune.model.rational.program import Lookup, Reference
 from cutune.model.selection.chooser import DEFAULT, Chooser, supported
 from cutune.model.selection.variants import worthwhile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutune.model.fit.fitted_model import SECTORS, FeatureColumn, FittedModel, with_variants
-from cutune.model.measurement.compiled_kernel import BoundedCopy
+from cutune.model.measurement.measurement import BoundedCopy
 from cutune.toolchain.device.thread_block import threads_of
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.replayed_kernels import fitted, measured

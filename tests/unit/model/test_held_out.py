@@ -18,10 +18,11 @@ from cutune.model.fit.count_functions import (
     LEVELS,
     CountFunctions,
     bounded_elsewhere,
+    deviation,
+    held_out,
 )
 from cutune.model.fit.fit import fit_model
 from cutune.model.fit.fitted_model import FittedModel, SizeRange
-from cutune.model.fit.held_out import deviation, held_out
 from cutune.model.measurement.measurement import CHECK, FAR, OWN_SMALL, PURPOSES
 from cutune.model.performance.constants import REACH_EXACT, REACH_NUMERICAL, REACH_ON_DATA
 from cutune.model.rational.exact_fit import fit

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.compiled_kernel import LeastWork
+from cutune.model.measurement.measurement import LeastWork
 from cutune.model.selection.chooser import choose_block
 from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.replayed_kernels import described, fitted, measured

@@ -10,8 +10,12 @@ import pytest
 
 from cutune.model.fit.count_functions import CountFunctions, count_functions
 from cutune.model.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
-from cutune.model.measurement.measurement import FEATURES, Measurement, SiteCounters
+from cutune.model.measurement.measurement import (
+    FEATURES,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from cutune.model.rational.functions import RationalFunction, constant_function
 from tests.support.measured_kernel import KERNEL, compiled
 

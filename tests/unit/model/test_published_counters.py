@@ -7,8 +7,14 @@ from dataclasses import replace
 import pytest
 
 from cutune.model.fit.published_counters import training_counters
-from cutune.model.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.model.measurement.measurement import COUNTS, TRAINING, Measurement, SiteCounters
+from cutune.model.measurement.measurement import (
+    COUNTS,
+    TRAINING,
+    CodeBlock,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from tests.support.measured_kernel import KERNEL
 
 

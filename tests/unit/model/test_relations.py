@@ -9,8 +9,7 @@ import pytest
 
 from cutune.measure.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.model.fit.count_functions import CountFunctions
-from cutune.model.measurement.compiled_kernel import MemoryInstruction
-from cutune.model.measurement.measurement import MeasuredKernel, checked_kernel
+from cutune.model.measurement.measurement import MeasuredKernel, MemoryInstruction, checked_kernel
 from cutune.model.measurement.size_relations import (
     Covered,
     complete,

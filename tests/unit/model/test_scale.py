@@ -9,7 +9,6 @@ import pytest
 
 from cutune.model.fit.count_functions import CountFunctions
 from cutune.model.fit.feature_columns import (
-    STEPS,
     Scale,
     feature_columns,
     growth,
@@ -25,8 +24,14 @@ from cutune.model.fit.fitted_model import (
     FeatureColumn,
     in_single_precision,
 )
-from cutune.model.measurement.compiled_kernel import CodeBlock, MemoryInstruction
-from cutune.model.measurement.measurement import FEATURES, MeasuredKernel, Measurement, SiteCounters
+from cutune.model.measurement.measurement import (
+    FEATURES,
+    CodeBlock,
+    MeasuredKernel,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from cutune.model.rational.functions import constant_function
 from tests.support.measured_kernel import KERNEL
 
@@ -229,7 +234,7 @@ def test_work_relative_to_that_of_a_thread() -> None:
     assert allowed.relative("instructions") == pytest.approx(18 * 10 / 2.5 / 10)
     assert allowed.relative("double") == 1  # of which a thread has none by the counts
     assert allowed.requests([0]) == pytest.approx(18 / 2.5 / 3)
-    assert proven.per_warp(STEPS) == pytest.approx(18 * 1 / 2.5)
+    assert proven.per_warp("steps") == pytest.approx(18 * 1 / 2.5)
 
 
 def test_ratios_near_one_are_one() -> None:
@@ -249,11 +254,11 @@ class Work:
     of_warp: float
 
     def per_thread(self, what: str) -> float:
-        assert what == STEPS
+        assert what == "steps"
         return self.of_thread
 
     def per_warp(self, what: str) -> float:
-        assert what == STEPS
+        assert what == "steps"
         return self.of_warp
 
 
@@ -272,4 +277,4 @@ class Work:
     ],
 )
 def test_how_work_grows(larger: Work, smaller: Work, expected: tuple[float, float]) -> None:
-    assert growth(cast(Scale, larger), cast(Scale, smaller), STEPS) == pytest.approx(expected)
+    assert growth(cast(Scale, larger), cast(Scale, smaller), "steps") == pytest.approx(expected)

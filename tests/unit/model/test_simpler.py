@@ -73,7 +73,7 @@ def test_what_changes_nothing_goes(value: Expression, expected: Expression) -> N
 @pytest.mark.parametrize(
     "operator",
     [
-        Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE, Operator.MINIMUM, Operator.MAXIMUM,
+        Operator.ADD, Operator.MULTIPLY, Operator.DIVIDE, Operator.MIN, Operator.MAX,
         Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL,
     ],
 )  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_zero_goes_where_all_operands_are_above(operator: Operator) -> None:
         add(number(-1), ZERO),
         add(number(1), number(-3)),
         of(Operator.FLOOR, number("5/2")),
-        of(Operator.MAXIMUM, ONE, number(2)),
+        of(Operator.MAX, ONE, number(2)),
     ],
 )
 def test_all_else_stays(value: Expression) -> None:
