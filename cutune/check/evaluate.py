@@ -39,7 +39,6 @@ Strategy = Callable[[SweptLaunch], Answer]
 
 
 def own(launch: SweptLaunch) -> Answer:
-    """The kernel itself in the source's own block."""
     return SweptConfiguration(launch.own)
 
 
@@ -162,7 +161,6 @@ class Case:
         return self.launch.microseconds[self.launch.own] / self.microseconds(strategy)
 
     def microseconds(self, strategy: str) -> float:
-        """The time of the strategy's configuration."""
         return self.launch.times[self.configuration(strategy)]
 
 
@@ -207,7 +205,6 @@ class Evaluation:
         return tuple(self.cases[0].answers) if self.cases else ()
 
     def score(self, strategy: str) -> StrategyScore:
-        """One strategy, over all cases."""
         regrets = np.array([case.regret(strategy) for case in self.cases])
         spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
         errors = [case.launch.error(case.configuration(strategy)) for case in spread]
@@ -278,7 +275,7 @@ def _with_same_variants(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """Choose as the tuned program does with one of the performance models."""
+    """Choose as the tuned program does with this performance model."""
 
     choosers: dict[tuple[str, str], VariantChooser] = {}
 

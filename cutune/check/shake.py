@@ -43,7 +43,7 @@ _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 class SeededRun:
     """One run of the shaken program; without a seed its launches keep their configurations.
 
-    `variant`: the one that every launch takes that may; None leaves that to the seed.
+    `variant`: the one that every launch takes if it can; None leaves that to the seed.
     """
 
     seed: int | None = None
@@ -51,7 +51,6 @@ class SeededRun:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The variables that are set for it."""
         if self.seed is None:
             return {"CUTUNE": "off"}
         named = {VARIANT: self.variant} if self.variant is not None else {}
@@ -97,8 +96,7 @@ def shake(
 ) -> Iterator[Shaken]:
     """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
 
-    Raises:
-        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    Raises CT441 when a program cannot be started, and as `baseline`.
     """
     per_run = 1 + len(trials)
     total = len(original) * per_run
@@ -116,7 +114,6 @@ def shake(
 def _told(
     outcomes: Iterable[RunOutcome], first: int, total: int, progress: Progress
 ) -> Iterator[RunOutcome]:
-    """Pass the outcomes on, and tell the progress with each."""
     for done, outcome in enumerate(outcomes, first):
         # The end of a run is told by who has compared it.
         progress("shaking", min(done, total - 1), total)
@@ -172,10 +169,7 @@ def build_both(
     target: Sequence[str] | None,
     write: Writer = random_program,
 ) -> tuple[Path, Path]:
-    """Build the original and the shaken program below a folder.
-
-    Args:
-        target: nvcc's options for the target; None is the emulated device.
+    """Build the original and the shaken program below a folder. `target`: see `build_units`.
 
     Raises:
         CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
@@ -216,7 +210,6 @@ def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:
 
 
 def _code(code: KnownCode, path: Path, flags: Sequence[str]) -> BuiltCode | None:
-    """The device code that the analysis of the source has compiled, if there is any."""
     known = code.original(str(path), flags)
     return known.built() if known is not None else None
 

@@ -52,8 +52,8 @@ def collect_on_gpu(
 ) -> list[SweptLaunch]:
     """Sweep every tunable launch on the GPU of this machine; append to the workspace.
 
-    Timings serve to test whether the model suits a kernel; the model itself is made from counts.
-    With `counters`, hardware counters are read in a second run.
+    Timings only test whether the model suits a kernel; the model is made from counts. `counters`: a
+    second run reads hardware counters.
     """
     build, binary = _built(analyzer, program, device, workspace)
     runs = plan.runs(binary)
@@ -84,7 +84,6 @@ def collect_on_gpu(
 def _built(
     analyzer: Analyzer, program: Program, device: DeviceProfile, workspace: Workspace
 ) -> tuple[GpuBuild, Path]:
-    """The instrumented program for the GPU, and its binary."""
     if not program.tunable_launches:
         raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
     folder = workspace.create().folder / "gpu"
@@ -126,13 +125,9 @@ def evaluate(
     train: int | None = None,
     judged: str = DEFAULT,
 ) -> Evaluation:
-    """Compare what the models choose with a sweep.
+    """Compare what the models choose with a sweep. Raises CT516 when it has no launch to judge by.
 
-    Args:
-        programs: paths of the sources whose launches count; without any, all in the sweep do.
-
-    Raises:
-        CutuneError: CT516 when no launch of the sweep is left to judge by.
+    `programs`: paths of the sources whose launches count; without any, all in the sweep do.
     """
     stems = {Path(path).stem for path in programs}
     launches = [one for one in swept.launches if not stems or one.program in stems]
@@ -144,5 +139,5 @@ def evaluate(
 
 
 def by_name(models: Iterable[FittedModel]) -> Models:
-    """Models as a sweep names their kernels."""
+    """Models by the names that a sweep has for their kernels."""
     return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}

@@ -47,7 +47,6 @@ class Baseline:
     varying: Mapping[str, Varying] = field(default_factory=dict)
 
     def difference(self, outcome: RunOutcome) -> str | None:
-        """The first difference of another program's outcome, or None."""
         if outcome.status is None:
             return "it does not end"
         if outcome.status != self.outcome.status:
@@ -62,11 +61,7 @@ class Baseline:
         return None
 
     def run_again(self) -> Baseline:
-        """Run the original once more; adds what varies in that run.
-
-        Raises:
-            CutuneError: as `baseline`.
-        """
+        """Run the original once more; adds what varies in that run. Raises as `baseline`."""
         again = outcome_of(self.run, self.conditions.place)
         _check_success(self.run, again, self.conditions)
         if again.status != self.outcome.status:
@@ -81,10 +76,9 @@ class Baseline:
         return replace(self, outcome=outcome, varying=varying)._checked()
 
     def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
-        """Return the first difference that runs of the original lack, and what is then known.
+        """The first difference that more runs of the original do not show, and what is then known.
 
-        Raises:
-            CutuneError: as `baseline`.
+        Raises as `baseline`.
         """
         known, reason = self, self.difference(outcome)
         for number in range(MOST_CONFIRMING_RUNS):
@@ -95,7 +89,7 @@ class Baseline:
         return known, reason
 
     def _may_vary_still(self, runs: int) -> bool:
-        """May what was the same in so many confirming runs vary by itself?"""
+        """May what was equal in so many confirming runs still vary by itself?"""
         if runs < CONFIRMING_RUNS:
             return True
         varies = any(varying.numbers for varying in self.varying.values())
@@ -167,7 +161,6 @@ def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneE
 
 
 def _said(status: int | None) -> str:
-    """How a program ended, in words."""
     if status is None or status >= 0:
         return f"exit status {status}"
     return f"end by {signal_name(status)}"
@@ -178,8 +171,7 @@ def verify(
 ) -> Iterator[tuple[Baseline, Diagnostic | None]]:
     """Run both programs at each size; gives what the original did and what differs.
 
-    Raises:
-        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    Raises CT441 when a program cannot be started, and as `baseline`.
     """
     for first, second in zip(original, tuned, strict=True):
         known = baseline(first, conditions)

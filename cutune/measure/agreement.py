@@ -53,7 +53,6 @@ class Varying:
     numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
 
     def __or__(self, other: Varying) -> Varying:
-        """The parts that vary in either."""
         both = dict(self.numbers)
         for line, found in other.numbers.items():
             known = both.get(line, frozenset())
@@ -100,7 +99,6 @@ class Agreement:
     exact_integers: bool = True
 
     def difference(self, first: bytes, second: bytes, varying: Varying = NOTHING) -> str | None:
-        """The first difference of two texts, or None."""
         if first == second:
             return None
         one, other = list(self.lines(first)), list(self.lines(second))
@@ -140,7 +138,7 @@ class Agreement:
         return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
     def lines(self, text: bytes) -> Iterator[_Line]:
-        """The lines that are compared, with their numbers."""
+        """Each line that is compared, with its number."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):
@@ -157,7 +155,6 @@ class Agreement:
         return found is None or bool(found - left_out)
 
     def agree(self, a: bytes, b: bytes) -> bool:
-        """Do two numbers agree, as they are written?"""
         if a == b:
             return True
         if self.identical or _HEXADECIMAL_WORD.fullmatch(a) or _HEXADECIMAL_WORD.fullmatch(b):

@@ -57,11 +57,9 @@ class CandidateTrial:
 
     @property
     def rejected(self) -> tuple[Block, ...]:
-        """All that are left out."""
         return tuple(sorted({*self.differing, *self.untried}))
 
     def joined(self, other: CandidateTrial) -> CandidateTrial:
-        """The outcome of this trial and one in another run of the program together."""
         differing = {*self.differing, *other.differing}
         untried = {*self.untried} & {*other.untried} - differing
         return replace(
@@ -163,7 +161,6 @@ def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
 def _differing(
     kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]], broken: Container[Attempt]
 ) -> set[Block]:
-    """The blocks with other results than the original's. `entries`: those of the kernel."""
     # A block that the rule does not allow at this size may be legal at others.
     judged = [e for e in entries if not _is_not_allowed(e)]
     differing = {as_block(e["block"]) for e in judged if not _same(e)}
@@ -202,7 +199,6 @@ def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:
 
 
 def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:
-    """Is it another launch than the program's own?"""
     return bool(kernel.variant) or block != kernel.original
 
 

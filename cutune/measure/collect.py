@@ -83,7 +83,6 @@ class Part:
     workspace: Workspace
 
     def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
-        """Add a kernel and its measurements to the workspace."""
         append_lines(self.workspace.measurements, [kernel.to_json()])
         append_lines(self.workspace.measurements, (m.to_json() for m in measured))
 
@@ -98,7 +97,7 @@ def measure(
 ) -> list[list[Collected]]:
     """Run the instrumented program, count its kernels, append to the workspaces of its parts.
 
-    Returns the kernels of each part that were measured, with their measurements.
+    Returns, per part, the kernels that were measured, with their measurements.
     """
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     runs, launches = [run for run, _ in recorded], [of_run for _, of_run in recorded]
@@ -123,13 +122,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Measuring:
-    """One part of the program while it is measured.
-
-    Attributes:
-        runs: of the program on a modelled device. launches: those that each run made.
-        known: measurements of earlier calls.
-        training: are the sizes of the published method measured, too?
-    """
+    """One part of the program while it is measured. `known`: measurements of earlier calls."""
 
     reporter: Reporter
     part: Part
@@ -140,7 +133,7 @@ class _Measuring:
     training: bool
 
     def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
-        """Replay the kernels that can be; returns these, and those to be counted on data."""
+        """Replay the kernels that can be; returns these, and those that must be counted on data."""
         done, left = [], []
         for subject in launched:
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
@@ -152,7 +145,7 @@ class _Measuring:
         return done, left
 
     def _replayed(self, subject: Subject) -> Collected | Subject | None:
-        """A kernel with its replays, or as it is counted on data; None where it is left out."""
+        """A replayed kernel, or one to be counted on data; None where it is left out."""
         name, is_variant = subject.kernel.name, bool(subject.kernel.variant)
         try:
             counted = self._counted(subject)
@@ -185,9 +178,9 @@ class _Measuring:
             return at_its_sizes
 
     def _at_own_sizes(self, subject: Subject, problem: str) -> Collected | None:
-        """A kernel whose launches nobody had time to execute, at their own sizes.
+        """Replay a kernel at the sizes of its launches, which were too long to be executed.
 
-        None: there is no problem with others, it is executed anyway, or these tell nothing either.
+        None: other sizes are no problem, its launches are executed, or they tell no model either.
         """
         if not problem or subject.record.is_executed:
             return None
@@ -201,11 +194,7 @@ class _Measuring:
         return Collected(subject.kernel, counted.measured)
 
     def _counted(self, subject: Subject) -> CountedKernel:
-        """Count a kernel; one that fails with large values of loop bounds, with small ones.
-
-        Raises:
-            CutuneError: CT46x where it fails all the same.
-        """
+        """Count a kernel; one that fails with large values of loop bounds, with small ones."""
         try:
             return counted_kernel(subject, self.known, self.reporter.progress)
         except CutuneError:
@@ -224,7 +213,6 @@ class _Measuring:
         return replace(subject, kernel=replace(kernel, on_data=True))
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
-        """Count kernels while the program runs; returns those that were counted."""
         done = []
         counted = counted_on_data(
             *(self.runs, self.launches, left, self.device),
@@ -280,7 +268,7 @@ class _Measuring:
     def _tell_differing(
         self, chosen: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
     ) -> None:
-        """Warn of kernels whose results hang on the block, or whose program races as it is."""
+        """Warn of kernels whose results depend on the block, or that race as the program is."""
         differing = [
             one
             for one in chosen
@@ -305,10 +293,10 @@ class _Measuring:
     def _asserted_elsewhere(
         self, tried: Sequence[Subject], trials: Mapping[str, CandidateTrial]
     ) -> Mapping[str, CandidateTrial]:
-        """The trials, and what the other runs show of candidates that an annotation asserts.
+        """Try candidates that an annotation asserts in the other runs, too.
 
-        In a small run a launch may have too few blocks to tell them apart. The largest are tried
-        first, as many as there is time for; one that fails shows nothing.
+        In a small run a launch may have too few blocks to tell right results from wrong ones. The
+        longest runs are tried first, within the budget; one that fails shows nothing.
         """
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
@@ -342,7 +330,7 @@ def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
 def _is_told(
     kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Mapping[str, CandidateTrial]
 ) -> bool:
-    """Is it a variant of a kernel of which the same is said?"""
+    """Is this a variant, and does a warning about its kernel name the same blocks?"""
     differing = {*trials[kernel.entry].differing}
     return bool(kernel.variant) and any(
         differing <= {*trials[other.entry].differing}
@@ -359,7 +347,7 @@ def _listed(blocks: Sequence[Block]) -> str:
 
 
 def _difference(trial: CandidateTrial) -> str:
-    """The words for how results differ; a block that was not launched has none."""
+    """How results differ, in words."""
     if trial.largest_difference >= NOTHING_IN_COMMON:
         return "in bytes that are no floating-point numbers, or in numbers far apart"
     if trial.largest_difference > 0:
@@ -368,7 +356,6 @@ def _difference(trial: CandidateTrial) -> str:
 
 
 def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterator[Diagnostic]:
-    """Remarks on candidates that were not tried."""
     if not kernel.asserted:
         if trial.unreached and not run.is_cut:
             yield Diagnostic.at(Code.NOT_TRIED, kernel=kernel.name)

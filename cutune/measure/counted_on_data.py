@@ -61,9 +61,7 @@ LARGEST_SHARE = 0.8
 class _Counting:
     """Runs of the program in which kernels are counted, one after the other.
 
-    Attributes:
-        counted: the runs that are done.
-        made: by each of them the launches that were counted, by entry.
+    `made`: for each run in `counted`, the counted launches by entry.
     """
 
     runs: Sequence[Run]
@@ -79,12 +77,10 @@ class _Counting:
         self.made.append(counted.made(self.device))
 
     def of(self, subject: Subject) -> list[Sequence[Experiment]]:
-        """The counted launches of a kernel, by run."""
         entry = subject.kernel.entry
         return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
 
     def runs_with(self, subject: Subject) -> list[CountedRun]:
-        """The runs in which a kernel was to be counted."""
         return [one for one in self.counted if any(subject is its for its in one.subjects)]
 
 
@@ -159,7 +155,7 @@ def _judged(
 
 
 def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
-    """The remark that so many candidates were tried, or counted, in the time that there is."""
+    """The remark that only `kept` of `count` candidates were `done` (tried, counted) in time."""
     code = Code.FEWER_COUNTED
     return Diagnostic.at(code, kernel=name, kept=kept, count=count, done=done)
 
@@ -167,7 +163,7 @@ def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
 def unclear_growth(
     subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
-    """A remark on what the sizes of the runs leave open. `run`: one counted, `launches`: its."""
+    """A remark on sizes whose influence the runs do not show. `launches`: those of `run`."""
     seen = [dict(recorded_sizes(subject, launch)) for launch in largest]
     name = subject.kernel.name
     if not seen[0]:
@@ -206,10 +202,9 @@ def _planned(
 def _sampled(
     runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
 ) -> Iterator[CountedRun]:
-    """Runs in which a part of each launch is counted: the smallest and the largest, if any.
+    """The smallest and the largest run, in which a part of each launch is counted.
 
-    What kernels would compute in the rest of a launch is not missed: behind all candidates it is
-    made as the program asks for it.
+    The program still gets all results: behind its candidates each launch is made once in full.
     """
     made = [
         (number, run, launches, tuple(s for s in subjects if any(map(s.is_launch, launches))))
@@ -225,7 +220,7 @@ def _sampled(
 
 
 def _sampled_threads(launches: Iterable[LaunchRecord]) -> int:
-    """Threads that are counted of a launch: one that took too long even once has much to do."""
+    """The number of threads that are counted of a launch: fewer where it has many."""
     threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
     share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
     return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
@@ -276,7 +271,7 @@ def _measured(
 def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: bool) -> str:
     """Why no model can be made of these launches; empty if one can.
 
-    `is_run`: there was time for all candidates in a run, so that those that may be launched were.
+    `is_run`: all candidates were launched in some run, so that none was left out for want of time.
     """
     if not of_runs:
         count = len({*fitting(subject.kernel), subject.kernel.original})
@@ -295,7 +290,7 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: 
 
 
 def _is_told_by_size(works: Sequence[int]) -> bool:
-    """Do launches of one size do about the same work, or several that matter?"""
+    """Do all launches of one size do similar work, or at least those that do most of it?"""
     alike = [work for work in works if LARGEST_SPREAD * work >= max(works)]
     is_most = len(alike) > 1 and sum(alike) >= LARGEST_SHARE * sum(works)
     return is_most or len(alike) == len(works)

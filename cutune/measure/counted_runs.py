@@ -34,9 +34,9 @@ EXTRA_SECONDS = 30
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, made with the program's own thread block and every candidate.
+    """One launch of the program, repeated with every candidate.
 
-    `is_cut`: the time was over before the last of them.
+    `is_cut`: time ran out before the last of them.
     """
 
     asked: LaunchRecord
@@ -124,7 +124,7 @@ class CountedRun:
 def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
     """Group the launches of one site: one as asked for, its candidates, the first one again.
 
-    Where the time was over in the first of them, what was counted until then is left.
+    If time runs out during the first group, what was counted of it is used.
     """
     found: list[Experiment] = []
     asked: LaunchRecord | None = None
@@ -144,7 +144,7 @@ def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
 
 
 def _whole(record: LaunchRecord) -> LaunchRecord:
-    """The counters of a launch of which some thread blocks were executed, as if all had been."""
+    """Scale the counters of a launch from the executed thread blocks to all."""
     count, executed = prod(record.grid), record.executed_blocks
     if not executed or executed == count:
         return record

@@ -56,8 +56,7 @@ class Sweep:
     Attributes:
         effort: warp instructions of all launches with candidates, about.
         experiments: launches of the program that are made with all candidates.
-        seconds: behind which no further launch is made, and one under way does not count; 0: there
-            is no such limit.
+        seconds: time limit; a launch that is under way then does not count; 0: none.
     """
 
     effort: int = 0
@@ -67,7 +66,7 @@ class Sweep:
     def ending(self, run: Run) -> dict[str, str]:
         """Variables that end the run behind the last of these launches.
 
-        One that is cut ends at the latest where it has executed more than while it was recorded.
+        A run that is cut executes at most `EXECUTED_INSTRUCTIONS` besides them.
         """
         ends = {"CUTUNE_EXPERIMENTS": str(self.experiments)} if self.experiments else {}
         if run.is_cut:
@@ -82,8 +81,8 @@ def record_launches(
 ) -> list[tuple[Run, list[LaunchRecord]]]:
     """Run the instrumented program on the emulated device; each run with its launches, in order.
 
-    A run that takes too long is cut: kernels behind the limit are not executed any more, but their
-    launches are recorded. So are those of all kernels in the runs behind it.
+    In a run that takes too long, later kernels are recorded but not executed; nor are any
+    kernels of the runs behind it.
 
     Raises:
         CutuneError: CT411 when it does not end well.
@@ -115,7 +114,7 @@ def record_launches(
 def _recorded(
     run: Run, variables: Mapping[str, str], log: Path
 ) -> tuple[Run, list[LaunchRecord], ProgramResult]:
-    """One run, what it launched, and its end; kernels are executed while there is time for it."""
+    """One run, its launches, and how it ended; kernels are executed while there is time."""
     ended = _logged(run, variables, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
@@ -135,7 +134,7 @@ def _recorded(
 
 
 def _logged(run: Run, variables: Mapping[str, str], log: Path) -> ProgramResult:
-    """Run the program; of each launch site few launches are logged."""
+    """Run the program and log the first launches of each site."""
     logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
     if run.launches_only:
         seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
@@ -156,8 +155,8 @@ def try_candidates(
 ) -> Mapping[str, CandidateTrial]:
     """Launch every candidate in one run of the program and compare results.
 
-    A candidate that breaks the context hides those behind it: the program then runs again
-    without it. What was not tried before the sweep ends is not.
+    A candidate that breaks the CUDA context hides those behind it, so the program runs again
+    without it.
 
     Raises:
         CutuneError: CT411 when the run does not end well.
@@ -192,7 +191,7 @@ _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DI
 
 
 def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
-    """Run the instrumented program as it is; the first race of each kernel that has one, by name.
+    """The first race of each kernel, by name, in a run of the program as it is.
 
     If the run fails, the races that were found until then count.
     """

@@ -135,7 +135,7 @@ def sweep_on_gpu(
 def _in_sequence(
     run: Run, environment: Mapping[str, str], output: Path, candidates: Path
 ) -> list[dict[str, Any]]:
-    """Lines of the last timed launch of each site, of several runs with every candidate in turn."""
+    """Run with each candidate several times in turn; the lines of each site's last timed launch."""
     most = Counter(line.split()[0] for line in candidates.read_text().splitlines())
     steps = range(1 + max(most.values(), default=0))
     for step in [step for _ in range(REPETITIONS) for step in steps]:
@@ -194,7 +194,7 @@ def join_counters(
 
 
 def gpu_name() -> tuple[str, str]:
-    """The names of the GPU and its driver by nvidia-smi."""
+    """The names of the GPU and its driver, as nvidia-smi gives them."""
     path = shutil.which("nvidia-smi")
     if path is not None:
         query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
@@ -216,7 +216,7 @@ def require_gpu() -> None:
 
 
 def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
-    """Find the program's own blocks by recording one run; write the blocks to be tried."""
+    """Record one run to find the program's own blocks; write the blocks to be tried."""
     recorded = folder / "record"
     run_program(run, {**os.environ, **_hooks("record", recorded, None)}, WHERE)
     own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
@@ -236,7 +236,7 @@ def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
 
 
 def _size(run: Run) -> int | None:
-    """The one number that a run was given, if there is one."""
+    """The only number among the run's values, if there is exactly one."""
     numbers = [int(value) for value in run.values.values() if value.isdigit()]
     return numbers[0] if len(numbers) == 1 else None
 

@@ -91,7 +91,6 @@ def ncu_options() -> list[str]:
 
 
 def explanation(said: str) -> str | None:
-    """The meaning of a known message of ncu."""
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 

@@ -65,12 +65,10 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
 
 
 def _growth(before: int, after: int, doublings: float) -> float:
-    """The factor per doubling by which a quantity grew."""
     return (after / before) ** (1 / doublings) if before else 1.0
 
 
 def _growths(least: Run, most: Run) -> dict[str, float]:
-    """The factors by which the integers of one run exceed those of another."""
     growths = {}
     for name, after in most.values.items():
         before = least.values[name]

@@ -53,7 +53,6 @@ class RunPlan:
 
     Attributes:
         run: template of its command lines, with the names of `vary` in braces.
-        candidate_set: the thread blocks that its launches may have.
         training: are kernels replayed at the sizes of the published method, too?
         launches_only, statuses: see `Run`.
     """
@@ -66,7 +65,6 @@ class RunPlan:
     statuses: frozenset[int] | None = WELL
 
     def runs(self, program: Path) -> list[Run]:
-        """See `plan_runs`."""
         return plan_runs(self.run, self.vary, program, None, self.launches_only, self.statuses)
 
 
@@ -94,12 +92,11 @@ class Run:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command line after substitution."""
         return self._command(self.program)
 
     @property
     def shown(self) -> str:
-        """The command line as one would type it; of a temporary program the name alone."""
+        """The command line as one would type it; of a temporary program only the name."""
         place = Path(os.path.realpath(self.program))
         is_temporary = place.is_relative_to(os.path.realpath(tempfile.gettempdir()))
         is_far = self.program.startswith(os.pardir)
@@ -157,7 +154,7 @@ def _bad_run(template: str, reason: object) -> CutuneError:
 
 
 def _unused(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> str:
-    """The remark on what a template leaves out, and what to write; empty where it is nothing."""
+    """The fault of a template that leaves something out, and what to write; else empty."""
     named = _NAMES.findall(template)
     if program != Path() and "program" not in named:
         example = " ".join(["./{program}", *(f"{{{name}}}" for name in vary)])
@@ -179,7 +176,6 @@ def needs_shell(template: str) -> bool:
 def ended_run(
     run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
 ) -> ProgramResult:
-    """Run a program; give how it ended."""
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     return run_to_end(run.command, variables, seconds)
 
@@ -190,11 +186,7 @@ def run_program(
     where: str = "the emulated device",
     seconds: float = RUN_SECONDS,
 ) -> None:
-    """Run a program to its end; one that is cut may end in any way.
-
-    Raises:
-        CutuneError: CT411 when the run fails.
-    """
+    """Run a program to its end; one that is cut may end in any way. Raises CT411 when it fails."""
     ended = ended_run(run, environment, seconds)
     if ended.not_started or not run.is_cut:
         check_end(run, ended, where, seconds)
@@ -203,7 +195,7 @@ def run_program(
 def check_end(
     run: Run, ended: ProgramResult, where: str = "the emulated device", seconds: float = RUN_SECONDS
 ) -> None:
-    """Refuse a run that did not end as it should. Raises CT411."""
+    """Raise CT411 for a run that did not end as it should."""
     problem = _problem(run, ended, seconds)
     if problem and not ended.timed_out and (failed := failed_kernel(ended.errors_text)):
         problem = _helped(failed)
@@ -222,11 +214,7 @@ def failed_kernel(said: str) -> str:
 
 
 def check_kernels(run: Run, ended: ProgramResult) -> None:
-    """Refuse a run in which a kernel failed, also where the program did not notice.
-
-    Raises:
-        CutuneError: CT411.
-    """
+    """Raise CT411 for a run in which a kernel failed, even if the program did not notice."""
     failed = failed_kernel(ended.errors_text)
     # Who accepts any end knows that something fails.
     if failed and run.statuses is not None:
@@ -235,7 +223,6 @@ def check_kernels(run: Run, ended: ProgramResult) -> None:
 
 
 def _helped(failed: str) -> str:
-    """The failure of a kernel, and what helps."""
     helps = []
     if failed.startswith(_ILLEGAL):
         helps = [_BEYOND_HELP if _BEYOND.match(failed) else _MEND]
@@ -243,7 +230,7 @@ def _helped(failed: str) -> str:
 
 
 def nothing_launched(run: Run, ended: ProgramResult) -> CutuneError:
-    """The error for a program that launches nothing, with what it said last."""
+    """The error for a program that launches nothing, with the last lines that it printed."""
     return _with_last_lines(Diagnostic.at(Code.NOTHING_LAUNCHED, command=run.shown), ended)
 
 
@@ -263,7 +250,7 @@ def _problem(run: Run, ended: ProgramResult, seconds: float) -> str:
 
 
 def _with_last_lines(said: Diagnostic, ended: ProgramResult) -> CutuneError:
-    """An error with the last lines that the program printed; without them after a time-out."""
+    """The error with the last lines that the program printed; without them after a time-out."""
     lines = [ended.output_text.splitlines()[-5:], ended.errors_text.splitlines()[-5:]]
     printed = [] if ended.timed_out else [*lines[0], *lines[1]]
     return CutuneError(Diagnostic(said.code, "\n".join([said.message, *printed]).rstrip()))

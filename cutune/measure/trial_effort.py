@@ -1,4 +1,4 @@
-"""The effort of trying the candidates of kernels. Takes recorded launches, gives instructions."""
+"""The cost of trying candidates, in warp instructions, and the choice of what there is time for."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FEWEST_CANDIDATES = 6
 def affordable(
     subjects: Sequence[Subject], run: Run, launches: Sequence[LaunchRecord]
 ) -> tuple[list[Subject], list[Subject]]:
-    """The kernels that are tried, and those that are not.
+    """Split kernels into those whose candidates are tried, and the others.
 
-    Those that an annotation asserts always are; of the others as many as there is time for, the
-    cheapest first, and none where the run is not executed to its end.
+    Kernels that an annotation asserts are always tried; of the others the cheapest, within
+    `TRIAL_BUDGET`, and none where the run is not executed to its end.
     """
     efforts = [0 if s.kernel.asserted else effort([s], launches) for s in subjects]
     tried, spent = [subject.kernel.asserted for subject in subjects], 0
@@ -45,9 +45,9 @@ def affordable(
 
 
 def effort(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], unknown: int = 0) -> int:
-    """Warp instructions of launches with each candidate, of as many as are tried.
+    """Warp instructions to try every candidate in the launches of one run.
 
-    `unknown`: what counts for a kernel whose launches were not executed.
+    `unknown`: the cost of a kernel whose launches were not executed.
     """
     return sum(
         experiments([subject], launches, LAUNCHES) * one_of_each(subject, launches) or unknown
@@ -56,7 +56,7 @@ def effort(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], unknow
 
 
 def experiments(subjects: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
-    """The number of launches that are going to be tried, `most` of each site and instance."""
+    """The number of launches that will be tried: `most` of each site and instance."""
     own = {id(r): r for subject in subjects for r in launches if subject.is_launch(r)}
     made = Counter((record.site, record.signature) for record in own.values())
     return sum(min(count, most) for count in made.values())
@@ -70,19 +70,16 @@ def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
 def with_fewer_candidates(
     subject: Subject, recorded: Iterable[Sequence[LaunchRecord]], budget: int
 ) -> Subject:
-    """The kernel with as many candidates as `budget` is enough for in the cheapest of its runs.
-
-    At least `FEWEST_CANDIDATES`.
-    """
+    """The kernel with as many candidates as `budget` allows in the cheapest of its runs."""
     works = [work for launches in recorded if (work := _most_work(subject, launches))]
     most = max(FEWEST_CANDIDATES, budget // min(works, default=1))
     return thinned(subject, most) if most < len(fitting(subject.kernel)) else subject
 
 
 def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecord]) -> Subject:
-    """The kernel with as many candidates as there is time to try, where an annotation asserts them.
+    """An asserted kernel with as many candidates as there is time to try; others as they are.
 
-    A launch for which a run was too long has too much work.
+    If a launch was not executed for want of time, only `FEWEST_CANDIDATES` stay.
     """
     own = [record for record in launches if subject.is_launch(record)]
     if not subject.kernel.asserted or not own:
@@ -94,10 +91,7 @@ def with_fewer_trials(subject: Subject, run: Run, launches: Sequence[LaunchRecor
 
 
 def thinned(subject: Subject, most: int) -> Subject:
-    """The kernel with so many candidates at most.
-
-    The program's own stays, then each time the one that lies farthest from those that do.
-    """
+    """The kernel with at most so many candidates, which lie far apart."""
     kernel = subject.kernel
     if most >= len(kernel.remaining()):
         return subject
@@ -111,10 +105,7 @@ def thinned(subject: Subject, most: int) -> Subject:
 
 
 def fitting(kernel: MeasuredKernel) -> list[Block]:
-    """The candidates with which its recorded launches can be made.
-
-    Where no guard is known these are the ones that divide the threads.
-    """
+    """The candidates with which all recorded launches can be made."""
     covered = [extents for _, extents in kernel.recorded]
     return [block for block in kernel.remaining() if fits_launches(kernel, block, covered)]
 
@@ -124,5 +115,5 @@ def _most_work(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
 
 
 def _distance(block: Block, other: Block) -> float:
-    """The number of doublings from one to the other, in all dimensions together."""
+    """Doublings from one block to the other, summed over the dimensions."""
     return sum(abs(log2(one / two)) for one, two in zip(block, other, strict=True))

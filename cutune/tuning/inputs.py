@@ -45,7 +45,6 @@ MISSING = "missing"
 
 
 def digest(*parts: str | bytes) -> str:
-    """One for all parts, in their order."""
     found = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
@@ -55,7 +54,6 @@ def digest(*parts: str | bytes) -> str:
 
 
 def file_digest(path: str | Path) -> str:
-    """The content of a file."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
@@ -64,22 +62,17 @@ def file_digest(path: str | Path) -> str:
 
 
 def text_of(path: str | Path) -> str:
-    """All bytes of a file, as `write_text` writes them.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """All bytes of a file, as `write_text` writes them. Raises OSError."""
     return Path(path).read_bytes().decode("latin-1")
 
 
 def files_digest(paths: Iterable[str | Path]) -> str:
-    """The names and contents of some files."""
     parts = [part for path in paths for part in (os.fspath(path), file_digest(path))]
     return digest(*parts)
 
 
 def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
-    """All files below a folder, or those with such endings, in one order everywhere."""
+    """All files below a folder, or those with such endings, sorted."""
     found = [
         os.path.join(place, name)
         for place, folders, names in os.walk(folder, followlinks=True)
@@ -100,12 +93,12 @@ def state(path: str | Path) -> str:
 
 
 def states_digest(paths: Iterable[str | Path]) -> str:
-    """The names and states of some files: for large ones, such as a compiler's."""
+    """For large files, such as a compiler's, whose contents are not read."""
     return digest(*(part for path in paths for part in (os.fspath(path), state(path))))
 
 
 def is_untouched_since(paths: Iterable[str | Path], nanoseconds: int) -> bool:
-    """Was none of the files written or replaced since then? One that is missing may have been."""
+    """Was no file written or replaced since then? A missing file may have been."""
     try:
         return all(os.stat(path).st_ctime_ns < nanoseconds for path in paths)
     except OSError:
@@ -200,21 +193,14 @@ class Request:
 
     @property
     def name(self) -> str:
-        """A name that equal requests share, whatever the answer.
-
-        Raises:
-            CutuneError: there is no nvcc.
-        """
+        """A name that equal requests share. Raises CutuneError without nvcc."""
         toolchain = self.toolchain
         places = os.getcwd(), str(self.workspace.folder.absolute()), str(toolchain.nvcc.path)
         asked = [self.options, self.sources, toolchain.flags, toolchain.architectures, places]
         return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
 
     def with_begun(self) -> Request:
-        """Begin to compile the only source, if that has kernels.
-
-        Those of headers are seen only in the preprocessed text.
-        """
+        """Begin to compile the only source, if it has kernels of its own, not of headers alone."""
         if len(self.sources) == 1:
             with suppress(OSError), open(self.sources[0], "rb") as file:
                 if b"__global__" in file.read():
@@ -223,7 +209,7 @@ class Request:
 
     @property
     def unknown(self) -> str:
-        """The first option whose inputs cannot be known, as of the linker; empty without any."""
+        """The first option with unknown inputs, as of the linker; empty without any."""
         return next((flag for flag in self.toolchain.flags if _LINKING.search(flag)), "")
 
 
@@ -231,8 +217,7 @@ class Request:
 class Inputs:
     """Digests of what a result depends on, by what that is.
 
-    Attributes:
-        files: that the compiler read. others: that were read besides.
+    `files`: those that the compiler read. `others`: cutune's own, and those that options name.
     """
 
     digests: dict[str, str]
@@ -241,7 +226,7 @@ class Inputs:
 
 
 class UnknownInput(Exception):
-    """A source that depends on a file of which its preprocessed text does not tell."""
+    """A source reads a file that its preprocessed text does not name."""
 
 
 #: What stands in the way of knowing all inputs: then nothing is kept, and nothing given again.
@@ -284,7 +269,7 @@ def inputs_of(request: Request) -> Inputs:
 
 
 def further_files(request: Request, instrumented: InstrumentedProgram, known: Inputs) -> list[str]:
-    """The files that the compiler reads besides for a program with hooks."""
+    """The files that the compiler reads for the instrumented program alone."""
     ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
     nvcc, read = request.toolchain.nvcc, instrumented.read
     found = {file for path, _ in instrumented.units for file in read.get(path, ())}
@@ -301,7 +286,6 @@ def further_files(request: Request, instrumented: InstrumentedProgram, known: In
 
 
 def _device_passes(toolchain: Toolchain, sources: Sequence[str]) -> Iterator[Callable[[], str]]:
-    """The preprocessor's passes over sources for each architecture."""
     for source in sources:
         flags = toolchain.compile_flags(source)
         for architecture in targets(flags, toolchain.architectures, toolchain.nvcc):
@@ -338,7 +322,6 @@ def _environment() -> str:
 
 
 def _files_in(flags: Sequence[str]) -> list[str]:
-    """Files that options name: objects, profiles, response files."""
     words = [part for flag in flags for part in (flag, *flag.split("=")[1:], *flag.split(","))]
     return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
 
@@ -349,7 +332,10 @@ _CLOCK_NANOSECONDS = 20_000_000
 
 @dataclass(frozen=True)
 class Keeper:
-    """A request that is being answered. `started`: when, by the clock of files."""
+    """A request that is being answered, while its inputs are watched.
+
+    `started`: when, by the clock of files.
+    """
 
     request: Request
     inputs: Future[Inputs]
@@ -357,14 +343,14 @@ class Keeper:
 
     @staticmethod
     def begin(request: Request) -> Keeper | None:
-        """Look at all inputs while the request is answered; None if they cannot be known."""
+        """Read all inputs while the request is answered; None if they cannot be known."""
         if request.unknown:
             return None
         return Keeper.watching(request)
 
     @staticmethod
     def watching(request: Request) -> Keeper:
-        """Look at all inputs, where options of the linker do not matter."""
+        """As `begin`, where options of the linker do not matter."""
         started = time.time_ns() - _CLOCK_NANOSECONDS
         pool = ThreadPoolExecutor(1)
         inputs = pool.submit(inputs_of, request)
@@ -372,15 +358,11 @@ class Keeper:
         return Keeper(request, inputs, started)
 
     def wait(self) -> None:
-        """Until all inputs were read, or could not be."""
+        """Wait until all inputs were read, or could not be."""
         self.inputs.exception()
 
     def settled(self) -> Inputs | None:
-        """The inputs, unless one may have changed since.
-
-        Raises:
-            CutuneError: they cannot be read.
-        """
+        """The inputs; None if one may have changed. Raises CutuneError if one cannot be read."""
         inputs = self.inputs.result()
         read = [*inputs.files, *inputs.others]
         is_same = files_digest(inputs.files) == inputs.digests["files"]

@@ -1,9 +1,12 @@
 """Kept results of `tune` and of rewriting. Takes a request, gives its result, if all is unchanged.
 
-The answer of `tune` is kept where everything that it depends on is known: no input has changed
-while it was made, no message came of the time that this machine had for it, and the program reads
-nothing but its command line and its variables, as far as the names tell that it imports: known to
-be safe are functions that compute, write, or tell the time.
+They live in the user's cache, not in the workspace: `~/.cache/cutune/tuned/NAME.json` and
+`rewritten/NAME.json` (`cache_folder()`), the newest of each kind.
+
+An answer of `tune` is kept only if everything that it depends on is known: no input changed
+meanwhile, no message depends on the speed of this machine, and the program reads nothing but its
+command line and its variables. That is told from the names that it imports: functions that
+compute, write, or tell the time are known to be safe.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ T = TypeVar("T")
 
 
 def found_in(kind: str, name: str, form: type[T]) -> T | None:
-    """Read the document of a name; None without one.
+    """Read a kept document; None without one.
 
     Raises:
         CutuneError: it cannot be read, or was kept by another version.
@@ -86,11 +89,10 @@ _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s
 
 @dataclass(frozen=True)
 class KeptMeasurements:
-    """The measurements of a workspace as a result left them.
+    """The measurements of a workspace when a result was kept.
 
-    Attributes:
-        length, content: of measurements.jsonl.
-        about: words that lines which others add must not hold.
+    `length`, `content`: of measurements.jsonl. `about`: names of kernels, which lines that are
+    added later must not hold.
     """
 
     length: int
@@ -99,12 +101,11 @@ class KeptMeasurements:
 
     @staticmethod
     def of(workspace: Workspace, about: Iterable[str]) -> KeptMeasurements:
-        """As they are now."""
         data = workspace.measurements.read_bytes()
         return KeptMeasurements(len(data), digest(data), sorted({*about}))
 
     def hold(self, workspace: Workspace) -> bool:
-        """Has nothing been added but measurements of other kernels?"""
+        """Were only measurements of other kernels added?"""
         try:
             data = workspace.measurements.read_bytes()
         except OSError:
@@ -124,8 +125,7 @@ class Kept:
         program: the instrumented program. libraries: states of those that it runs with.
         models: digests of the models of its kernels in models.json.
         tuned: the texts of the tuned program's files by their paths.
-        said: messages, as they were shown.
-        shown: what else was shown, for who shows it.
+        said: messages. shown: what else was shown.
     """
 
     inputs: dict[str, str]
@@ -139,11 +139,9 @@ class Kept:
     shown: Json
 
     def save(self, request: Request) -> None:
-        """Keep it for a request. Where the cache cannot be written it is not kept."""
         save_in(TUNED, request.name, asdict(self), MOST_TUNED)
 
     def holds(self, request: Request) -> bool:
-        """Have none of the inputs changed?"""
         places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
             places_are_free
@@ -155,11 +153,7 @@ class Kept:
         )
 
     def write_tuned(self) -> None:
-        """Write the tuned program anew: who builds by the times of files sees that it was made.
-
-        Raises:
-            CutuneError: CT002.
-        """
+        """Write the tuned program anew: builds go by the times of files. Raises CT002."""
         _write(self.tuned)
 
 
@@ -181,12 +175,11 @@ def kept_for(request: Request) -> Kept | None:
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:
-    """The contents of files by their paths."""
     return {path: file_digest(path) for path in paths}
 
 
 def libraries_of(program: str) -> dict[str, str]:
-    """The states of the libraries that a program would be run with now, by their paths."""
+    """The states of the libraries that a program would now be run with, by their paths."""
     variables = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         done = subprocess.run([program], env=variables, capture_output=True, text=True, check=False)
@@ -218,10 +211,8 @@ REWRITTEN, MOST_REWRITTEN = "rewritten", 256
 class KeptRewriting:
     """A source as it was rewritten.
 
-    Attributes:
-        inputs: see `Inputs`.
-        shadow: how it is compiled, for who compiles it; None where it is compiled as it is.
-        texts: those of all files that were written.
+    `inputs`: see `Inputs`. `shadow`: a `ShadowSource`; None where it is compiled as it is. `texts`:
+    those of all files that were written.
     """
 
     inputs: dict[str, str]
@@ -230,7 +221,7 @@ class KeptRewriting:
 
     @staticmethod
     def keep(keeper: Keeper, shadow: Json | None, files: Iterable[str]) -> None:
-        """Keep what was just made, unless an input has changed since."""
+        """Keep a rewriting that was just made, unless an input has changed since."""
         try:
             inputs = keeper.settled()
             if inputs is not None:
@@ -307,7 +298,7 @@ _OF_CPP = re.compile(r"_Z(?!GV)\w+")
 
 
 def unknown_input(program: Path) -> str:
-    """Why it cannot be said what a program reads: a name, a library; empty where it can be."""
+    """The import or library that may read what is not known; empty where there is none."""
     try:
         linkage, names = read_linkage(program), read_imports(program)
     except OSError as error:
@@ -336,11 +327,8 @@ _LOADING = ("LD_PRELOAD", "LD_AUDIT")
 class Answer:
     """The answer of `tune`, and where it came from.
 
-    Attributes:
-        run: the template of the program's command lines.
-        instrumented: the program that was run.
-        kernels: names of all kernels that it launches.
-        tuned: the files that were written. said: all messages. shown: what else was shown.
+    `run`: the template of the program's command lines. `kernels`: names of all that it launches.
+    `tuned`: the files that were written.
     """
 
     run: str

@@ -60,16 +60,13 @@ USUAL = "NVCC"
 
 
 def is_make(command: str) -> bool:
-    """Is it make alone, with nothing before it?"""
     return command.split(maxsplit=1)[:1] in (["make"], ["gmake"])
 
 
 def compiler_variable(command: str, folder: Path = Path()) -> str | None:
     """The variable by which make is given another nvcc; None: its rules say nvcc themselves.
 
-    Args:
-        command: the one of make.
-        folder: where it is run.
+    `folder`: where the command is run.
     """
     text = _text(_words(command), folder)
     named = (str(one[1]) for one in _ASSIGNED.finditer(text) if _NVCC.fullmatch(one[2]))
@@ -85,8 +82,7 @@ def compiler_variable(command: str, folder: Path = Path()) -> str | None:
 def kept_tuned(command: str, stand_in: str) -> str:
     """The command that leaves a project tuned from now on.
 
-    Args:
-        stand_in: the folder with an nvcc that is cutune, from the current one.
+    `stand_in`: the relative path of the folder with an nvcc that is cutune.
     """
     name = compiler_variable(command)
     if name is None:
@@ -137,8 +133,7 @@ class ProjectBuild:
     Attributes:
         make: builds it. clean: run before each build, if it is not empty.
         run: runs the program, with the names of `vary` in braces.
-        launches_only: its kernels need not be executed in order to record their launches.
-        statuses: exit statuses with which it may end; None: any.
+        launches_only, statuses: see `Run`.
     """
 
     make: str
@@ -156,7 +151,7 @@ def tune_project(
     workspace: Workspace,
     candidate_set: str,
 ) -> list[FittedModel]:
-    """The whole cycle; the project is left in its tuned build.
+    """Build, measure, and build again; the project is left in its tuned build.
 
     Raises:
         CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
@@ -225,14 +220,12 @@ def _models(
 
 
 def _compiled(workspace: Workspace) -> list[str]:
-    """The sources of CUDA that were compiled through cutune, as the build names them."""
     noted = compiled_sources(workspace.folder / "outputs")
     lines = noted.read_text(errors="surrogateescape").splitlines() if noted.exists() else []
     return [Path(line).name for line in dict.fromkeys(lines)]
 
 
 def _way_to_cutune(project: ProjectBuild) -> str:
-    """Advice for a build that did not call cutune."""
     if _CMAKE.search(project.make) is not None or Path(_CMAKE_CACHE).exists():
         return (
             "CMake keeps the path of its nvcc: configure with -DCMAKE_CUDA_COMPILER_LAUNCHER="
@@ -246,7 +239,6 @@ def _way_to_cutune(project: ProjectBuild) -> str:
 def _nothing_to_measure(
     project: ProjectBuild, seen: Sequence[SeenLaunch], sources: Sequence[str]
 ) -> CutuneError:
-    """The error where no launch of the build may be tuned, or none was compiled."""
     if not seen and sources:
         shown = ", ".join(sources[:MOST_SHOWN]) + (", …" if len(sources) > MOST_SHOWN else "")
         code, make = Code.NO_LAUNCH_COMPILED, project.make
@@ -269,25 +261,18 @@ def _nothing_to_measure(
 
 @dataclass(frozen=True)
 class _Sources:
-    """Units that were read; each is read once.
-
-    Attributes:
-        device: the one whose resources are asked for.
-        known: what was read, by the key of its unit.
-    """
+    """Units that were read, by key; each is read once. `device`: whose resources are asked for."""
 
     analyzer: Analyzer
     device: DeviceProfile
     known: dict[str, ReadSource] = field(default_factory=dict)
 
     def source(self, unit: CompiledSource) -> ReadSource:
-        """Return the unit as it was read, without kernels of others."""
         if unit.key not in self.known:
             self.known[unit.key] = unit.read(self.analyzer, require_nvcc=True)
         return self.known[unit.key]
 
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
-        """Registers and shared memory of the kernels of a unit."""
         with unit.working_in():
             toolchain = self.analyzer.toolchain.with_flags(unit.flags)
             about = toolchain, self.analyzer.code, program, self.device
@@ -295,7 +280,6 @@ class _Sources:
 
 
 def _remove(outputs: Path) -> None:
-    """Delete the files that the compiler made and that still exist."""
     if outputs.exists():
         for line in outputs.read_text(errors="surrogateescape").splitlines():
             if os.path.isfile(line):

@@ -36,13 +36,10 @@ class Tuning:
     """How a program is tuned.
 
     Attributes:
-        plan: its runs.
         output: the file or the folder that is to be written; None: beside each source.
         targets_of: the places of the tuned sources, one per source.
-        method: how models are fitted; None: the usual way.
-        performance: the model that chooses; None: the usual one.
-        parameters: what the command line says of them.
-        is_anew: is what an earlier call has made left aside?
+        method: how models are fitted. performance: the model that chooses. None: the usual one.
+        is_anew: ignore what an earlier call has made.
     """
 
     plan: RunPlan
@@ -57,13 +54,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
-    """A program that was tuned.
-
-    Attributes:
-        launches: all of the program's. models: of its kernels.
-        targets: where it was written to.
-        said: the messages.
-    """
+    """A program that was tuned. `targets`: where it was written to. `said`: the messages."""
 
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
@@ -76,12 +67,11 @@ class TunedProgram:
 
     @property
     def sources(self) -> list[Path]:
-        """The tuned sources."""
         pairs = zip(self.targets, self.programs, strict=True)
         return [target.source_of(program) for target, program in pairs]
 
     def keep(self, shown: Json) -> None:
-        """Keep it for who asks for the same again, with what was shown."""
+        """Keep it, with what was shown, for the next equal request."""
         if self._keeper is None:
             return
         pairs = zip(self.targets, self.programs, strict=True)
@@ -92,12 +82,9 @@ class TunedProgram:
 
 
 def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
-    """Where the sources of a tuned program are written to.
+    """Where the sources of a tuned program are written to. Raises as `Target.of`.
 
     `output`: the file or the folder that the user names; None: beside each source.
-
-    Raises:
-        CutuneError: see `Target.of`.
     """
     from cutune.source.rewrite.output import Target
 
@@ -167,7 +154,6 @@ def _tuned(
     programs: Sequence[Program],
     targets: Sequence[Target],
 ) -> tuple[list[FittedModel], InstrumentedProgram]:
-    """The stages; gives the models of the program, and what was measured."""
     from cutune.model.fit.fit import EXACT
     from cutune.model.selection.chooser import DEFAULT
     from cutune.tuning.stages import collect, emit, fit_collected, nothing_modelled
@@ -190,13 +176,7 @@ def _tuned(
 
 
 def _check_place(request: Request, output: str | None) -> None:
-    """A file is written at the end: where it cannot be, that is said before the work.
-
-    The folder of the workspace is made on the way.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """Raise CT002 before the work if the file cannot be written at its end."""
     if len(request.sources) != 1 or output is None or not Path(output).suffix:
         return
     folder = Path(output).parent

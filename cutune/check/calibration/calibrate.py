@@ -51,8 +51,7 @@ LONG_LOOP, WINDOWS = 64, 4
 def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> FittedModel:
     """Emulate a few blocks of a case with each of its thread blocks.
 
-    Args:
-        registers: per thread, as the compiler of the real GPU says.
+    `registers`: per thread, as the compiler of the real GPU says.
     """
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
@@ -205,11 +204,7 @@ def query_profile(gpu: Gpu) -> DeviceProfile:
 
 
 def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, Calibration]:
-    """Time the suite and fit all constants.
-
-    Raises:
-        CutuneError: CT016 when a kernel fails, CT4xx when the emulated device does.
-    """
+    """Time the suite and fit all constants. Raises CT016, CT4xx when a kernel fails."""
     profile = query_profile(gpu)
     progress("compiling", 0, 1)
     kernels = gpu.load(source(), profile.architecture)
@@ -226,7 +221,6 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
-    """The micro-kernels in the emulated device."""
     with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")
@@ -238,7 +232,6 @@ def timed_cases(
     models: Sequence[FittedModel],
     times: Sequence[Mapping[Block, float]],
 ) -> list[TimedCase]:
-    """Cases with the time of each block."""
     return [
         TimedCase(case, model, tuple(measured[b] for b in model.blocks))
         for case, model, measured in zip(suite, models, times, strict=True)

@@ -58,7 +58,6 @@ class Belief:
 
 
 def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[str, Belief]:
-    """The prior of every constant."""
     double = DOUBLE_LANES.get(compute_capability, 2)
     special = SPECIAL_LANES.get(compute_capability, SPECIAL_LANES_OTHERWISE)
     typical = "typical of GPUs since Volta"
@@ -105,7 +104,6 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
 
 
 def prior_constants(compute_capability: tuple[int, int], clock_ghz: Fraction) -> ModelConstants:
-    """The values alone."""
     known = beliefs(compute_capability, clock_ghz)
     return ModelConstants(**{name: belief.value for name, belief in known.items()})
 
@@ -144,18 +142,13 @@ class Calibration:
 
     @property
     def typical_error(self) -> float:
-        """Median over the cases."""
         return float(np.median(list(self.errors.values())))
 
 
 def fit_constants(
     cases: Sequence[TimedCase], device: DeviceProfile, prior: Mapping[str, Belief]
 ) -> Calibration:
-    """Fit all constants at once.
-
-    Args:
-        device: the GPU's limits and rates; its constants do not matter.
-    """
+    """Fit all constants at once. `device`: the GPU's limits and rates."""
     start = {name: float(belief.value) for name, belief in prior.items()}
     names = [name for name in start if name not in FIXED]
     deviations = np.array([prior[name].deviation for name in names])

@@ -62,18 +62,16 @@ class MicroBenchmark:
 
     @property
     def name(self) -> str:
-        """A unique name: kernel, extents, arguments."""
         sizes = "x".join(str(size) for size in self.extents if size > 1)
         return f"{self.kernel} {sizes} p={self.p} q={self.q}"
 
 
 def source() -> str:
-    """The text of the micro-kernels."""
     return (resources.files("cutune.check.calibration") / "kernels.cu").read_text(encoding="utf-8")
 
 
 def cases() -> tuple[MicroBenchmark, ...]:
-    """The whole suite, cheap ones first."""
+    """All micro-benchmarks, cheap ones first."""
     return (
         *_launching(),
         *_streams(),

@@ -51,7 +51,7 @@ class _Launch:
     work: int
 
     def with_block(self, purpose: str, block: Block) -> Measurement:
-        """The launch with another block, its addresses traced; what is counted stands for all."""
+        """Replay the launch with another block and trace its addresses."""
         sizes = dict(self.sizes)
         if self.work <= TRACED_IN_FULL:
             found = self.replayer.run(purpose, sizes, block, trace_every=1)
@@ -107,7 +107,6 @@ def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launc
 
 
 def _numbers(record: LaunchRecord) -> bytes:
-    """The arguments without the pointers."""
     numbers = bytearray(record.parameters)
     for pointer in record.pointers:
         numbers[pointer.offset : pointer.offset + 8] = bytes(8)
@@ -115,7 +114,7 @@ def _numbers(record: LaunchRecord) -> bytes:
 
 
 def _is_told_by_sizes(made: Sequence[_Launch]) -> bool:
-    """Do launches of the same sizes do the same?"""
+    """Do launches of equal sizes do equal work?"""
     works: dict[Sizes, set[int]] = {}
     for one in made:
         works.setdefault(one.sizes, set()).add(one.work)
@@ -152,7 +151,7 @@ _W = TypeVar("_W", bound=_Worked)
 def smaller_and_largest(experiments: Sequence[_W]) -> tuple[_W, _W]:
     """Two launches between which growth is measured: the largest, and one with less work.
 
-    Of those with little enough work it is the largest: the smallest may fill hardly one block.
+    That is the largest with at most half the work: the smallest may hardly fill one block.
     """
     ordered = sorted(experiments, key=lambda experiment: experiment.work)
     most = ordered[-1]

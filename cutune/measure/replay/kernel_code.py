@@ -44,7 +44,6 @@ def least_work(code: KernelCode) -> LeastWork:
 
 
 def _own_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of the kernel itself, without those of functions that it calls."""
     found = [0]
     for index in found:
         found += [target for target in blocks[index].targets if target not in found]
@@ -70,7 +69,7 @@ def _shortest(
 def _distances(
     starts: Sequence[int], edges: dict[int, list[int]], costs: dict[int, int]
 ) -> dict[int, int]:
-    """The cost of the cheapest way to each node, both ends counted (Dijkstra)."""
+    """The cost of the cheapest way to each node, both ends included (Dijkstra)."""
     found: dict[int, int] = {}
     waiting = [(costs[start], start) for start in starts]
     heapq.heapify(waiting)
@@ -91,14 +90,12 @@ NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
-    """A kernel's code as measurements hold it, with the compiler's static counters."""
     uncertain = code.obliviousness.uncertain
     blocks, memory = _code_blocks(code), _memory_instructions(code)
     return CompiledKernel(static, blocks, memory, uncertain, least_work(code))
 
 
 def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
-    """The basic blocks with what one execution of each asks of the units of an SM."""
     return tuple(
         CodeBlock(
             block.loop,
@@ -114,7 +111,6 @@ def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
 
 
 def _memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
-    """The static instructions that access memory, each with the position of its block."""
     place = {block.index: position for position, block in enumerate(code.blocks)}
     return tuple(
         MemoryInstruction(

@@ -92,12 +92,11 @@ class Replay:
 
 
 def count_block(kernel: MeasuredKernel) -> Block:
-    """One warp wide in the first free dimension: it divides all sizes that are counted. Where each
-    thread does several ids, those of a warp are as many.
+    """A block one warp wide in the first free dimension: it divides all sizes that are counted.
 
-    A kernel that is tunable by annotation alone may not be right with such a block, nor do its
-    counts have to be independent of it: there the program's own block is taken, or another that
-    divides a warp. Where the grid is kept, it is the smallest, which idles at no size.
+    Where each thread does several ids, a warp of ids. Under an annotation such a block may be
+    wrong, and counts may depend on it: there the program's own block is taken, or another that
+    divides a warp. Where the grid is kept, the smallest block: at no size has it idle threads.
     """
     if kernel.keeps_grid:
         return min(_tried(kernel), key=threads_of)
@@ -112,9 +111,9 @@ def count_block(kernel: MeasuredKernel) -> Block:
 
 
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
-    """May launches be made with this block? Where no guard is known, it divides the threads.
+    """Can launches with these extents be made with this block?
 
-    `covered`: the extents of each launch.
+    Without a known guard, the block must divide the threads.
     """
     axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
     divided = [free and varies and not kept for free, varies, kept in axes]
@@ -127,10 +126,10 @@ def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extent
 
 
 def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
-    """Full launches at small sizes, every variable on its own.
+    """Full launches at small sizes, in which every variable varies on its own.
 
-    Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
-    work even if they share it, and all blocks if they do.
+    Where the grid is kept, few blocks are enough; all threads and blocks have work even if they
+    share it.
     """
     block = count_block(kernel)
     for point in count_points(kernel.variables):
@@ -154,10 +153,7 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
 
 
 def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:
-    """The variables that are numbers of blocks, with the most that a recorded launch had.
-
-    More blocks than that might have no work.
-    """
+    """The variables that are numbers of blocks, with the most that a recorded launch had."""
     names = kernel.extent_words.values()
     axes = ((name, "xyz".index(name[-1])) for name in names)
     return {
@@ -170,8 +166,8 @@ def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:
 def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[str, int]:
     """Every variable at one size, but for numbers of blocks, and of threads that share work.
 
-    Where each block has a part of fixed size, there are as many parts as blocks at least, and where
-    any number of blocks divides the work, there is one: others without work would be seen else.
+    Where each block has a part of fixed size, there are as many parts as blocks at least. Where any
+    number of blocks divides the work, there is one block: of several some might have no work.
     """
     kept = _kept_extents(kernel)
     sizes = {**dict.fromkeys(kernel.variables, size), **kept}
@@ -188,9 +184,9 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
 
 
 def striding_launches(kernel: MeasuredKernel) -> Iterator[tuple[str, list[Mapping[str, int]]]]:
-    """Sizes of two launches, with one block and with more, by the number of blocks that differs.
+    """Per number of blocks, the sizes of a launch with one block and of one with more.
 
-    They tell whether blocks divide the work among them, however many there are.
+    Their work tells whether the blocks divide it among them, however many there are.
     """
     kept = _kept_extents(kernel)
     sizes = dict.fromkeys(kernel.variables, MORE_BLOCKS * SHARED_BASES[-1])
@@ -203,8 +199,8 @@ def striding_launches(kernel: MeasuredKernel) -> Iterator[tuple[str, list[Mappin
 def _shares(kernel: MeasuredKernel) -> dict[str, tuple[str, int]]:
     """Data parameters that blocks divide among them: the number of blocks, and the share of each.
 
-    That is what launches of different sizes show: there were ceil(size / share) blocks. Of the
-    shares that explain all of them, the roundest is taken.
+    The recorded launches show it: each had ceil(size / share) blocks. Of the shares that explain
+    all of them, the roundest is taken.
     """
     found = {}
     for word, blocks_name in kernel.extent_words.items():
@@ -231,7 +227,6 @@ def _roundest(least: int, most: int) -> int:
 
 
 def _threads_per_size(kernel: MeasuredKernel, axis: int) -> int:
-    """The largest ratio of threads to the greatest size in the recorded launches."""
     pairs = ((extents[axis], max(sizes)) for sizes, extents in kernel.recorded)
     return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
 
@@ -289,8 +284,10 @@ def feature_launches(
     rows: Iterable[Row],
     blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per row of alignment classes and candidate block; a smaller one where the grid is
-    kept. `blocks`: these instead of the candidates."""
+    """One launch per row of alignment classes and block; a smaller one, too, if the grid is kept.
+
+    `blocks`: these instead of the candidates.
+    """
     base, every = base_size(kernel, counts), _trace_every(kernel, counts)
     blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
@@ -314,7 +311,6 @@ def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
 
 
 def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
-    """Training launches of the published method: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
         sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
@@ -329,7 +325,7 @@ def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterato
 def _tried(
     kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
-    """The candidates whose results were right when they were tried; the kernel's own block is."""
+    """The candidates whose results were right when they were tried, or the kernel's own block."""
     return kernel.remaining(which, max_threads) or (kernel.original,)
 
 

@@ -51,7 +51,6 @@ class IntegerPlace:
 
     @property
     def slice(self) -> slice:
-        """Its bytes."""
         return slice(self.offset, self.offset + self.bytes)
 
 
@@ -121,7 +120,7 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
 
 
 def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
-    """The kernel with those sizes held at their recorded values that replays have no room for."""
+    """The kernel, with sizes that are too narrow for replays held at their recorded values."""
     least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
     held = {}
     for name, position in zip(kernel.parameters, kernel.positions, strict=True):
@@ -291,7 +290,7 @@ class Replayer:
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
-    """The error with the sizes that were tried, in place of addresses that nobody knows."""
+    """The error, naming the sizes that were tried in place of meaningless addresses."""
     tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
     what = error.diagnostic.message.partition(":")[0]
     message = f"{what} with {tried}, which the program may never have"
@@ -301,9 +300,9 @@ def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
 def interior_blocks(kernel: MeasuredKernel, grid: Block, block: Block) -> list[int]:
     """Linear indices of a few blocks inside the grid, enough for `INSIDE_WARPS`.
 
-    Neighbours in y and alternating in x, so that rows of several alignments are seen: all of them
-    where no loop makes that dear. They lie off the diagonal: on it, what threads read for their row
-    is what they read for their column.
+    Neighbours in y and alternating in x, so that rows of several alignments are seen: of all
+    alignments if the kernel has no loop. They lie off the diagonal, where a thread would read the
+    same for its row as for its column.
     """
     count = max(1, -(-INSIDE_WARPS // warps_of(block)))
     if not is_looped(kernel):

@@ -64,9 +64,9 @@ from cutune.model.measurement.size_relations import (
 def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
     """Small sizes that no launch has varied, where requests cost otherwise than at large ones.
 
-    Alignment classes say that a size matters by its residue: what 4 and 772 have in common. For a
-    small stride between neighbours that is not so: with 4 channels of a pixel a warp reads 512
-    bytes in a row, with 772 each thread has a sector of its own.
+    Alignment classes assume that a size matters by its residue. For a small stride between
+    neighbours it does not: with 4 channels of a pixel a warp reads 512 bytes in a row, with 772
+    each thread has a sector of its own.
     """
     factors = small_factors(subject.kernel).items()
     return {name: value for name, value in factors if _is_stride(subject, counts, name, value)}
@@ -108,9 +108,8 @@ def counted_kernel(
 ) -> CountedKernel:
     """Count full launches that were not counted before, and some that are held out.
 
-    If the counts show that some parameters are not sizes, or follow from others, the kernel is
-    counted again without these: no functions give them, or not at the sizes that were held out. So
-    it is without small strides.
+    The kernel is counted again with fewer sizes if the counts show that some parameters are not
+    sizes, follow from others, or are small strides.
     """
     measured = _counted(subject, known, progress)
     held = with_constants_fixed(subject.kernel, _counts(measured))
@@ -145,7 +144,7 @@ def counted_kernel(
 
 
 def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel | None:
-    """The kernel with fewer sizes, where its counts are no functions of these; None: they are."""
+    """The kernel with fewer sizes, if its counts are no functions of all of them."""
     if checked is None or not checked.holds:
         return with_sizes_tied(kernel)
     # Loops of a few rounds are compiled to other code than long ones: no function has both.
@@ -154,7 +153,7 @@ def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel 
 
 
 def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
-    """Count launches that take no part, and add them to what was found; None: no functions."""
+    """Count held-out launches and add them to `measured`; None: there are no functions."""
     kernel = subject.kernel
     if not have_functions(kernel, _counts(measured)):
         return None
@@ -171,7 +170,7 @@ def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) 
 def _held_out(
     subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
 ) -> dict[tuple[object, ...], Measurement]:
-    """The launches of a plan that can be made: some take too long, or the kernel fails there."""
+    """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
     measured, replayer = {}, subject.replayer()
     for plan in plans:
         with suppress(CutuneError):
@@ -183,7 +182,7 @@ def _held_out(
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
-    """The kernel counted in another way, where functions of its sizes are found so."""
+    """The kernel counted in another way, if that gives functions of its sizes."""
     for kernel in _other_ways(subject.kernel):
         other = replace(subject, kernel=kernel)
         *_, largest = count_launches(kernel)
@@ -215,7 +214,6 @@ def _problem(
     largest: Measurement,
     larger: Sequence[Measurement],
 ) -> str:
-    """Why no model can be made; empty if one can. `largest`: of the launches counted in full."""
     if functions.holds and (reason := bounded_elsewhere(kernel, functions, larger)):
         return reason
     if not checked.holds:
@@ -225,7 +223,7 @@ def _problem(
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:
-    """The extents in blocks that do not change the work: a loop strides by the grid."""
+    """The numbers of blocks that do not change the work, because a loop strides by the grid."""
     replayer, block = subject.replayer(), count_block(subject.kernel)
     names = []
     for name, launches in striding_launches(subject.kernel):
@@ -295,7 +293,6 @@ def _replayed(
     done: Mapping[tuple[object, ...], Measurement],
     progress: Progress,
 ) -> Iterator[Measurement]:
-    """The launches of a plan that are not done."""
     replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

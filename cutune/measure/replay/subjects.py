@@ -40,7 +40,7 @@ from cutune.toolchain.ptxas import StaticCounters
 class Launched:
     """One instance of a kernel, by its mangled name, and the sites that launched it.
 
-    `signatures`: those of its launches, where some site launches other instances, too.
+    `signatures`: those of its launches, where a site launches other instances, too; else empty.
     """
 
     kernel: Kernel
@@ -49,7 +49,6 @@ class Launched:
     signatures: tuple[int, ...] = ()
 
     def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
-        """Is this one of its launches?"""
         site_numbers = {numbers.number(site) for site in self.sites}
         return record.site in site_numbers and record.kernel == self.entry
 
@@ -59,8 +58,8 @@ def launched_sites(
 ) -> Iterator[Launched]:
     """Instances of kernels, each with the sites that launched it.
 
-    Left out with a warning: sites that launched none, or another kernel than the compiler calls
-    there, or several instances that the types of their arguments do not tell apart.
+    Warns of sites that are left out: those that launched nothing, another kernel than the compiler
+    calls there, or several instances that their arguments' types do not tell apart.
     """
     seen: dict[int, dict[str, set[int]]] = {}
     for record in (r for run in recorded for r in run):
@@ -94,7 +93,7 @@ def launched_sites(
 def _not_clear(
     program: Program, site: LaunchSite, instances: Mapping[str, set[int]]
 ) -> Diagnostic | None:
-    """Why a site is left out: it must have launched the kernels that the compiler calls there."""
+    """Why a site is left out; None where it launched the kernels that the compiler calls there."""
     where = site.source, site.span
     others = [name for name in instances if not may_launch(program, site, name)]
     if others:
@@ -113,8 +112,8 @@ FEW_REGISTERS = 32
 class Subject:
     """A kernel that is going to be measured: its code, a recorded launch, its description.
 
-    `made`: launches of all kernels of its module. `numbers`: those of its launch sites in the
-    instrumented program.
+    `made`: launches of all kernels of its module. `numbers`: what the instrumented program calls
+    launch sites.
     """
 
     module: LoadedModule
@@ -126,7 +125,6 @@ class Subject:
 
     @property
     def site_numbers(self) -> tuple[int, ...]:
-        """The numbers of its launch sites in logs of the instrumented program."""
         return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def is_launch(self, record: LaunchRecord) -> bool:
@@ -136,7 +134,6 @@ class Subject:
         return record.site in self.site_numbers and is_told
 
     def replayer(self) -> Replayer:
-        """Replays its launches."""
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
@@ -151,8 +148,8 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also one whose
-    launches there was no time for.
+    `static_counters`: by mangled name; a kernel may be missing. `may_execute`: also kernels whose
+    recorded launches were not executed.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     measurable = []
@@ -217,9 +214,9 @@ def _bounded(
     measured: MeasuredKernel,
     static_counters: Mapping[str, StaticCounters],
 ) -> Iterator[BoundedCopy]:
-    """The variants with bounds that have the code of what is measured, and room for more warps.
+    """The variants with launch bounds that have the code of `measured` and allow more warps.
 
-    Such a one needs fewer registers, and hardly spills more of them.
+    They need fewer registers, and hardly spill more of them.
     """
     own = static_counters.get(measured.entry)
     for variant in variants_at(program, site):
@@ -237,14 +234,14 @@ def _bounded(
 
 
 def _free_spills(blocks: Sequence[CodeBlock]) -> int:
-    """Words that may be spilled and cost next to nothing: in a loop it is not known how often."""
+    """Words whose spilling costs next to nothing; 0 with a loop, whose rounds are not known."""
     if any(block.loop >= 0 for block in blocks):
         return 0
     return int(SPILLED_SHARE * sum(block.instructions for block in blocks))
 
 
 def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
-    """Pointers whose memory a launch asks about: those that must not meet, too."""
+    """The pointers that a launch checks: those of the variant, and those that must not meet."""
     meeting = {pointer for pair in kernel.may_meet for pointer in pair}
     return {*variant.pointers, *(meeting if variant.coarsen != (1, 1, 1) else ())}
 
@@ -328,7 +325,7 @@ def _describe(
 
 
 def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
-    """Integers that have one value in all launches. An offset alone changes no work."""
+    """The integers with one value in all launches, but offsets, which alone change no work."""
     order = kernel.argument_names
     values = {
         p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
@@ -341,7 +338,7 @@ def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode)
 def _unguarded(
     guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
 ) -> list[bool]:
-    """Per axis: is only T known? An extent that is always 1 is not a variable."""
+    """Per axis: is there no guard? An extent that is always 1 is not a variable."""
     extents = [recorded_extents(record, kept) for record in records]
     return [
         guard is None and any(extent[axis] > 1 for extent in extents)

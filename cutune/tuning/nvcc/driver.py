@@ -79,7 +79,7 @@ def main_nvcc(arguments: Sequence[str]) -> int:
 
 
 def _say_whether_untuned(command: Command, settings: Settings) -> None:
-    """To a person alone: what configures or compares builds reads each line of a compiler."""
+    """Say it only to a person: scripts that configure builds read each line of a compiler."""
     if links_untuned(command, settings.workspace):
         name = command.outputs()[0]
         run = name if name.startswith(("/", "./", "../")) else f"./{name}"
@@ -87,7 +87,6 @@ def _say_whether_untuned(command: Command, settings: Settings) -> None:
 
 
 def _say(code: str, **values: Any) -> None:
-    """Print a message by the name of its code."""
     from cutune.core.codes import Code
     from cutune.core.diagnostics import Diagnostic
 
@@ -95,7 +94,7 @@ def _say(code: str, **values: Any) -> None:
 
 
 def links_untuned(command: Command, workspace: str | None) -> bool:
-    """Does it link launches, none of which chooses its block, where nothing was ever tuned?"""
+    """Does it link launches, none of which was tuned, and is there no workspace?"""
     paths = [item.value for item in command.inputs]
     if not command.links or any(workspaces_of(path, workspace) for path in paths):
         return False
@@ -132,7 +131,7 @@ def _content(path: str) -> bytes:
 
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
-    """Is there a workspace with models that may be of this source, or of others by its kernels?"""
+    """Does a workspace have models of this source, or of others that use its kernels?"""
     folders = workspaces_of(source.value, workspace)
     if not folders:
         return False

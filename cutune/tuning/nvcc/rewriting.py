@@ -73,12 +73,11 @@ _REAL_TARGETS = frozenset(
 
 
 def compiled_sources(outputs: Path) -> Path:
-    """The file to which sources of CUDA are appended that were compiled, beside that of outputs."""
+    """The file that lists the compiled sources of CUDA, beside the one that lists the outputs."""
     return outputs.with_name("sources")
 
 
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
-    """Compile what can be rewritten in its rewritten form."""
     asked = command
     try:
         nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
@@ -126,7 +125,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _is_built(
     nvcc: Nvcc, command: Command, words: Sequence[str], shadows: Collection[ShadowSource]
 ) -> bool:
-    """Build it here of device code that is known; False where nvcc has to do it, or to speak."""
+    """Build it here from known device code; False where nvcc has to do it, or to say something."""
     named = [item for item in command.items if item.name == "output-file"]
     (shadow, *others), code = shadows, next(iter(shadows)).code
     is_plain = len(named) == 1 and command.words_of(named[0])[:1] == ("-o",)
@@ -142,12 +141,9 @@ def _is_built(
 
 
 def _dependencies_elsewhere(command: Command) -> str:
-    """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
+    """Where nvcc writes its dependency file first, so that a killed call leaves no wrong file.
 
-    Empty where that cannot be said: several files, or a name in a response file.
-
-    Raises:
-        CutuneError: CT020 where nothing temporary can be written.
+    Empty where that cannot be said: several files, or a name in a response file. Raises CT020.
     """
     files = command.dependency_files()
     named = [item for item in command.items if item.name == "dependency-output"]
@@ -156,13 +152,10 @@ def _dependencies_elsewhere(command: Command) -> str:
 
 
 def _object_elsewhere(command: Command) -> str:
-    """Where nvcc writes the object, which appears behind its dependency file, and whole.
+    """Where nvcc writes the object first: it appears whole, and after its dependency file.
 
-    A call that is killed between them leaves none that make takes for up to date. Empty where other
-    files are named after the object.
-
-    Raises:
-        CutuneError: CT020 where nothing temporary can be written.
+    So a killed call leaves no object that make takes for up to date. Empty where other files are
+    named after the object. Raises CT020.
     """
     named = [item for item in command.items if item.name == "output-file"]
     can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
@@ -186,7 +179,6 @@ def _without_rewriting(
 
 
 def _tell_remedies(said: str) -> None:
-    """Behind what nvcc has said itself: options that help, where some are known."""
     for remedy in remedies_of(said):
         if remedy.flag:
             text, flag = remedy.text, remedy.flag
@@ -195,7 +187,6 @@ def _tell_remedies(said: str) -> None:
 
 
 def _status(returncode: int) -> int:
-    """The exit status of a process, as a shell has it."""
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -207,11 +198,7 @@ def _said(error: Exception) -> str:
 
 
 def emulated(command: Command, nvcc: Nvcc) -> Command:
-    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS.
-
-    Raises:
-        CutuneError: CT002.
-    """
+    """The command for the emulated device, as if its flags stood in NVCC_APPEND_FLAGS."""
     from cutune.emulator.link import append_flags
 
     words = [
@@ -224,11 +211,7 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
 
 
 def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
-    """The rewritten sources by the path of the original.
-
-    Raises:
-        CutuneError: whatever stands in the way of the first source that has something to rewrite.
-    """
+    """The rewritten sources by the path of the original."""
     found = {}
     for source in command.sources:
         rewriter = _Rewriter.of(CompiledSource.of(command, source), settings, nvcc)
@@ -242,8 +225,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
 class _Rewriter:
     """Makes of one unit what the mode asks for; None where that is the original.
 
-    Attributes:
-        toolchain: the compiler, without flags of the unit's.
+    `toolchain`: without the unit's own flags.
     """
 
     unit: CompiledSource
@@ -255,8 +237,8 @@ class _Rewriter:
     def of(unit: CompiledSource, settings: Settings, nvcc: Nvcc) -> _Rewriter:
         """The rewriter of a unit.
 
-        With the options that follow a program is compiled for the emulated device, and was if `tune
-        --make` has: what it was compiled to then is known.
+        Where `tune --make` has compiled the unit for the emulated device, its options are kept, so
+        that its device code is known.
         """
         from cutune.toolchain.toolchain import Toolchain
 
@@ -267,11 +249,9 @@ class _Rewriter:
 
     @property
     def instruments(self) -> bool:
-        """Does it put hooks in?"""
         return INSTRUMENT in self.settings.modes
 
     def kept_or_made(self) -> ShadowSource | None:
-        """The rewritten source, as it was kept if nothing has changed."""
         request = self._request()
         if request is None:
             return self._made()
@@ -298,10 +278,9 @@ class _Rewriter:
         return shadow
 
     def _request(self) -> Request | None:
-        """The request that a rewritten source answers; None where that is not kept.
+        """The request that a rewritten source answers; None where it is not kept.
 
-        A build that instruments takes notes of its sources, and sources that share kernels are read
-        together.
+        Instrumented builds also take notes, and sources that share kernels depend on each other.
         """
         unit, workspace, settings = self.unit, self.workspace, self.settings
         if self.instruments or knows_others(unit, workspace):
@@ -372,7 +351,6 @@ class _Rewriter:
         return unit if unit.edits or program.is_lent else None
 
     def _program(self, plain: Analyzer) -> Program:
-        """The program, with the kernels that other units of the build lend it."""
         from cutune.proof.analysis.kernels_of_other_sources import linked
 
         analyzer = plain.with_flags(self.unit.flags)
@@ -402,7 +380,7 @@ def _compile_original(
     failed: subprocess.CompletedProcess[bytes],
     is_strict: bool,
 ) -> int:
-    """Compile the original. If nvcc accepts it, the rewriting was wrong, which is said."""
+    """Compile the original. If nvcc accepts it, the rewriting was wrong: say so."""
     done = subprocess.run([*launcher, *command.words], check=False)
     said = (failed.stderr or failed.stdout).decode(errors="replace")
     if done.returncode != 0:
@@ -416,7 +394,7 @@ def _compile_original(
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
-    """Dependency files speak of the user's files."""
+    """Put the user's file names into the dependency files."""
     originals: dict[str, str] = {}
     for shadow in shadows:
         originals.update(shadow.originals)

@@ -85,7 +85,6 @@ class CompiledSource:
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
-        """The unit of one of the sources of a command."""
         about = [
             item
             for item in command.items
@@ -99,17 +98,16 @@ class CompiledSource:
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
-        """Where its measurements and models are."""
+        """The workspace with its measurements and models."""
         return Workspace(workspace.folder / UNITS / self.key)
 
     def note(self, workspace: Workspace, name: str, schema: str, document: Json) -> None:
-        """Write one of the documents about it. Raises CT002."""
+        """Write one of its documents. Raises CT002."""
         folder = self.own_workspace(workspace).folder
         make_folder(folder)
         write_document(folder / name, schema, document)
 
     def has_note(self, workspace: Workspace, name: str) -> bool:
-        """Was this document written?"""
         return (self.own_workspace(workspace).folder / name).exists()
 
     def working_in(self) -> chdir[str]:
@@ -122,7 +120,7 @@ class CompiledSource:
             return analyzer.with_flags(self.flags).read(self.source, require_nvcc=require_nvcc)
 
     def instrumented(self, program: Program) -> Program:
-        """Its program with those variants that were proven when it was instrumented."""
+        """The program with those variants that were proven when it was instrumented."""
         # A call whose result is kept starts quicker without.
         from cutune.proof.analysis.overloaded_kernels import named_by_arguments
         from cutune.proof.variants.registry import with_only
@@ -134,10 +132,7 @@ class CompiledSource:
 def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
-    `program`: with checked variants. Several compilers may run at the same time.
-
-    Raises:
-        CutuneError: CT002.
+    `program`: with checked variants. Several compilers may run at the same time. Raises CT002.
     """
     make_folder(workspace.folder / UNITS)
     counter = workspace.folder / UNITS / "last-site"
@@ -153,7 +148,7 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
 
 
 def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Write down how the launches of a source were judged. Raises CT002."""
+    """Note how each launch of a source was judged. Raises CT002."""
     from cutune.proof.analysis.recorded_launches import seen_launches
 
     if program.launches:
@@ -184,7 +179,6 @@ def forget(workspace: Workspace) -> None:
 
 
 def _notes(workspace: Workspace, name: str) -> list[Path]:
-    """The documents of this name, of all units."""
     return sorted((workspace.folder / UNITS).glob(f"*/{name}"))
 
 
@@ -197,10 +191,7 @@ def _remove(workspace: Workspace, *names: str) -> None:
 def models_in(workspace: Workspace) -> list[FittedModel]:
     """The models of a workspace, and of the units that a build put there.
 
-    If a source is compiled in several ways, the models made last count.
-
-    Raises:
-        CutuneError: as `read_models`.
+    If a source is compiled in several ways, the newest models count. Raises as `read_models`.
     """
     # What is not compiled any more has no unit.json.
     units = workspace.folder.glob(f"{UNITS}/*/unit.json")
@@ -242,8 +233,6 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None = Non
 
 @dataclass(frozen=True)
 class _Seen:
-    """The kernels that a source has, and those that it lacks."""
-
     unit: CompiledSource
     has: frozenset[str]
     lacks: frozenset[str]
@@ -255,10 +244,9 @@ class _Lenders:
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Remember the kernels that a source of an instrumented build has, and those that it lacks.
+    """Note the kernels that a source of an instrumented build has, and those that it lacks.
 
-    Raises:
-        CutuneError: CT002.
+    Raises CT002.
     """
     has = sorted({kernel.name for kernel in program.definitions})
     missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
@@ -270,7 +258,7 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
 
 
 def connect(workspace: Workspace) -> bool:
-    """Note who lends to whom in the build that was seen; whether anybody does. Raises CT002."""
+    """Note who lends to whom in the noted build; gives whether anybody does. Raises CT002."""
     seen = _all_seen(workspace)
     for borrower in seen:
         lenders = [one for one in seen if one is not borrower and borrower.lacks & one.has]
@@ -311,5 +299,5 @@ def lends(unit: CompiledSource, workspace: Workspace) -> bool:
 
 
 def forget_lending(workspace: Workspace) -> None:
-    """Before a project is tuned anew."""
+    """Forget who lends to whom, before a project is tuned anew."""
     _remove(workspace, _SEEN, _LENDERS, LENDS)
