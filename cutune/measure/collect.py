@@ -7,6 +7,7 @@ the program runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +29,7 @@ from cutune.measure.emulated_runs import (
     record_launches,
     try_candidates,
 )
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun, Run
 from cutune.measure.replay.at_recorded_sizes import at_own_sizes
 from cutune.measure.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.measure.replay.subjects import Subject, subjects
@@ -100,20 +101,19 @@ def measure(
     Returns, per part, the kernels that were measured, with their measurements.
     """
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
-    runs, launches = [run for run, _ in recorded], [of_run for _, of_run in recorded]
     collected = []
     for part in parts:
         earlier = part.workspace.measurements.exists()
         known = measurements(part.workspace, reporter.warn)[1] if earlier else []
-        measuring = _Measuring(reporter, part, runs, launches, device, known, training)
+        measuring = _Measuring(reporter, part, recorded, device, known, training)
         launched = subjects(
             part.program,
-            launches,
+            measuring.launches,
             part.numbers,
             part.resources,
             candidate_set,
             reporter.warn,
-            may_execute=any(run.is_cut for run in runs),
+            may_execute=any(made.run.is_cut for made in recorded),
         )
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
         collected.append(measured + measuring.count_on_data(left))
@@ -126,11 +126,14 @@ class _Measuring:
 
     reporter: Reporter
     part: Part
-    runs: Sequence[Run]
-    launches: Sequence[Sequence[LaunchRecord]]
+    recorded: Sequence[RecordedRun]
     device: DeviceProfile
     known: Sequence[Measurement]
     training: bool
+
+    @property
+    def launches(self) -> list[LaunchRecord]:
+        return [launch for made in self.recorded for launch in made.launches]
 
     def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
         """Replay the kernels that can be; returns these, and those that must be counted on data."""
@@ -184,11 +187,11 @@ class _Measuring:
         """
         if not problem or subject.record.is_executed:
             return None
-        counted = at_own_sizes(subject, [r for launches in self.launches for r in launches])
+        counted = at_own_sizes(subject, self.launches)
         if counted is None:
             return None
         subject = self._on_data(counted.subject, problem)
-        if remark := unclear_growth(subject, counted.launches, self.runs[0], self.launches[0]):
+        if remark := unclear_growth(subject, counted.launches, self.recorded[0]):
             self.reporter.warn(remark)
         self.part.append(subject.kernel, counted.measured)
         return Collected(subject.kernel, counted.measured)
@@ -214,10 +217,8 @@ class _Measuring:
 
     def count_on_data(self, left: Sequence[Subject]) -> list[Collected]:
         done = []
-        counted = counted_on_data(
-            *(self.runs, self.launches, left, self.device),
-            *(self.reporter.progress, self.reporter.warn),
-        )
+        tell = self.reporter.progress, self.reporter.warn
+        counted = counted_on_data(self.recorded, left, self.device, *tell)
         try:
             for subject, measured in counted:
                 self.part.append(subject.kernel, measured)
@@ -236,9 +237,9 @@ class _Measuring:
         Where kernels need not be executed, or that takes too long, only those are tried that an
         annotation asserts.
         """
-        run, launches = self.runs[0], self.launches[0]
-        launched = [with_fewer_trials(subject, run, launches) for subject in launched]
-        tried, untried = affordable(launched, run, launches)
+        first, run = self.recorded[0], self.recorded[0].run
+        launched = [with_fewer_trials(subject, first) for subject in launched]
+        tried, untried = affordable(launched, first)
         for subject in untried:
             if not (run.launches_only or run.is_cut or subject.kernel.variant):
                 self._warn(Code.NOT_TRIED, subject)
@@ -249,8 +250,8 @@ class _Measuring:
         # What an annotation asserts is used only if it was tried.
         is_asserted = any(kernel.asserted for kernel in chosen)
         seconds = ASSERTED_SECONDS if is_asserted else TRIAL_SECONDS
-        work = effort(tried, launches, seconds * INSTRUCTIONS_PER_SECOND)
-        sweep = Sweep(work, experiments(tried, launches, LAUNCHES), seconds)
+        work = effort(tried, first, seconds * INSTRUCTIONS_PER_SECOND)
+        sweep = Sweep(work, experiments(tried, first, LAUNCHES), seconds)
         trials = try_candidates(run, chosen, self.part.numbers, self.device, sweep)
         trials = self._asserted_elsewhere(tried, trials)
         self.reporter.progress("trying candidates", 1, 1)
@@ -274,7 +275,7 @@ class _Measuring:
             for one in chosen
             if trials[one.entry].differing and not _is_told(one, chosen, trials)
         ]
-        races = races_with_own_blocks(self.runs[0], self.device) if differing else {}
+        races = races_with_own_blocks(self.recorded[0].run, self.device) if differing else {}
         for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
             trial = trials[kernel.entry]
             shown = races[name].diagnostic() if name in races else None
@@ -301,21 +302,19 @@ class _Measuring:
         asserted = [subject for subject in tried if subject.kernel.asserted]
         joined, left = dict(trials), TRIAL_BUDGET if asserted else 0
         others = [
-            (effort(asserted, launches), run, launches)
-            for run, launches in zip(self.runs[1:], self.launches[1:], strict=True)
-            if not (run.launches_only or run.is_cut)
+            (effort(asserted, made), made)
+            for made in self.recorded[1:]
+            if not (made.run.launches_only or made.run.is_cut)
         ]
-        for cost, run, launches in sorted(others, key=lambda other: other[0], reverse=True):
+        kernels = [subject.kernel for subject in asserted]
+        for cost, made in sorted(others, key=lambda other: other[0], reverse=True):
             if not 0 < cost <= left:
                 continue
             left -= cost
-            kernels = [subject.kernel for subject in asserted]
-            sweep = Sweep(cost, experiments(asserted, launches, LAUNCHES), TRIAL_SECONDS)
-            try:
-                shown = try_candidates(run, kernels, self.part.numbers, self.device, sweep)
-            except CutuneError:
-                continue
-            joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
+            sweep = Sweep(cost, experiments(asserted, made, LAUNCHES), TRIAL_SECONDS)
+            with suppress(CutuneError):
+                shown = try_candidates(made.run, kernels, self.part.numbers, self.device, sweep)
+                joined |= {entry: joined[entry].joined(trial) for entry, trial in shown.items()}
         return joined
 
     def _warn(self, code: Code, subject: Subject, **about: Any) -> None:

@@ -14,10 +14,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.measure.counted_runs import CountedRun, Experiment
-from cutune.measure.emulated_runs import RECORDED_LAUNCHES, Sweep
+from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.other_runs import Cost, larger_run, try_smaller, try_two
-from cutune.measure.program_runs import Run
+from cutune.measure.program_runs import RecordedRun
 from cutune.measure.replay.at_recorded_sizes import recorded_sizes, smaller_and_largest
 from cutune.measure.replay.kernel_code import NOT_EXECUTED, site_counters
 from cutune.measure.replay.plan import count_block
@@ -64,15 +63,14 @@ class _Counting:
     `made`: for each run in `counted`, the counted launches by entry.
     """
 
-    runs: Sequence[Run]
-    recorded: Sequence[Sequence[LaunchRecord]]
+    recorded: Sequence[RecordedRun]
     device: DeviceProfile
     progress: Progress
     counted: list[CountedRun] = field(default_factory=list)
     made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
 
     def run(self, counted: CountedRun) -> None:
-        self.progress("counting with data", counted.number, len(self.runs) + 1)
+        self.progress("counting with data", counted.number, len(self.recorded) + 1)
         self.counted.append(counted)
         self.made.append(counted.made(self.device))
 
@@ -85,8 +83,7 @@ class _Counting:
 
 
 def counted_on_data(
-    runs: Sequence[Run],
-    recorded: Sequence[Sequence[LaunchRecord]],
+    recorded: Sequence[RecordedRun],
     launched: Sequence[Subject],
     device: DeviceProfile,
     progress: Progress,
@@ -101,12 +98,12 @@ def counted_on_data(
     Raises:
         CutuneError: CT411 when a run does not end well.
     """
-    counting = _Counting(runs, recorded, device, progress)
-    is_cut = any(run.is_cut for run in runs)
+    counting = _Counting(recorded, device, progress)
+    is_cut = any(made.run.is_cut for made in recorded)
     subjects = list(launched)
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
         subjects = [with_fewer_candidates(subject, recorded, BUDGET) for subject in launched]
-    for planned in _planned(runs, recorded, subjects):
+    for planned in _planned(recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
         counting.run(larger)
@@ -115,10 +112,10 @@ def counted_on_data(
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
             subjects[place] = thinned(launched[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
-    for sampled in _sampled(runs, recorded, left):
+    for sampled in _sampled(recorded, left):
         counting.run(sampled)
     if counting.counted:
-        progress("counting with data", len(runs) + 1, len(runs) + 1)
+        progress("counting with data", len(recorded) + 1, len(recorded) + 1)
     for before, subject in zip(launched, subjects, strict=True):
         if (measured := _judged(counting, before, subject, warn)) is not None:
             yield measured
@@ -135,10 +132,8 @@ def _judged(
     of_runs = counting.of(subject)
     is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
     if problem := _problem(subject, of_runs, is_run):
-        advice, code = "", Code.DATA_DEPENDENT
-        if not of_runs:
-            advice = try_smaller(counting.runs[0], counting.recorded[0])
-        warn(Diagnostic.at(code, kernel=name, reason=problem, advice=advice))
+        advice = "" if of_runs else try_smaller(counting.recorded[0])
+        warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem, advice=advice))
         return None
     largest = [max(one, key=lambda e: e.work) for one in of_runs]
     measured = _measured(subject, largest)
@@ -147,9 +142,8 @@ def _judged(
         warn(fewer_candidates(name, count - len(left_out), count, "counted"))
     if threads := [one.sampled_threads for one in runs_with if one.sampled_threads]:
         warn(Diagnostic.at(Code.SAMPLED, kernel=name, threads=max(threads)))
-    number = runs_with[0].number if runs_with else 0
-    run, launches = counting.runs[number], counting.recorded[number]
-    if remark := unclear_growth(subject, [one.asked for one in largest], run, launches):
+    first = counting.recorded[runs_with[0].number if runs_with else 0]
+    if remark := unclear_growth(subject, [one.asked for one in largest], first):
         warn(remark)
     return measured
 
@@ -161,9 +155,9 @@ def fewer_candidates(name: str, kept: int, count: int, done: str) -> Diagnostic:
 
 
 def unclear_growth(
-    subject: Subject, largest: Sequence[LaunchRecord], run: Run, launches: Sequence[LaunchRecord]
+    subject: Subject, largest: Sequence[LaunchRecord], first: RecordedRun
 ) -> Diagnostic | None:
-    """A remark on sizes whose influence the runs do not show. `launches`: those of `run`."""
+    """A remark on sizes whose influence the largest launches, one per run, do not show."""
     seen = [dict(recorded_sizes(subject, launch)) for launch in largest]
     name = subject.kernel.name
     if not seen[0]:
@@ -171,7 +165,7 @@ def unclear_growth(
     if all(sizes == seen[0] for sizes in seen):
         asked = subject.kernel.as_asked(seen[0].items())
         shown = ", ".join(f"{size} = {value}" for size, value in asked.items())
-        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=try_two(run, launches))
+        return Diagnostic.at(Code.ONE_SIZE, kernel=name, sizes=shown, advice=try_two(first))
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]
@@ -181,12 +175,11 @@ def unclear_growth(
     return None
 
 
-def _planned(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
-) -> Iterator[CountedRun]:
+def _planned(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
     """Per run the kernels that it launches, without those that would take too long."""
-    for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, one_of_each(subject, launches)) for subject in subjects]
+    for number, made in enumerate(recorded):
+        run = made.run
+        costs = [(subject, one_of_each(subject, made)) for subject in subjects]
         most_cost = CUT_BUDGET if run.is_cut else BUDGET
         chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= most_cost]
         if not chosen:
@@ -195,27 +188,25 @@ def _planned(
         kernels, effort = tuple(s for s, _ in chosen), sum(cost for _, cost in chosen)
         limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else COUNTING_SECONDS
-        sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
+        sweep = Sweep(limit * effort, experiments(kernels, made, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
-def _sampled(
-    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], subjects: Sequence[Subject]
-) -> Iterator[CountedRun]:
+def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> Iterator[CountedRun]:
     """The smallest and the largest run, in which a part of each launch is counted.
 
     The program still gets all results: behind its candidates each launch is made once in full.
     """
-    made = [
-        (number, run, launches, tuple(s for s in subjects if any(map(s.is_launch, launches))))
-        for number, (run, launches) in enumerate(zip(runs, recorded, strict=True))
-        if run.is_cut or not run.launches_only
+    launching = [
+        (number, made, kernels)
+        for number, made in enumerate(recorded)
+        if made.run.is_cut or not made.run.launches_only
+        if (kernels := tuple(s for s in subjects if s.launches_in(made.launches)))
     ]
-    made = [one for one in made if one[-1]]
-    for number, run, launches, kernels in made[:1] + made[1:][-1:]:
-        sweep = Sweep(BUDGET, experiments(kernels, launches, 1), CUT_SECONDS)
-        executed = replace(run, launches_only=False)
-        threads = _sampled_threads(r for r in launches if any(s.is_launch(r) for s in kernels))
+    for number, made, kernels in launching[:1] + launching[1:][-1:]:
+        sweep = Sweep(BUDGET, experiments(kernels, made, 1), CUT_SECONDS)
+        executed = replace(made.run, launches_only=False)
+        threads = _sampled_threads(r for s in kernels for r in s.launches_in(made.launches))
         yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=threads)
 
 
@@ -239,7 +230,7 @@ def _larger(counting: _Counting) -> CountedRun | None:
     costs = []
     for counted, of_run in zip(planned, counting.made, strict=True):
         efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
-        launches = counting.recorded[counted.number]
+        launches = counting.recorded[counted.number].launches
         reached = {(p.base, p.size) for r in launches for p in r.pointers}
         costs.append(Cost(sum(efforts), sum(size for _, size in reached)))
     run = larger_run([counted.run for counted in planned], costs)

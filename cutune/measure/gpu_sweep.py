@@ -12,7 +12,6 @@ candidate, several times in turn, and makes its launches with that one.
 from __future__ import annotations
 
 import ctypes
-import os
 import shutil
 import subprocess
 from collections import Counter
@@ -124,7 +123,7 @@ def sweep_on_gpu(
         if cache == IN_PROGRAM:
             timings = _in_sequence(run, environment, output, candidates)
         else:
-            run_program(run, {**os.environ, **environment}, WHERE)
+            run_program(run, environment, WHERE)
             timings = read_entries(output, TIMING)
         found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
         if not found:
@@ -140,7 +139,7 @@ def _in_sequence(
     steps = range(1 + max(most.values(), default=0))
     for step in [step for _ in range(REPETITIONS) for step in steps]:
         hooks = {"CUTUNE_STEP": str(step), "CUTUNE_LAUNCH_LIMIT": str(IN_SEQUENCE)}
-        run_program(run, {**os.environ, **environment, **hooks}, WHERE)
+        run_program(run, {**environment, **hooks}, WHERE)
     timings = read_entries(output, TIMING)
     last: dict[int, int] = {}
     for entry in timings:
@@ -218,7 +217,7 @@ def require_gpu() -> None:
 def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
     """Record one run to find the program's own blocks; write the blocks to be tried."""
     recorded = folder / "record"
-    run_program(run, {**os.environ, **_hooks("record", recorded, None)}, WHERE)
+    run_program(run, _hooks("record", recorded, None), WHERE)
     own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
     path = folder / "candidates"
     path.write_text(candidates_text(program, candidate_set, own), encoding="ascii")

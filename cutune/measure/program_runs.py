@@ -11,10 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.processes import ProgramResult, run_to_end, signal_name
+
+if TYPE_CHECKING:
+    from cutune.emulator.launch_log import LaunchRecord
 
 RUN_SECONDS = 600
 #: Exit statuses of a program that does its work, unless others are named.
@@ -111,6 +115,14 @@ class Run:
         return tuple(word.format(**named) for word in self.words)
 
 
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run, and the launches that it made on the emulated device, in their order."""
+
+    run: Run
+    launches: Sequence[LaunchRecord]
+
+
 def plan_runs(
     template: str,
     vary: Mapping[str, Sequence[str]],
@@ -176,8 +188,8 @@ def needs_shell(template: str) -> bool:
 def ended_run(
     run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS
 ) -> ProgramResult:
-    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
-    return run_to_end(run.command, variables, seconds)
+    own = {**run.environment, "CUTUNE_PYTHON": sys.executable}
+    return run_to_end(run.command, {**os.environ, **environment, **own}, seconds)
 
 
 def run_program(

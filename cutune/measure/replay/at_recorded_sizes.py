@@ -65,10 +65,9 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     if not subject.code.oblivious:
         return None
     subject = replace(subject, kernel=replace(subject.kernel, on_data=True))
-    own = [record for record in launches if subject.is_launch(record)]
     made: list[_Launch] = []
     with suppress(CutuneError):
-        made = list(_made(subject, own))
+        made = list(_made(subject, subject.launches_in(launches)))
     if not made or not _is_told_by_sizes(made):
         return None
     smaller, most = smaller_and_largest(made)

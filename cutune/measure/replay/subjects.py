@@ -5,7 +5,7 @@ Launch sites are left out whose launches do not show which kernel they launch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -54,7 +54,7 @@ class Launched:
 
 
 def launched_sites(
-    program: Program, recorded: Sequence[Sequence[LaunchRecord]], numbers: SiteNumbers, warn: Warn
+    program: Program, launches: Sequence[LaunchRecord], numbers: SiteNumbers, warn: Warn
 ) -> Iterator[Launched]:
     """Instances of kernels, each with the sites that launched it.
 
@@ -62,7 +62,7 @@ def launched_sites(
     calls there, or several instances that their arguments' types do not tell apart.
     """
     seen: dict[int, dict[str, set[int]]] = {}
-    for record in (r for run in recorded for r in run):
+    for record in launches:
         if record.site is not None:
             of_site = seen.setdefault(record.site, {})
             of_site.setdefault(record.kernel, set()).add(record.signature)
@@ -133,13 +133,16 @@ class Subject:
         is_told = not signatures or record.signature in signatures
         return record.site in self.site_numbers and is_told
 
+    def launches_in(self, launches: Iterable[LaunchRecord]) -> list[LaunchRecord]:
+        return [record for record in launches if self.is_launch(record)]
+
     def replayer(self) -> Replayer:
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(
     program: Program,
-    recorded: Sequence[Sequence[LaunchRecord]],
+    launches: Sequence[LaunchRecord],
     numbers: SiteNumbers,
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
@@ -153,9 +156,9 @@ def subjects(
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     measurable = []
-    for launched in launched_sites(program, recorded, numbers, warn):
+    for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
-        records = [r for run in recorded for r in run if launched.made(r, numbers)]
+        records = [record for record in launches if launched.made(record, numbers)]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
