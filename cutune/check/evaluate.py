@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, SweptLaunch
 from cutune.model.selection.chooser import DEFAULT, MODELS
 from cutune.model.selection.variants import VariantChooser
 from cutune.toolchain.device.profile import BlockResources, DeviceProfile, resident_blocks
@@ -258,6 +260,32 @@ def evaluate_sweep(
         for launch in held_out
     )
     return Evaluation(judged, tuple(cases))
+
+
+def evaluate(
+    swept: RecordedSweep,
+    models: Iterable[FittedModel],
+    device: DeviceProfile,
+    programs: Sequence[str] = (),
+    train: int | None = None,
+    judged: str = DEFAULT,
+) -> Evaluation:
+    """Compare what the models choose with a sweep. Raises CT516 when it has no launch to judge by.
+
+    `programs`: paths of the sources whose launches count; without any, all in the sweep do.
+    """
+    stems = {Path(path).stem for path in programs}
+    launches = [one for one in swept.launches if not stems or one.program in stems]
+    evaluation = evaluate_sweep(launches, by_name(models), device, train, judged)
+    if not evaluation.cases:
+        names = ", ".join(sorted({launch.program for launch in swept.launches})) or "nothing"
+        raise CutuneError.at(Code.NOTHING_TO_JUDGE, known=names)
+    return evaluation
+
+
+def by_name(models: Iterable[FittedModel]) -> Models:
+    """Models by the names that a sweep has for their kernels."""
+    return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}
 
 
 def _with_same_variants(

@@ -14,8 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cutune.check.outcome import RunOutcome, outcome_of
-from cutune.check.verify import Baseline, Conditions, baseline
+from cutune.check.verify import Baseline, Conditions, RunOutcome, baseline, outcome_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress, silent

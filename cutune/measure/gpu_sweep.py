@@ -16,7 +16,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +24,31 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
+from cutune.core.workspace import Workspace, append_lines
+from cutune.emulator.program_builds import build_instrumented
 from cutune.measure.candidate_trials import TOLERANCE
 from cutune.measure.ncu import ProfiledLaunch, profile
-from cutune.measure.program_runs import Run, run_program
+from cutune.measure.program_runs import Run, RunPlan, run_program
+from cutune.measure.resources import static_counters
+from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import (
     IN_PROGRAM,
+    REPEATED,
     RESTORED,
     TIMING,
+    RecordedSweep,
     SweptLaunch,
     read_entries,
     swept_launches,
+    swept_line,
 )
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.candidates import candidate_blocks
 from cutune.source.program import LaunchSite, Program
 from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block, as_block, threads_of
-from cutune.toolchain.ptxas import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters, by_kernel
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
@@ -50,19 +59,107 @@ REPETITIONS = 5
 #: from the second on a site's own launches are before it.
 IN_SEQUENCE = 3
 WHERE = "the GPU"
-
-
-@dataclass(frozen=True)
-class GpuBuild:
-    """An instrumented program that runs on a GPU. `counters`: by kernel, as compiled for it."""
-
-    program: Program
-    counters: Mapping[str, StaticCounters]
+COUNTERS_SCHEMA = "cutune-counters-1"
+_METHOD = (
+    "instrumented program in sweep mode: least of the event times per block after one warm-up;"
+    " blocks three times slower than the best were timed once"
+)
+METHODS = {
+    RESTORED: f"{_METHOD}; memory was put back before each launch",
+    REPEATED: f"{_METHOD}; behind the same launch",
+    IN_PROGRAM: "instrumented program, a run for each configuration: least of the event times",
+}
 
 
 def gpu_target(architecture: str) -> tuple[str, ...]:
     """Options of nvcc for a program that runs on a GPU without further libraries."""
     return ("-cudart", "static", f"-arch={architecture}")
+
+
+@dataclass(frozen=True)
+class GpuBuild:
+    """An instrumented program for a GPU, and its runs. `counters`: by kernel, as compiled."""
+
+    program: Program
+    counters: Mapping[str, StaticCounters]
+    runs: Sequence[Run]
+    candidate_set: str
+    progress: Progress
+
+    @staticmethod
+    def of(
+        analyzer: Analyzer,
+        program: Program,
+        plan: RunPlan,
+        device: DeviceProfile,
+        workspace: Workspace,
+    ) -> GpuBuild:
+        """Build it in the workspace. Raises CT415 where no launch may be tuned."""
+        if not program.tunable_launches:
+            raise CutuneError.at(Code.NOTHING_TUNABLE, path=program.source.path)
+        folder, progress = workspace.create().folder / "gpu", analyzer.reporter.progress
+        progress("compiling", 0, 1)
+        toolchain, target = analyzer.toolchain, gpu_target(device.architecture)
+        binary = build_instrumented(toolchain, [program], folder, target).binary
+        path = program.source.path
+        counters = by_kernel(static_counters(toolchain, analyzer.code, path, device.architecture))
+        progress("compiling", 1, 1)
+        return GpuBuild(program, counters, plan.runs(binary), plan.candidate_set, progress)
+
+
+def collect_on_gpu(
+    analyzer: Analyzer,
+    program: Program,
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+    counters: bool,
+) -> list[SweptLaunch]:
+    """Sweep every tunable launch on the GPU of this machine; append to the workspace.
+
+    Timings only test whether the model suits a kernel; the model is made from counts. `counters`: a
+    second run reads hardware counters.
+    """
+    build = GpuBuild.of(analyzer, program, plan, device, workspace)
+    swept = list(sweep_on_gpu(build))
+    name, driver = gpu_name()
+    origin = asdict(Origin.of(program.source, program.deciding_files))
+    about = {"device": name, "driver": driver, "origin": origin}
+    append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
+    if counters:
+        lines = (
+            {
+                "schema": COUNTERS_SCHEMA,
+                **about,
+                **{key: entry[key] for key in ("kernel", "extent", "arguments")},
+                "grid": launch.grid,
+                "block": launch.block,
+                "counters": launch.values,
+            }
+            for entry, launch in _counters_on_gpu(build)
+        )
+        append_lines(workspace.measurements, lines)
+    return swept
+
+
+def sweep(
+    analyzer: Analyzer,
+    programs: Sequence[Program],
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+    cache: str = RESTORED,
+) -> RecordedSweep:
+    """Time every configuration of every tunable launch of some programs, each run on its own.
+
+    `cache`: what lies in the caches when a launch begins, one of `CACHES`.
+    """
+    launches: list[SweptLaunch] = []
+    for program in map(analyzer.with_checked_variants, programs):
+        build = GpuBuild.of(analyzer, program, plan, device, workspace)
+        launches += sweep_on_gpu(build, cache)
+    name, driver = gpu_name()
+    return RecordedSweep(name, driver, METHODS[cache], tuple(launches), cache)
 
 
 def candidates_text(
@@ -75,8 +172,12 @@ def candidates_text(
     """
     lines = []
     for site in program.tunable_launches:
-        own_block = (own or {}).get(site.id, NO_BLOCK)
-        blocks = site_candidates(program, site, candidate_set, own_block)
+        kernel, own_block = program.kernel(site.kernel), (own or {}).get(site.id, NO_BLOCK)
+        assert kernel is not None, "a tunable launch has a kernel"
+        # If the own block is not known, the launch itself skips illegal candidates.
+        needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
+        about = kernel.max_threads, kernel.allowed, needs_warps
+        blocks = candidate_blocks(kernel.free, own_block, candidate_set, *about)
         known = [block for block in blocks if block != NO_BLOCK]
         lines += [_line(site, block) for block in known]
         for variant in variants_at(program, site):
@@ -90,35 +191,15 @@ def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
     return f"{site.id} {' '.join(map(str, block))}{variant}\n"
 
 
-def site_candidates(
-    program: Program, site: LaunchSite, candidate_set: str, own_block: Block
-) -> tuple[Block, ...]:
-    """The blocks that one launch may be given, its own among them."""
-    kernel = program.kernel(site.kernel)
-    assert kernel is not None, "a tunable launch has a kernel"
-    # If the program's own thread block is not known, the launch itself skips illegal candidates.
-    needs_warps = kernel.keeps_warps_of(own_block) and own_block != NO_BLOCK
-    return candidate_blocks(
-        kernel.free, own_block, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
-    )
-
-
-def sweep_on_gpu(
-    build: GpuBuild,
-    runs: Sequence[Run],
-    candidate_set: str,
-    progress: Progress,
-    cache: str = RESTORED,
-) -> Iterator[SweptLaunch]:
+def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch]:
     """Time every candidate of the first launch of each site, in one process per run.
 
     `cache`: what lies in the caches then. In the program's own sequence the third launch counts, or
     the last one before it, and every candidate has processes of its own.
 
-    Raises:
-        CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
+    Raises CT411 when a run does not end well, CT428 when it timed nothing.
     """
-    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "sweeping"):
+    for run, output, candidates in _with_files(build, "sweeping"):
         environment = {**_hooks("sweep", output, candidates), "CUTUNE_CACHE": cache}
         if cache == IN_PROGRAM:
             timings = _in_sequence(run, environment, output, candidates)
@@ -147,15 +228,9 @@ def _in_sequence(
     return [entry for entry in timings if entry["launch"] == last[entry["site"]]]
 
 
-def counters_on_gpu(
-    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
-) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
-    """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
-
-    Raises:
-        CutuneError: CT411, CT428, or CT429 when ncu cannot be used.
-    """
-    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "counting"):
+def _counters_on_gpu(build: GpuBuild) -> Iterator[tuple[Mapping[str, Any], ProfiledLaunch]]:
+    """Read hardware counters of every candidate: a line of the probe, and what ncu counted."""
+    for run, output, candidates in _with_files(build, "counting"):
         counted = profile(run.command, _hooks("profile", output, candidates))
         entries = read_entries(output, "cutune-profile-1")
         if not entries:
@@ -163,17 +238,20 @@ def counters_on_gpu(
         yield from join_counters(entries, counted)
 
 
-def _with_files(
-    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress, activity: str
-) -> Iterator[tuple[Run, Path, Path]]:
+def _with_files(build: GpuBuild, activity: str) -> Iterator[tuple[Run, Path, Path]]:
     """Each run, the file that its hooks write, and the file of candidates that they read."""
     with temporary_folder() as name:
-        folder = Path(name)
-        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
+        folder, runs = Path(name), build.runs
+        # The first run tells the program's own blocks.
+        recorded, candidates = folder / "record", folder / "candidates"
+        run_program(runs[0], _hooks("record", recorded, None), WHERE)
+        own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
+        text = candidates_text(build.program, build.candidate_set, own)
+        candidates.write_text(text, encoding="ascii")
         for index, run in enumerate(runs):
-            progress(activity, index, len(runs))
+            build.progress(activity, index, len(runs))
             yield run, folder / f"output-{index}", candidates
-        progress(activity, len(runs), len(runs))
+        build.progress(activity, len(runs), len(runs))
 
 
 def join_counters(
@@ -212,16 +290,6 @@ def require_gpu() -> None:
         raise CutuneError.at(Code.NO_GPU, reason=error) from error
     if status != 0:
         raise CutuneError.at(Code.NO_GPU, reason=f"the driver does not start (error {status})")
-
-
-def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
-    """Record one run to find the program's own blocks; write the blocks to be tried."""
-    recorded = folder / "record"
-    run_program(run, _hooks("record", recorded, None), WHERE)
-    own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
-    path = folder / "candidates"
-    path.write_text(candidates_text(program, candidate_set, own), encoding="ascii")
-    return path
 
 
 def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
