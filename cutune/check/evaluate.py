@@ -70,13 +70,13 @@ def reused(launches: Sequence[SweptLaunch], train: int | None) -> Strategy:
     """The fastest at the training size; without one, at the smallest size of the kernel."""
 
     def choose(launch: SweptLaunch) -> Answer:
-        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
+        known = _other_sizes(launches, launch)
         if train is None:
-            smallest = min(known, key=_size, default=None)
-            at = smallest if smallest is not None and _size(smallest) < _size(launch) else None
+            smaller = [other for other in known if _size(other) < _size(launch)]
+            at = min(smaller, key=_size, default=None)
         else:
             at = next((other for other in known if other.size == train), None)
-        return None if at is None else _if_valid(at.fastest, launch)
+        return _fastest_at(at, launch)
 
     return choose
 
@@ -85,11 +85,12 @@ def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
     """The fastest at the nearest other size, by ratio; of two the smaller."""
 
     def choose(launch: SweptLaunch) -> Answer:
-        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
-        if not known:
-            return None
-        at = min(known, key=lambda other: (_distance(other, launch), _size(other)))
-        return _if_valid(at.fastest, launch)
+        known = _other_sizes(launches, launch)
+
+        def distance(other: SweptLaunch) -> tuple[float, int]:
+            return abs(math.log(_size(other) / max(1, _size(launch)))), _size(other)
+
+        return _fastest_at(min(known, key=distance, default=None), launch)
 
     return choose
 
@@ -112,17 +113,14 @@ def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
     return choose
 
 
-def _same_kernel(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
-    named = (like.program, like.kernel)
-    return [one for one in launches if (one.program, one.kernel) == named and one.size is not None]
+def _other_sizes(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
+    """The launches of the same kernel at other sizes."""
+    same = (o for o in launches if (o.program, o.kernel) == (like.program, like.kernel))
+    return [other for other in same if other.size not in (None, like.size)]
 
 
 def _size(launch: SweptLaunch) -> int:
     return launch.size or 0
-
-
-def _distance(first: SweptLaunch, second: SweptLaunch) -> float:
-    return abs(math.log(_size(first) / max(1, _size(second))))
 
 
 def _dimensions(launch: SweptLaunch) -> int:
@@ -130,8 +128,9 @@ def _dimensions(launch: SweptLaunch) -> int:
     return sum(len(set(axis)) > 1 for axis in zip(*launch.microseconds, strict=True))
 
 
-def _if_valid(chosen: SweptConfiguration, launch: SweptLaunch) -> Answer:
-    return chosen if chosen in launch.times else None
+def _fastest_at(other: SweptLaunch | None, launch: SweptLaunch) -> Answer:
+    """The configuration that was fastest at another size, if it may be launched at this one."""
+    return other.fastest if other is not None and other.fastest in launch.times else None
 
 
 #: If worst / best is below this ratio, the Error is not reported.

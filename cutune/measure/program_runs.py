@@ -68,8 +68,9 @@ class RunPlan:
     launches_only: bool = False
     statuses: frozenset[int] | None = WELL
 
-    def runs(self, program: Path) -> list[Run]:
-        return plan_runs(self.run, self.vary, program, None, self.launches_only, self.statuses)
+    def runs(self, program: Path, environment: Mapping[str, str] | None = None) -> list[Run]:
+        about = environment, self.launches_only, self.statuses
+        return plan_runs(self.run, self.vary, program, *about)
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -67,8 +66,7 @@ def text_of(path: str | Path) -> str:
 
 
 def files_digest(paths: Iterable[str | Path]) -> str:
-    parts = [part for path in paths for part in (os.fspath(path), file_digest(path))]
-    return digest(*parts)
+    return digest(*(part for path in paths for part in (os.fspath(path), file_digest(path))))
 
 
 def tree_files(folder: Path, suffixes: tuple[str, ...] = ()) -> list[str]:
@@ -90,11 +88,6 @@ def state(path: str | Path) -> str:
     except OSError:
         return MISSING
     return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
-
-
-def states_digest(paths: Iterable[str | Path]) -> str:
-    """For large files, such as a compiler's, whose contents are not read."""
-    return digest(*(part for path in paths for part in (os.fspath(path), state(path))))
 
 
 def is_untouched_since(paths: Iterable[str | Path], nanoseconds: int) -> bool:
@@ -126,7 +119,9 @@ def compiler_digest(nvcc: Nvcc, flags: Sequence[str], source: str) -> str:
     programs = sorted(found for name in named if (found := shutil.which(name, path=path)))
     parts = [part for program in programs for part in _parts_of(program)]
     files = [os.path.realpath(file) for file in (str(nvcc.path), *programs, *parts)]
-    return digest(nvcc.version, *files, states_digest([*files, *_data(variables)]))
+    # These files are large: their contents are not read.
+    states = digest(*(part for path in (*files, *_data(variables)) for part in (path, state(path))))
+    return digest(nvcc.version, *files, states)
 
 
 def _parts_of(program: str) -> list[str]:
@@ -241,16 +236,19 @@ def inputs_of(request: Request) -> Inputs:
         UnknownInput: where it cannot be said what is read.
     """
     toolchain = request.toolchain
-    named = [*request.named, *_files_in(request.toolchain.flags)]
+    words = [p for f in toolchain.flags for p in (f, *f.split("=")[1:], *f.split(","))]
+    # Files that options name: objects, profiles, response files.
+    named = [*request.named, *filter(os.path.isfile, dict.fromkeys(words))]
     own = tree_files(Path(cutune.__file__).resolve().parent)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         hosts = [pool.submit(toolchain.preprocessed, one) for one in request.sources]
         flags, first = toolchain.compile_flags(request.sources[0]), request.sources[0]
         compiler = pool.submit(compiler_digest, toolchain.nvcc, flags, first)
+        variables = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
         digests = {
             "request": request.name,
             "cutune": digest(_python(), files_digest(own)),
-            "environment": _environment(),
+            "environment": digest(*(f"{name}={value}" for name, value in variables)),
             "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
             "devices": digest(*map(repr, request.devices)),
             "named": files_digest(named),
@@ -258,7 +256,14 @@ def inputs_of(request: Request) -> Inputs:
         }
         found = [text.result() for text in hosts]
         # Text without end is met once, by the passes of the host.
-        found += pool.map(lambda read: read(), _device_passes(toolchain, request.sources))
+        targeted = [
+            pool.submit(_device_pass, toolchain, source, architecture)
+            for source in request.sources
+            for architecture in targets(
+                toolchain.compile_flags(source), toolchain.architectures, toolchain.nvcc
+            )
+        ]
+        found += [text.result() for text in targeted]
         digests["compiler"] = compiler.result()
     if any(_INCLUDED_BYTES in text for text in found):
         raise UnknownInput
@@ -285,15 +290,8 @@ def further_files(request: Request, instrumented: InstrumentedProgram, known: In
     return sorted(path for path in further if not os.path.abspath(path).startswith(written))
 
 
-def _device_passes(toolchain: Toolchain, sources: Sequence[str]) -> Iterator[Callable[[], str]]:
-    for source in sources:
-        flags = toolchain.compile_flags(source)
-        for architecture in targets(flags, toolchain.architectures, toolchain.nvcc):
-            yield partial(_device_pass, toolchain, source, flags, architecture)
-
-
-def _device_pass(toolchain: Toolchain, source: str, flags: Sequence[str], architecture: str) -> str:
-    begun = toolchain.begun
+def _device_pass(toolchain: Toolchain, source: str, architecture: str) -> str:
+    begun, flags = toolchain.begun, toolchain.compile_flags(source)
     if begun is not None and begun.is_of(source, flags):
         text = begun.device_pass(architecture)
         if text is not None:
@@ -316,16 +314,6 @@ def _processor() -> str:
         return platform.processor()
 
 
-def _environment() -> str:
-    kept = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
-    return digest(*(f"{name}={value}" for name, value in kept))
-
-
-def _files_in(flags: Sequence[str]) -> list[str]:
-    words = [part for flag in flags for part in (flag, *flag.split("=")[1:], *flag.split(","))]
-    return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
-
-
 #: The clock of files is read less often than ours.
 _CLOCK_NANOSECONDS = 20_000_000
 
@@ -344,9 +332,7 @@ class Keeper:
     @staticmethod
     def begin(request: Request) -> Keeper | None:
         """Read all inputs while the request is answered; None if they cannot be known."""
-        if request.unknown:
-            return None
-        return Keeper.watching(request)
+        return None if request.unknown else Keeper.watching(request)
 
     @staticmethod
     def watching(request: Request) -> Keeper:

@@ -138,9 +138,6 @@ class Kept:
     said: list[str]
     shown: Json
 
-    def save(self, request: Request) -> None:
-        save_in(TUNED, request.name, asdict(self), MOST_TUNED)
-
     def holds(self, request: Request) -> bool:
         places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
@@ -152,12 +149,9 @@ class Kept:
             and self.libraries == libraries_of(self.program)
         )
 
-    def write_tuned(self) -> None:
-        """Write the tuned program anew: builds go by the times of files. Raises CT002."""
-        _write(self.tuned)
 
-
-def _write(texts: Mapping[str, str]) -> None:
+def write_texts(texts: Mapping[str, str]) -> None:
+    """Write kept files anew: builds go by the times of files. Raises CT002."""
     for path, text in texts.items():
         make_folder(Path(path).parent)
         write_text(Path(path), text)
@@ -194,13 +188,10 @@ def model_digests(workspace: Workspace, sources: Sequence[str]) -> list[str]:
     own = {str(Path(path).resolve()) for path in sources}
     try:
         entries = parsed(workspace.models.read_bytes())["models"]
-        return [_digest(entry) for entry in entries if entry["facts"]["origin"]["path"] in own]
+        found = [entry for entry in entries if entry["facts"]["origin"]["path"] in own]
+        return [digest(json.dumps(entry, sort_keys=True)) for entry in found]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def _digest(entry: Mapping[str, object]) -> str:
-    return digest(json.dumps(entry, sort_keys=True))
 
 
 #: The kind of result, and how many are kept.
@@ -231,10 +222,6 @@ class KeptRewriting:
         except UNKNOWN:
             return  # It is made again then.
 
-    def write(self) -> None:
-        """Write all files. Raises CT002."""
-        _write(self.texts)
-
 
 def rewriting_for(request: Request) -> KeptRewriting | None:
     """The kept rewriting of a request; None where there is none, or an input has changed."""
@@ -251,44 +238,40 @@ _LIBRARIES = re.compile(
     r"libcutune_cudart\.so|libcudart\.so.*|libstdc\+\+\.so\.6|libm\.so\.6|libmvec\.so\.1|"
     r"libgcc_s\.so\.1|libc\.so\.6|libpthread\.so\.0|librt\.so\.1|libgomp\.so\.1|ld-linux.*"
 )
-_FORMATTED = re.compile(r"(__)?(v?[fd]?printf|v?sn?printf|v?asprintf)(_chk)?|(__isoc\d+_)?v?sscanf")
-_OUTPUT = re.compile(
+#: Functions that read nothing but what the program was given.
+_KNOWN = re.compile(
+    # Formatted text.
+    r"(__)?(v?[fd]?printf|v?sn?printf|v?asprintf)(_chk)?|(__isoc\d+_)?v?sscanf|"
+    # Output.
     r"puts|putchar|putc|f?puts(_unlocked)?|fputc|_IO_putc|fwrite(_unlocked)?|fflush|setv?buf|"
-    r"setlinebuf|perror|stdout|stderr"
-)
-#: Standard input is empty, and nothing else is open.
-_INPUT = re.compile(
-    r"stdin|(__isoc\d+_)?v?f?scanf|fgets|fread|fgetc|getc|_IO_getc|getchar|ungetc|feof|ferror|clearerr"
-)
-_MEMORY = re.compile(
+    r"setlinebuf|perror|stdout|stderr|"
+    # Standard input is empty, and nothing else is open.
+    r"stdin|(__isoc\d+_)?v?f?scanf|fgets|fread|fgetc|getc|_IO_getc|getchar|ungetc|feof|ferror|clearerr|"
+    # Memory.
     r"malloc|calloc|realloc(array)?|free|(posix_)?memalign|aligned_alloc|valloc|"
-    r"(__)?(mem|str|stp|wcs|wmem)\w*"
-)
-_TEXT = re.compile(
+    r"(__)?(mem|str|stp|wcs|wmem)\w*|"
+    # Text, options, variables.
     r"(__isoc\d+_)?(strto|wcsto)\w+|ato[fil]+|to(upper|lower)|__ctype_\w+|bcmp|bcopy|bzero|"
     r"is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit|nan|inf|finite)|"
-    r"optarg|optind|opterr|optopt|getopt(_long(_only)?)?|getenv|secure_getenv|__errno_location"
-)
-_NUMBERS = re.compile(
+    r"optarg|optind|opterr|optopt|getopt(_long(_only)?)?|getenv|secure_getenv|__errno_location|"
+    # Numbers.
     r"l?l?(abs|div)|imaxabs|s?rand(om)?(_r)?|[delmn]rand48|s?rand48|seed48|initstate|setstate|"
     r"qsort(_r)?|bsearch|__\w+_finite|__(finite|is(nan|inf)|signbit|fpclassify)[fl]?|"
     r"_ZGV\w+|(l?l?(rint|round)|a?(sin|cos|tan)h?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|"
     r"sqrt|cbrt|hypot|erfc?|[lt]gamma|lgamma_r|j[01n]|y[01n]|f(abs|ma|max|min|mod|dim)|ceil|floor|"
     r"trunc|nearbyint|remainder|remquo|copysign|next(after|toward)|ldexp|frexp|modf|scalbl?n|ilogb|"
-    r"nan|c?(real|imag|conj|arg|proj)|c(abs|exp|log|pow|sqrt|sin|cos|tan))[fl]?|__\w+[tds][fic]\d"
-)
-_TIME = re.compile(
-    r"time|clock|clock_gettime|clock_getres|gettimeofday|difftime|u?sleep|nanosleep|clock_nanosleep"
-)
-_RUNNING = re.compile(
+    r"nan|c?(real|imag|conj|arg|proj)|c(abs|exp|log|pow|sqrt|sin|cos|tan))[fl]?|__\w+[tds][fic]\d|"
+    # Time.
+    r"time|clock|clock_gettime|clock_getres|gettimeofday|difftime|u?sleep|nanosleep|clock_nanosleep|"
+    # The program and its threads.
     r"exit|_exit|_Exit|quick_exit|abort|atexit|__assert_fail|_?_?(sig)?(set|long)jmp(_chk)?|"
     r"__cxa_\w+|__gxx_\w+|_Unwind_\w+|_ITM_\w+|__gmon_start__|__libc_start_main|__stack_chk_fail|"
     r"__(chk|fortify)_fail|__tls_get_addr|__dso_handle|__dynamic_cast|pthread_\w+|sched_yield|"
     r"sem_(init|wait|post|destroy)|GOMP_\w+|omp_(get_(wtime|thread_num|num_threads|max_threads|"
-    r"num_procs)|set_num_threads)|signal|raise"
+    r"num_procs)|set_num_threads)|signal|raise|"
+    # CUDA.
+    r"cutune_\w+|__cuda\w+|cuda(?!\w*FromFile)\w+"
 )
-_CUDA = re.compile(r"cutune_\w+|__cuda\w+|cuda(?!\w*FromFile)\w+")
-_KNOWN = (_FORMATTED, _OUTPUT, _INPUT, _MEMORY, _TEXT, _NUMBERS, _TIME, _RUNNING, _CUDA)
 #: Names of the C++ library with which a program reads files or draws numbers by chance.
 _READING = re.compile(
     r"filebuf|fstream|basic_file|random_device|filesystem|tzdb|leap_second|_byname|"
@@ -314,7 +297,7 @@ def unknown_input(program: Path) -> str:
 def _is_known(name: str) -> bool:
     if _OF_CPP.fullmatch(name):
         return _READING.search(name) is None
-    return any(known.fullmatch(name) for known in _KNOWN)
+    return _KNOWN.fullmatch(name) is not None
 
 
 #: Messages of results that another run, at another time, might not have.
@@ -364,7 +347,7 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         )
     except UNKNOWN:
         return  # It is made again then.
-    kept.save(keeper.request)
+    save_in(TUNED, keeper.request.name, asdict(kept), MOST_TUNED)
 
 
 def unkeepable(answer: Answer) -> str:

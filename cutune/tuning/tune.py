@@ -20,7 +20,7 @@ from cutune.core.workspace import Json, make_folder, writing
 from cutune.measure.program_runs import RunPlan
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.tuning.inputs import Keeper, Request
-from cutune.tuning.kept import Answer, Kept, keep, kept_for
+from cutune.tuning.kept import Answer, Kept, keep, kept_for, write_texts
 
 if TYPE_CHECKING:
     from cutune.emulator.program_builds import InstrumentedProgram
@@ -120,7 +120,7 @@ def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram |
     """
     kept = None if tuning.is_anew else kept_for(request)
     if kept is not None:
-        kept.write_tuned()
+        write_texts(kept.tuned)
         return kept
     _check_place(request, tuning.output)
     try:

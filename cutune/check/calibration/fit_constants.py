@@ -28,23 +28,11 @@ from cutune.toolchain.device.profile import DeviceProfile, ModelConstants
 
 GUIDE = "CUDA C++ Programming Guide, throughput of arithmetic instructions"
 
-#: FP64 results per cycle and SM, by compute capability (the guide's table).
-DOUBLE_LANES = {
-    (6, 0): 32,
-    (6, 1): 4,
-    (7, 0): 32,
-    (7, 5): 2,
-    (8, 0): 32,
-    (8, 6): 2,
-    (8, 7): 2,
-    (8, 9): 2,
-    (9, 0): 64,
-    (10, 0): 64,
-    (12, 0): 2,
-}
+#: FP64 results per cycle and SM, by compute capability (the guide's table); all others have two.
+DOUBLE_LANES = {(6, 0): 32, (6, 1): 4, (7, 0): 32, (8, 0): 32, (9, 0): 64, (10, 0): 64}
+DOUBLE_LANES_OTHERWISE = 2
 #: Special functions per cycle and SM.
-SPECIAL_LANES = {(6, 0): 16, (6, 1): 32}
-SPECIAL_LANES_OTHERWISE = 16
+SPECIAL_LANES, SPECIAL_LANES_OTHERWISE = {(6, 1): 32}, 16
 LANES = 32
 
 
@@ -58,7 +46,7 @@ class Belief:
 
 
 def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[str, Belief]:
-    double = DOUBLE_LANES.get(compute_capability, 2)
+    double = DOUBLE_LANES.get(compute_capability, DOUBLE_LANES_OTHERWISE)
     special = SPECIAL_LANES.get(compute_capability, SPECIAL_LANES_OTHERWISE)
     typical = "typical of GPUs since Volta"
     wide = 0.7

@@ -109,7 +109,9 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             sys.stderr.buffer.write(done.stderr)
             return _status(done.returncode)
         if done.returncode != 0:
-            return _compile_original(launcher, command, done, settings.strict)
+            said = (done.stderr or done.stdout).decode(errors="replace")
+            remark = _not_rewritten(command, said)
+            return _compile_original(launcher, command, said, remark, settings.strict)
         sys.stdout.buffer.write(done.stdout)
         sys.stderr.buffer.write(done.stderr)
     try:
@@ -168,22 +170,35 @@ def _without_rewriting(
 ) -> int:
     """Compile the original; nvcc reports its errors better than cutune."""
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
-        done = subprocess.run([*launcher, *command.words], check=False)
-        if done.returncode != 0:
-            _tell_remedies(error.diagnostic.message)
-            return _status(done.returncode)
-        print(_said(error), file=sys.stderr)
-        return 1 if is_strict else 0
+        said = error.diagnostic.message
+        return _compile_original(launcher, command, said, _said(error), is_strict)
     print(_said(error), file=sys.stderr)
     return 1 if is_strict else run_instead(launcher, command.words)
 
 
-def _tell_remedies(said: str) -> None:
+def _compile_original(
+    launcher: Sequence[str], command: Command, said: str, remark: str, is_strict: bool
+) -> int:
+    """Compile the original, behind which `remark` is printed if nvcc accepts it.
+
+    If not, options that help follow, where `said`, its messages about the copy, names known ones.
+    """
+    done = subprocess.run([*launcher, *command.words], check=False)
+    if done.returncode == 0:
+        print(remark, file=sys.stderr)
+        return 1 if is_strict else 0
     for remedy in remedies_of(said):
         if remedy.flag:
-            text, flag = remedy.text, remedy.flag
-            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=text, flag=flag)
+            told = Diagnostic.at(Code.KNOWN_REMEDY, remedy=remedy.text, flag=remedy.flag)
             print(told.render(), file=sys.stderr)
+    return _status(done.returncode)
+
+
+def _not_rewritten(command: Command, said: str) -> str:
+    lines = said.splitlines()
+    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    paths = ", ".join(item.value for item in command.sources)
+    return Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render()
 
 
 def _status(returncode: int) -> int:
@@ -256,10 +271,10 @@ class _Rewriter:
         if request is None:
             return self._made()
         from cutune.tuning.inputs import Keeper
-        from cutune.tuning.kept import KeptRewriting, rewriting_for
+        from cutune.tuning.kept import KeptRewriting, rewriting_for, write_texts
 
         if (kept := rewriting_for(request)) is not None:
-            kept.write()
+            write_texts(kept.texts)
             return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
         own = self.unit.own_workspace(self.workspace)
         if own.models.exists() or self.workspace.models.exists():
@@ -372,25 +387,6 @@ def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
         knowing = [place for place in places if unit.own_workspace(place).models.exists()]
         knowing += [place for place in places if place.models.exists() or lends(unit, place)]
     return next(iter([*knowing, *places]), beside)
-
-
-def _compile_original(
-    launcher: Sequence[str],
-    command: Command,
-    failed: subprocess.CompletedProcess[bytes],
-    is_strict: bool,
-) -> int:
-    """Compile the original. If nvcc accepts it, the rewriting was wrong: say so."""
-    done = subprocess.run([*launcher, *command.words], check=False)
-    said = (failed.stderr or failed.stdout).decode(errors="replace")
-    if done.returncode != 0:
-        _tell_remedies(said)
-        return _status(done.returncode)
-    lines = said.splitlines()
-    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
-    paths = ", ".join(item.value for item in command.sources)
-    print(Diagnostic.at(Code.NOT_REWRITTEN, path=paths, reason=reason).render(), file=sys.stderr)
-    return 1 if is_strict else 0
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
