@@ -7,7 +7,7 @@ all candidates are traced in each class.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -59,6 +59,9 @@ from cutune.model.measurement.size_relations import (
     with_sizes_tied,
     with_strides,
 )
+
+#: Measurements by their keys.
+Known = dict[tuple[object, ...], Measurement]
 
 
 def small_strides(subject: Subject, counts: CountFunctions) -> dict[str, int]:
@@ -152,7 +155,7 @@ def _simpler(kernel: MeasuredKernel, checked: HeldOut | None) -> MeasuredKernel 
     return with_bounds_fixed(kernel) if wrong_below & small_bounds(kernel).keys() else None
 
 
-def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) -> HeldOut | None:
+def _checked(subject: Subject, measured: Known) -> HeldOut | None:
     """Count held-out launches and add them to `measured`; None: there are no functions."""
     kernel = subject.kernel
     if not have_functions(kernel, _counts(measured)):
@@ -167,9 +170,7 @@ def _checked(subject: Subject, measured: dict[tuple[object, ...], Measurement]) 
     return checked
 
 
-def _held_out(
-    subject: Subject, plans: Iterable[Replay], done: Mapping[tuple[object, ...], Measurement]
-) -> dict[tuple[object, ...], Measurement]:
+def _held_out(subject: Subject, plans: Iterable[Replay], done: Known) -> Known:
     """The launches of a plan that succeed: in some the kernel fails, or takes too long."""
     measured, replayer = {}, subject.replayer()
     for plan in plans:
@@ -181,14 +182,18 @@ def _held_out(
 
 def _otherwise(
     subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
+) -> tuple[Subject, Known, HeldOut] | None:
     """The kernel counted in another way, if that gives functions of its sizes."""
-    for kernel in _other_ways(subject.kernel):
-        other = replace(subject, kernel=kernel)
-        *_, largest = count_launches(kernel)
+    kernel, covered = subject.kernel, with_extents_covered(subject.kernel)
+    # With as many threads as its sizes say, or with many rounds of a loop.
+    ways = [] if covered is None else [covered]
+    ways += with_strides(kernel) if is_looped(kernel) else []
+    for way in ways:
+        other = replace(subject, kernel=way)
+        *_, largest = count_launches(way)
         try:
             # First: where it is too much work, as for a loop over this size, no other is needed.
-            other.replayer().replay(largest, _own(kernel, known))
+            other.replayer().replay(largest, _own(way, known))
             measured = _counted(other, known, progress)
         except CutuneError:
             continue
@@ -196,15 +201,6 @@ def _otherwise(
         if checked is not None and checked.holds:
             return other, measured, checked
     return None
-
-
-def _other_ways(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
-    """With as many threads as its sizes say, or with many rounds of a loop."""
-    covered = with_extents_covered(kernel)
-    if covered is not None:
-        yield covered
-    if is_looped(kernel):
-        yield from with_strides(kernel)
 
 
 def _problem(
@@ -234,13 +230,11 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _counts(measured: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
+def _counts(measured: Known) -> list[Measurement]:
     return [m for m in measured.values() if m.purpose == COUNTS]
 
 
-def _counted(
-    subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> dict[tuple[object, ...], Measurement]:
+def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress) -> Known:
     done = _own(subject.kernel, known)
     replays = list(count_launches(subject.kernel))
     new = _replayed(subject, "counting", replays, done, progress)
@@ -279,9 +273,7 @@ def collect_kernel(
         yield from measured("training", list(training_launches(kernel, counts)))
 
 
-def _own(
-    kernel: MeasuredKernel, known: Sequence[Measurement]
-) -> dict[tuple[object, ...], Measurement]:
+def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
     """The known measurements of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
@@ -290,7 +282,7 @@ def _replayed(
     subject: Subject,
     what: str,
     replays: Sequence[Replay],
-    done: Mapping[tuple[object, ...], Measurement],
+    done: Known,
     progress: Progress,
 ) -> Iterator[Measurement]:
     replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"

@@ -48,10 +48,6 @@ class Launched:
     sites: tuple[LaunchSite, ...]
     signatures: tuple[int, ...] = ()
 
-    def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
-        site_numbers = {numbers.number(site) for site in self.sites}
-        return record.site in site_numbers and record.kernel == self.entry
-
 
 def launched_sites(
     program: Program, launches: Sequence[LaunchRecord], numbers: SiteNumbers, warn: Warn
@@ -158,7 +154,8 @@ def subjects(
     measurable = []
     for launched in launched_sites(program, launches, numbers, warn):
         kernel, sites = launched.kernel, launched.sites
-        records = [record for record in launches if launched.made(record, numbers)]
+        where, its_numbers = (kernel.source, kernel.span), {numbers.number(site) for site in sites}
+        records = [r for r in launches if r.site in its_numbers and r.kernel == launched.entry]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
@@ -167,7 +164,6 @@ def subjects(
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if unseen := unseen_member(kernel, records, code):
-            where = kernel.source, kernel.span
             warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
             continue
         if not code.oblivious:
@@ -175,7 +171,6 @@ def subjects(
             is_counted = code.obliviousness.countable and (record.is_executed or may_execute)
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
             reason = code.obliviousness.reason
-            where = kernel.source, kernel.span
             warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
             if not is_counted:
                 continue
@@ -187,8 +182,8 @@ def subjects(
             described = _describe(
                 launched, variant, one, records, its_code, content, origin, static, candidate_set
             )
-            bounds = _bounded(program, sites[0], described, static_counters)
-            described = replace(described, bounded=tuple(bounds))
+            bounded = tuple(_bounded(program, sites[0], described, static_counters))
+            described = replace(described, bounded=bounded)
             if its_code.oblivious:
                 described = replayable(described, one, its_code)
             measurable.append(Subject(module, its_code, one, described, made, numbers))
@@ -261,17 +256,27 @@ def _describe(
     candidate_set: str,
 ) -> MeasuredKernel:
     kernel, sites = launched.kernel, launched.sites
-    order = kernel.argument_names
+    place = kernel.argument_names.index
     sizes = tuple(p.name for p in kernel.data_parameters if p.is_size)
-    others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
-    positions = tuple(order.index(name) for name in sizes)
+    others = [p for p in kernel.data_parameters if not p.is_size]
     guards = [dimension.guard for dimension in kernel.dimensions]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
-    unguarded = _unguarded(guards, records, kept)
-    unvaried = _unvaried(kernel, records, code)
-    required = [name for name in others if name in unvaried]
-    integers = [
-        tuple(integer_argument(r, code, position) for position in positions) for r in records
+
+    def value(name: str, launch: LaunchRecord = record) -> int:
+        return integer_argument(launch, code, place(name))
+
+    integers = [tuple(value(name, launch) for name in sizes) for launch in records]
+    extents = [recorded_extents(launch, kept) for launch in records]
+    # Integers with one value in all launches; an offset alone changes no work.
+    required = [
+        p.name
+        for p in others
+        if p.role is not Role.OFFSET and len({value(p.name, launch) for launch in records}) == 1
+    ]
+    # An extent that is always 1 is not a variable.
+    unguarded = [
+        guard is None and any(extent[axis] > 1 for extent in extents)
+        for axis, guard in enumerate(guards)
     ]
 
     def covered(axis: int) -> str | None:
@@ -289,10 +294,8 @@ def _describe(
         origin=origin,
         sites=tuple(SiteKey(origin.path, site.id) for site in sites),
         parameters=sizes,
-        positions=positions,
-        fixed_arguments=tuple(
-            (name, integer_argument(record, code, order.index(name))) for name in others
-        ),
+        positions=tuple(map(place, sizes)),
+        fixed_arguments=tuple((p.name, value(p.name)) for p in others),
         free=kernel.free,
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
@@ -308,42 +311,15 @@ def _describe(
         needs_warps=kernel.keeps_warps_of(record.block),
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
-        recorded=tuple(
-            (own, recorded_extents(r, kept)) for own, r in zip(integers, records, strict=True)
-        ),
+        recorded=tuple(zip(integers, extents, strict=True)),
         compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
         bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
-        required_arguments=tuple(
-            (order.index(name), integer_argument(record, code, order.index(name)))
-            for name in required
-        ),
+        required_arguments=tuple((place(name), value(name)) for name in required),
         required_names=tuple(required),
         signatures=launched.signatures,
         variant=variant.name if variant is not None else "",
         asked_pointers=len(_asked_pointers(kernel, variant)) if variant is not None else 0,
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
     )
-
-
-def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
-    """The integers with one value in all launches, but offsets, which alone change no work."""
-    order = kernel.argument_names
-    values = {
-        p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
-        for p in kernel.data_parameters
-        if p.role is not Role.OFFSET
-    }
-    return tuple(name for name, its in values.items() if len(its) == 1)
-
-
-def _unguarded(
-    guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
-) -> list[bool]:
-    """Per axis: is there no guard? An extent that is always 1 is not a variable."""
-    extents = [recorded_extents(record, kept) for record in records]
-    return [
-        guard is None and any(extent[axis] > 1 for extent in extents)
-        for axis, guard in enumerate(guards)
-    ]
