@@ -156,10 +156,8 @@ class Baseline:
             return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
         for name, content in self.outcome.contents.items():
             varying = self.varying.get(name, NOTHING)
-            difference = self.conditions.agreement.difference(
-                content, outcome.contents[name], varying
-            )
-            if difference is not None:
+            agreement, other = self.conditions.agreement, outcome.contents[name]
+            if (difference := agreement.difference(content, other, varying)) is not None:
                 return f"{name}, {difference}"
         return None
 
@@ -176,7 +174,10 @@ class Baseline:
         }
         longest = max(self.outcome.seconds, again.seconds)
         outcome = replace(self.outcome, seconds=longest)
-        return replace(self, outcome=outcome, varying=varying)._checked()
+        known = replace(self, outcome=outcome, varying=varying)
+        if any(one.numbers for one in varying.values()) and not known._compared_lines():
+            raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
+        return known
 
     def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
         """The first difference that more runs of the original do not show, and what is then known.
@@ -211,12 +212,10 @@ class Baseline:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
+            code, command = Code.VARYING_LENGTH, self.run.shown
+            first, second = other.first, other.second
             raise CutuneError.at(
-                Code.VARYING_LENGTH,
-                name=name,
-                command=self.run.shown,
-                first=other.first,
-                second=other.second,
+                code, name=name, command=command, first=first, second=second
             ) from other
 
     def _compared_lines(self) -> int:
@@ -224,11 +223,6 @@ class Baseline:
             self.conditions.agreement.compared_lines(content, self.varying.get(name, NOTHING))
             for name, content in self.outcome.contents.items()
         )
-
-    def _checked(self) -> Baseline:
-        if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
-            raise CutuneError.at(Code.NOTHING_COMPARED, command=self.run.shown)
-        return self
 
 
 def baseline(run: Run, conditions: Conditions) -> Baseline:
@@ -251,10 +245,9 @@ def _check_success(run: Run, outcome: RunOutcome, conditions: Conditions) -> Non
         raise _failed(run, _said(status), outcome)
     if conditions.statuses is not None and status not in conditions.statuses:
         raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
-    if conditions.place.device is not None:
-        failed = failed_kernel(outcome.contents[STANDARD_ERROR].decode("latin-1"))
-        if failed:
-            raise _failed(run, failed)
+    said = outcome.contents[STANDARD_ERROR].decode("latin-1")
+    if conditions.place.device is not None and (failed := failed_kernel(said)):
+        raise _failed(run, failed)
 
 
 def _failed(run: Run, reason: str, outcome: RunOutcome | None = None) -> CutuneError:
@@ -279,7 +272,5 @@ def verify(
     for first, second in zip(original, tuned, strict=True):
         known = baseline(first, conditions)
         known, reason = known.confirmed(outcome_of(second, conditions.place))
-        if reason is None:
-            yield known, None
-            continue
-        yield known, Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
+        differs = Diagnostic.at(Code.OUTPUT_DIFFERS, command=second.shown, reason=reason)
+        yield known, differs if reason is not None else None

@@ -29,6 +29,7 @@ VARIANT_NOT_ALLOWED = "this variant is not allowed here"
 OTHER_SHARED = "the annotation gives the program's own block other shared memory than the launch"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
+_OUTPUT = "trials.jsonl"
 #: Largest relative difference of results: floating-point atomics depend on the order of threads.
 TOLERANCE = 1e-5
 #: What the sweep writes where there is no such difference.
@@ -100,7 +101,7 @@ class TrialRun:
         return {
             "CUTUNE_MODE": "sweep",
             "CUTUNE_CANDIDATES": str(candidates),
-            "CUTUNE_OUTPUT": str(self._output),
+            "CUTUNE_OUTPUT": str(self.folder / _OUTPUT),
             "CUTUNE_LAUNCH_LIMIT": str(LAUNCHES),
             "CUTUNE_REPETITIONS": "1",
         }
@@ -108,13 +109,14 @@ class TrialRun:
     def hiding_candidates(self) -> frozenset[Attempt]:
         """The candidates that failed, if others were not tried because of them."""
         keys = {self.numbers.number(site): site for kernel in self.kernels for site in kernel.sites}
-        entries = [entry for entry in self._entries() if entry["site"] in keys]
-        seen = {_attempt(e, keys) for e in entries}
-        failed = {
-            _attempt(e, keys)
-            for e in entries
-            if "error" in e and not _is_not_allowed(e) and not e["original"]
-        }
+        seen, failed = set(), set()
+        for entry in self._entries():
+            if entry["site"] in keys:
+                block, variant = as_block(entry["block"]), entry.get("variant", "")
+                attempt = keys[entry["site"]], variant, block
+                seen.add(attempt)
+                if "error" in entry and not _is_not_allowed(entry) and not entry["original"]:
+                    failed.add(attempt)
         wanted = {
             (s, kernel.variant, block)
             for kernel in self.kernels
@@ -143,12 +145,8 @@ class TrialRun:
             )
         return trials
 
-    @property
-    def _output(self) -> Path:
-        return self.folder / "trials.jsonl"
-
     def _entries(self) -> list[dict[str, Any]]:
-        return read_entries(self._output, TIMING)
+        return read_entries(self.folder / _OUTPUT, TIMING)
 
 
 def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
@@ -192,10 +190,6 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
             if least is not None:
                 found |= {attempt for attempt in tried if prod(attempt[2]) >= least}
     return found
-
-
-def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:
-    return keys[entry["site"]], entry.get("variant", ""), as_block(entry["block"])
 
 
 def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:

@@ -6,7 +6,7 @@ the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -261,7 +261,7 @@ class _Measuring:
                     self.reporter.warn(said)
         self._tell_differing(chosen, trials)
         rejected = {entry: trial.rejected for entry, trial in trials.items()}
-        judged = [_without(one, rejected.get(one.kernel.entry, ())) for one in launched]
+        judged = [one.without(rejected.get(one.kernel.entry, ())) for one in launched]
         # A variant may go wrong where the kernel itself does, and nowhere else.
         wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
         return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
@@ -319,11 +319,6 @@ class _Measuring:
 
     def _warn(self, code: Code, subject: Subject, **about: Any) -> None:
         self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
-
-
-def _without(subject: Subject, blocks: Iterable[Block]) -> Subject:
-    left_out = tuple(sorted({*subject.kernel.rejected, *blocks}))
-    return replace(subject, kernel=replace(subject.kernel, rejected=left_out))
 
 
 def _is_told(

@@ -243,11 +243,10 @@ def _larger(counting: _Counting) -> CountedRun | None:
 def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
-    kernel = subject.kernel
     smaller, most = smaller_and_largest(experiments)
-    missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
-    kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
-    subject = replace(subject, kernel=kernel)
+    missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
+    subject = subject.without(missing)
+    kernel = subject.kernel
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     measured = [
         _measurement(subject, COUNTS, experiment, counted)

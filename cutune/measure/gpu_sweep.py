@@ -206,7 +206,10 @@ def sweep_on_gpu(build: GpuBuild, cache: str = RESTORED) -> Iterator[SweptLaunch
         else:
             run_program(run, environment, WHERE)
             timings = read_entries(output, TIMING)
-        found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
+        # The size is the only number that the run was given.
+        numbers = [int(value) for value in run.values.values() if value.isdigit()]
+        size = numbers[0] if len(numbers) == 1 else None
+        found = swept_launches(build.program, timings, size, TOLERANCE, build.counters)
         if not found:
             raise _not_timed(run, timings)
         yield from found
@@ -300,12 +303,6 @@ def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
         "CUTUNE_REPETITIONS": str(REPETITIONS),
     }
     return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
-
-
-def _size(run: Run) -> int | None:
-    """The only number among the run's values, if there is exactly one."""
-    numbers = [int(value) for value in run.values.values() if value.isdigit()]
-    return numbers[0] if len(numbers) == 1 else None
 
 
 def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:

@@ -77,7 +77,9 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Prof
     said = ended.output_text + ended.errors_text
     found = parse(ended.output_text)
     if not found or ended.status:
-        raise _failed(explanation(said) or f"status {ended.status}: {_last_line(said)}")
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith('"')]
+        last = lines[-1] if lines else "it said nothing"
+        raise _failed(explanation(said) or f"status {ended.status}: {last}")
     return found
 
 
@@ -106,19 +108,15 @@ def parse(text: str) -> list[ProfiledLaunch]:
     try:
         for row in rows:
             if row[0] == "ID":
-                header = _checked(row)
+                header = row
+                if missing := [name for name in _COLUMNS if name not in row]:
+                    reason = f"its table has no column '{missing[0]}'"
+                    raise _failed(f"{reason}: is this another version of ncu?")
             elif header and len(row) == len(header) and row[0].isdigit():
                 found.append(_counters(dict(zip(header, row, strict=True))))
     except csv.Error as error:
         raise _failed(f"its table is damaged: {error}") from error
     return found
-
-
-def _checked(header: list[str]) -> list[str]:
-    missing = next((name for name in _COLUMNS if name not in header), None)
-    if missing is not None:
-        raise _failed(f"its table has no column '{missing}': is this another version of ncu?")
-    return header
 
 
 def _counters(row: Mapping[str, str]) -> ProfiledLaunch:
@@ -141,11 +139,6 @@ def _triple(text: str) -> Block:
     if match is None:
         raise _failed(f"its table has {text[:40]!r} where a shape should be")
     return as_block([int(number) for number in match.groups()])
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith('"')]
-    return lines[-1] if lines else "it said nothing"
 
 
 def _failed(reason: str) -> CutuneError:

@@ -45,7 +45,12 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     if not known:
         return None
     least, most = known[0][1], known[-1][1]
-    grown = _growths(runs[least], runs[most])
+    pairs = ((name, runs[least].values[name], value) for name, value in runs[most].values.items())
+    grown = {
+        name: int(after) / int(before)
+        for name, before, after in pairs
+        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after)
+    }
     if not grown:
         return None
     doublings = sum(log2(growth) for growth in grown.values()) / len(grown)
@@ -65,15 +70,6 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
 
 def _growth(before: int, after: int, doublings: float) -> float:
     return (after / before) ** (1 / doublings) if before else 1.0
-
-
-def _growths(least: Run, most: Run) -> dict[str, float]:
-    growths = {}
-    for name, after in most.values.items():
-        before = least.values[name]
-        if before.isdecimal() and after.isdecimal() and 0 < int(before) < int(after):
-            growths[name] = int(after) / int(before)
-    return growths
 
 
 #: Smaller numbers are seldom sizes: steps, radii, selectors.
@@ -121,18 +117,15 @@ def _proposed(made: RecordedRun, sizes: Callable[[int], tuple[int, int]]) -> str
         if match is not None and size >= LEAST_SIZE and size in given:
             words = [*run.words]
             words[place] = f"{match[1] or ''}{_HOLE}"
+            line = " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
             values = ",".join(map(str, sizes(size)))
-            return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
+            return f"; try: --run {shlex.quote(line)} --vary n={values}"
     return ""
 
 
 def _halved(name: str, value: str) -> str:
     half = f"{int(value) // 2}," if value.isdecimal() and int(value) > 1 else ""
     return f"--vary {shlex.quote(f'{name}={half}{value}')}"
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def _numbers(parameters: bytes) -> set[int]:

@@ -41,7 +41,6 @@ from cutune.tuning.nvcc.units import (
     CompiledSource,
     connect,
     forget,
-    forget_lending,
     lenders_of,
     noted_launches,
     registered,
@@ -148,8 +147,7 @@ def tune_project(
     """
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
-    forget(workspace)
-    forget_lending(workspace)
+    forget(workspace, with_lending=True)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
     compiled_sources(outputs).unlink(missing_ok=True)

@@ -68,31 +68,29 @@ def at_own_sizes(subject: Subject, launches: Sequence[LaunchRecord]) -> OwnSizes
     made: list[_Launch] = []
     with suppress(CutuneError):
         made = list(_made(subject, subject.launches_in(launches)))
-    if not made or not _is_told_by_sizes(made):
+    # Launches of equal sizes have to do equal work.
+    if not made or len({m.sizes for m in made}) < len({(m.sizes, m.work) for m in made}):
         return None
     smaller, most = smaller_and_largest(made)
     kernel = subject.kernel
     covered = [recorded_extents(one.record, kernel.grid_kept) for one in (smaller, most)]
-    by_block = {
-        block: (below, above)
-        for block in kernel.remaining()
-        if fits_launches(kernel, block, covered)
-        for below, above in _pairs(smaller, most, block)
-    }
+    by_block: dict[Block, tuple[Measurement, Measurement]] = {}
+    for block in kernel.remaining():
+        if fits_launches(kernel, block, covered):
+            with suppress(CutuneError):
+                pair = smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
+                by_block[block] = pair
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     if counted not in by_block:
         return None
-    rejected = {*kernel.rejected, *kernel.candidates()} - by_block.keys()
-    kernel = replace(kernel, rejected=tuple(sorted(rejected)))
+    subject = subject.without({*kernel.candidates()} - by_block.keys())
     totals = (replace(one, purpose=COUNTS) for one in by_block[counted])
     launches_of_all = [*totals, *(one for pair in by_block.values() for one in pair)]
     # As if the program had been run for them.
-    described = [replace(one, setting=kernel.setting, source=RUN) for one in launches_of_all]
-    return OwnSizes(
-        replace(subject, kernel=kernel),
-        list({one.key: one for one in described}.values()),
-        [smaller.record, most.record],
-    )
+    setting = subject.kernel.setting
+    described = [replace(one, setting=setting, source=RUN) for one in launches_of_all]
+    measured = list({one.key: one for one in described}.values())
+    return OwnSizes(subject, measured, [smaller.record, most.record])
 
 
 def _made(subject: Subject, launches: Sequence[LaunchRecord]) -> Iterator[_Launch]:
@@ -110,22 +108,6 @@ def _numbers(record: LaunchRecord) -> bytes:
     for pointer in record.pointers:
         numbers[pointer.offset : pointer.offset + 8] = bytes(8)
     return bytes(numbers)
-
-
-def _is_told_by_sizes(made: Sequence[_Launch]) -> bool:
-    """Do launches of equal sizes do equal work?"""
-    works: dict[Sizes, set[int]] = {}
-    for one in made:
-        works.setdefault(one.sizes, set()).add(one.work)
-    return all(len(same) == 1 for same in works.values())
-
-
-def _pairs(
-    smaller: _Launch, most: _Launch, block: Block
-) -> Iterator[tuple[Measurement, Measurement]]:
-    """Both launches with a block; nothing where one of them fails."""
-    with suppress(CutuneError):
-        yield smaller.with_block(SMALLER, block), most.with_block(FEATURES, block)
 
 
 def recorded_sizes(subject: Subject, asked: LaunchRecord) -> Sizes:

@@ -154,12 +154,11 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
 
 def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:
     """The variables that are numbers of blocks, with the most that a recorded launch had."""
-    names = kernel.extent_words.values()
-    axes = ((name, "xyz".index(name[-1])) for name in names)
+    axes = zip("xyz", kernel.variable_extents, kernel.grid_kept, strict=True)
     return {
-        name: max(extents[axis] for _, extents in kernel.recorded)
-        for name, axis in axes
-        if kernel.grid_kept[axis]
+        f"extent_{name}": max(extents[axis] for _, extents in kernel.recorded)
+        for axis, (name, varies, is_kept) in enumerate(axes)
+        if varies and is_kept
     }
 
 
@@ -203,10 +202,8 @@ def _shares(kernel: MeasuredKernel) -> dict[str, tuple[str, int]]:
     all of them, the roundest is taken.
     """
     found = {}
-    for word, blocks_name in kernel.extent_words.items():
-        axis = "xyz".index(word[-1])
-        if not kernel.grid_kept[axis]:
-            continue
+    for blocks_name in _kept_extents(kernel):
+        axis = "xyz".index(blocks_name[-1])
         for place, name in enumerate(kernel.parameters):
             pairs = [(sizes[place], extents[axis]) for sizes, extents in kernel.recorded]
             if len({blocks for _, blocks in pairs}) < FEW_SIZES or min(pairs)[0] <= 0:

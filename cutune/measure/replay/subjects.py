@@ -32,6 +32,7 @@ from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.launch_sites import SiteKey, SiteNumbers, may_launch
 from cutune.source.program import Kernel, KernelVariant, LaunchSite, Program, Role
 from cutune.source.rewrite.launch_edit import variants_at
+from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -131,6 +132,11 @@ class Subject:
 
     def launches_in(self, launches: Iterable[LaunchRecord]) -> list[LaunchRecord]:
         return [record for record in launches if self.is_launch(record)]
+
+    def without(self, blocks: Iterable[Block]) -> Subject:
+        """The kernel, of which these blocks are no candidates any more."""
+        rejected = tuple(sorted({*self.kernel.rejected, *blocks}))
+        return replace(self, kernel=replace(self.kernel, rejected=rejected))
 
     def replayer(self) -> Replayer:
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)

@@ -43,6 +43,8 @@ from cutune.tuning.nvcc.command import (
 
 #: What stands in a source or an object that launches kernels, and in one that was tuned.
 _LAUNCHES, _TUNED = (b"<<<", b"cudaLaunchKernel"), b"cutune_select_"
+#: A source without these neither launches nor has kernels, nor includes what might.
+_MAY_LAUNCH = (b"<<<", b"include", b"__global__")
 
 
 def main_nvcc(arguments: Sequence[str]) -> int:
@@ -70,20 +72,16 @@ def main_nvcc(arguments: Sequence[str]) -> int:
         words, environment.get("NVCC_PREPEND_FLAGS", ""), environment.get("NVCC_APPEND_FLAGS", "")
     )
     if passes_on or not something_to_do(command, settings):
-        if not passes_on and settings.modes == {TUNED} and sys.stderr.isatty():
-            _say_whether_untuned(command, settings)
+        # Only to a person: scripts that configure builds read each line of a compiler.
+        is_told = not passes_on and settings.modes == {TUNED} and sys.stderr.isatty()
+        if is_told and links_untuned(command, settings.workspace):
+            name = command.outputs()[0]
+            run = name if name.startswith(("/", "./", "../")) else f"./{name}"
+            _say("LINKED_UNTUNED", name=name, run=run)
         return run_instead(launcher, words)
     from cutune.tuning.nvcc.rewriting import compile_rewritten
 
     return compile_rewritten(launcher, command, settings)
-
-
-def _say_whether_untuned(command: Command, settings: Settings) -> None:
-    """Say it only to a person: scripts that configure builds read each line of a compiler."""
-    if links_untuned(command, settings.workspace):
-        name = command.outputs()[0]
-        run = name if name.startswith(("/", "./", "../")) else f"./{name}"
-        _say("LINKED_UNTUNED", name=name, run=run)
 
 
 def _say(code: str, **values: Any) -> None:
@@ -110,16 +108,11 @@ def something_to_do(command: Command, settings: Settings) -> bool:
     if not command.makes_host_code:
         return False
     if INSTRUMENT in settings.modes:
-        return any(_may_launch(item.value) for item in command.sources)
+        texts = (_content(item.value) for item in command.sources)
+        return any(word in text for text in texts for word in _MAY_LAUNCH)
     if TUNED in settings.modes:
         return any(has_models(command, item, settings.workspace) for item in command.sources)
     return False
-
-
-def _may_launch(path: str) -> bool:
-    """Holds the file a launch or a kernel, or includes it something that might?"""
-    text = _content(path)
-    return any(word in text for word in (b"<<<", b"include", b"__global__"))
 
 
 def _content(path: str) -> bytes:

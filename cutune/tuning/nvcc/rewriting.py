@@ -288,7 +288,7 @@ class _Rewriter:
             keeper.wait()
             if begun is not None:
                 begun.wait()
-        files = shadow.files if shadow is not None else ()
+        files = shadow.originals if shadow is not None else ()
         KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
         return shadow
 

@@ -48,10 +48,6 @@ class ShadowSource:
     tree: ShadowTree | None = None
     code: BuiltCode | None = None
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        return tuple(self.originals)
-
     def to_json(self) -> Json:
         tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
         options, originals = list(self.host_options), self.originals
@@ -66,7 +62,12 @@ class ShadowSource:
     @staticmethod
     def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
         """Write a rewritten program below a folder. Raises CT002."""
-        source = _named(unit.rewritten())
+        source = unit.rewritten()
+        # For the prelude the user has no line: it stands in cutune's header.
+        mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
+        header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
+        text = f"{mark}#line 1 {header}\n{source.text[len(mark) :]}"
+        source = Source(source.path, text)
         if any(owned.path != source.path for owned in unit.edits):
             # Not beside the copy of a source alone, which would find old copies of headers there.
             return _write_tree(unit, source, folder.with_name(f"{folder.name}-tree"))
@@ -93,13 +94,6 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
     options = _host_options([*copied, *folders], folder, spelled)
     originals = {copy: file for file in files if (copy := tree.copy_of(file)) is not None}
     return ShadowSource(str(path), options, originals, tree)
-
-
-def _named(source: Source) -> Source:
-    """Name cutune's header as the origin of the prelude, for which the user has no line."""
-    mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
-    header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
-    return Source(source.path, f"{mark}#line 1 {header}\n{source.text[len(mark) :]}")
 
 
 def _renamed(header: Source) -> Source:

@@ -172,20 +172,19 @@ def registered(workspace: Workspace) -> list[CompiledSource]:
     return sorted(units, key=lambda unit: unit.first_site)
 
 
-def forget(workspace: Workspace) -> None:
-    """Forget the sources before a new build, which may compile fewer. Models stay."""
-    _remove(workspace, _UNIT, _LAUNCHES)
+def forget(workspace: Workspace, with_lending: bool = False) -> None:
+    """Forget the sources before a new build, which may compile fewer. Models stay.
+
+    `with_lending`: forget who lends to whom, too.
+    """
+    names = (_UNIT, _LAUNCHES, *((_SEEN, _LENDERS, LENDS) if with_lending else ()))
+    for path in (path for name in names for path in _notes(workspace, name)):
+        path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
 def _notes(workspace: Workspace, name: str) -> list[Path]:
     return sorted((workspace.folder / UNITS).glob(f"*/{name}"))
-
-
-def _remove(workspace: Workspace, *names: str) -> None:
-    for name in names:
-        for path in _notes(workspace, name):
-            path.unlink(missing_ok=True)
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
@@ -296,8 +295,3 @@ def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
 def lends(unit: CompiledSource, workspace: Workspace) -> bool:
     """May others launch its kernels?"""
     return unit.has_note(workspace, LENDS)
-
-
-def forget_lending(workspace: Workspace) -> None:
-    """Forget who lends to whom, before a project is tuned anew."""
-    _remove(workspace, _SEEN, _LENDERS, LENDS)
