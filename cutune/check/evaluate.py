@@ -47,7 +47,7 @@ def own(launch: SweptLaunch) -> Answer:
 def by_occupancy(device: DeviceProfile) -> Strategy:
     """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
 
-    Of the shapes with that many threads the one whose width is nearest to a warp.
+    Of the shapes with that many threads, the one whose width is nearest to a warp.
     """
 
     def choose(launch: SweptLaunch) -> Answer:
@@ -171,8 +171,8 @@ class StrategyScore:
 
     Attributes:
         cases, answered: numbers of cases, and of those in which it had an answer.
-        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, 90th
-        percentile. within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
+        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, percentiles.
+        within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
         error: mean of `SweptLaunch.error` where times differ (the paper's Table 3).
         no_loss: share of cases that are as fast as with the source's own configuration.
         gain, least_gain: speed relative to that: geometric mean, and the least.

@@ -93,10 +93,7 @@ def shake(
     jobs: int,
     progress: Progress = silent,
 ) -> Iterator[Shaken]:
-    """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
-
-    Raises CT441 when a program cannot be started, and as `baseline`.
-    """
+    """Run the shaken program with all seeds, `jobs` at a time; compare. Raises as `verify`."""
     per_run = 1 + len(trials)
     total = len(original) * per_run
     progress("shaking", 0, total)
@@ -170,9 +167,7 @@ def build_both(
 ) -> tuple[Path, Path]:
     """Build the original and the shaken program below a folder. `target`: see `build_units`.
 
-    Raises:
-        CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
-            not.
+    Raises CT701 when the original does not compile, CT439 when only the shaken one does not.
     """
     name = Path(programs[0].source.path).stem
     places = {word: folder / word for word in ("original", "shaken")}

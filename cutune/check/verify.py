@@ -130,10 +130,7 @@ MOST_CONFIRMING_RUNS, CONFIRMING_SECONDS = 10, 20.0
 
 @dataclass(frozen=True)
 class Conditions:
-    """How programs run, and the rules by which their outputs agree.
-
-    `statuses`: the exit statuses by which the original succeeds; None: any.
-    """
+    """How programs run, and when their outputs agree. `statuses`: of success; None: any."""
 
     place: RunPlace
     agreement: Agreement = field(default_factory=Agreement)
@@ -180,10 +177,7 @@ class Baseline:
         return known
 
     def confirmed(self, outcome: RunOutcome) -> tuple[Baseline, str | None]:
-        """The first difference that more runs of the original do not show, and what is then known.
-
-        Raises as `baseline`.
-        """
+        """The first difference that more runs of the original lack, and what is then known."""
         known, reason = self, self.difference(outcome)
         for number in range(MOST_CONFIRMING_RUNS):
             if reason is None or not known._may_vary_still(number):
@@ -228,9 +222,8 @@ class Baseline:
 def baseline(run: Run, conditions: Conditions) -> Baseline:
     """Run the original twice.
 
-    Raises:
-        CutuneError: CT433 when it fails, CT434 when all that it writes varies, CT435 when the
-            number of lines does, CT441 when it cannot be started.
+    Raises CT433 when it fails, CT434 when all that it writes varies, CT435 when the number of lines
+    does, CT441 when it cannot be started.
     """
     outcome = outcome_of(run, conditions.place)
     _check_success(run, outcome, conditions)
@@ -265,7 +258,7 @@ def _said(status: int | None) -> str:
 def verify(
     original: Sequence[Run], tuned: Sequence[Run], conditions: Conditions
 ) -> Iterator[tuple[Baseline, Diagnostic | None]]:
-    """Run both programs at each size; gives what the original did and what differs.
+    """Run both programs at each size; gives the original's outcome, and a difference.
 
     Raises CT441 when a program cannot be started, and as `baseline`.
     """

@@ -109,11 +109,7 @@ class Agreement:
         return None if counts[0] == counts[1] else f"lines: {counts[0]} became {counts[1]}"
 
     def varying(self, first: bytes, second: bytes) -> Varying:
-        """The parts that differ in two outputs of the same program.
-
-        Raises:
-            OtherLength: lines are missing in one of them.
-        """
+        """The parts that differ in two outputs of one program. Raises OtherLength."""
         one, other = list(self.lines(first)), list(self.lines(second))
         if len(one) != len(other):
             raise OtherLength(len(one), len(other))

@@ -77,9 +77,7 @@ class CandidateTrial:
 class TrialRun:
     """One run of the instrumented program, in which the candidates of kernels are tried.
 
-    Attributes:
-        numbers: what the program calls its launch sites.
-        folder: holds the list of candidates, and what the run writes.
+    `folder`: holds the list of candidates, and what the run writes.
     """
 
     kernels: Sequence[MeasuredKernel]

@@ -98,7 +98,7 @@ def measure(
 ) -> list[list[Collected]]:
     """Run the instrumented program, count its kernels, append to the workspaces of its parts.
 
-    Returns, per part, the kernels that were measured, with their measurements.
+    Gives, per part, the kernels that were measured.
     """
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     collected = []

@@ -58,10 +58,7 @@ LARGEST_SHARE = 0.8
 
 @dataclass
 class _Counting:
-    """Runs of the program in which kernels are counted, one after the other.
-
-    `made`: for each run in `counted`, the counted launches by entry.
-    """
+    """Runs of the program in which kernels are counted. `made`: per run the launches, by entry."""
 
     recorded: Sequence[RecordedRun]
     device: DeviceProfile
@@ -89,14 +86,10 @@ def counted_on_data(
     progress: Progress,
     warn: Warn,
 ) -> Iterator[tuple[Subject, list[Measurement]]]:
-    """Count kernels; gives each as it was measured, with its measurements.
+    """Count kernels; gives each as it was measured, with its measurements. Raises CT411.
 
     Of each run the launch with most work is used; candidates are compared at the largest of these.
-    Candidates that cannot be launched there are left out. Kernels whose launches would take too
-    long are not counted.
-
-    Raises:
-        CutuneError: CT411 when a run does not end well.
+    Candidates that cannot be launched there are left out, and kernels that would take too long.
     """
     counting = _Counting(recorded, device, progress)
     is_cut = any(made.run.is_cut for made in recorded)
@@ -126,7 +119,7 @@ def _judged(
 ) -> tuple[Subject, list[Measurement]] | None:
     """A kernel as it was measured; None, and a warning, where its launches tell nothing.
 
-    `before`: the same with all candidates that it had.
+    `before`: the kernel with all of its candidates.
     """
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)

@@ -88,13 +88,10 @@ class Sweep:
 def record_launches(
     runs: Sequence[Run], device: DeviceProfile, progress: Progress, warn: Warn
 ) -> list[RecordedRun]:
-    """Run the instrumented program on the emulated device; each run with its launches, in order.
+    """Run the instrumented program on the emulated device. Raises CT411.
 
     In a run that takes too long, later kernels are recorded but not executed; nor are any
     kernels of the runs behind it.
-
-    Raises:
-        CutuneError: CT411 when it does not end well.
     """
     recorded: list[RecordedRun] = []
     with temporary_folder() as folder:
@@ -162,13 +159,9 @@ def try_candidates(
     device: DeviceProfile,
     sweep: Sweep,
 ) -> Mapping[str, CandidateTrial]:
-    """Launch every candidate in one run of the program and compare results.
+    """Launch every candidate in one run of the program and compare results. Raises CT411.
 
-    A candidate that breaks the CUDA context hides those behind it, so the program runs again
-    without it.
-
-    Raises:
-        CutuneError: CT411 when the run does not end well.
+    A candidate that breaks the CUDA context hides those behind it: the program runs again without.
     """
     broken: frozenset[Attempt] = frozenset()
     for attempt in range(TRIAL_RUNS):
@@ -199,10 +192,7 @@ _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DI
 
 
 def races_with_own_blocks(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
-    """The first race of each kernel, by name, in a run of the program as it is.
-
-    If the run fails, the races that were found until then count.
-    """
+    """The first race of each kernel, by name, in one run as the program is, even if that fails."""
     with temporary_folder() as folder:
         found = Path(folder) / "findings.jsonl"
         checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
@@ -267,11 +257,7 @@ class CountedRun:
     sampled_threads: int = 0
 
     def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
-        """Run the program; gives its experiments by entry of the kernel.
-
-        Raises:
-            CutuneError: CT411 when a run that was asked for does not end well.
-        """
+        """Run the program; gives its experiments by entry. Raises CT411 unless `is_extra`."""
         seconds = EXTRA_SECONDS if self.is_extra else RUN_SECONDS
         with temporary_folder() as folder:
             log = Path(folder) / "launches.jsonl"

@@ -117,8 +117,7 @@ def collect_on_gpu(
 ) -> list[SweptLaunch]:
     """Sweep every tunable launch on the GPU of this machine; append to the workspace.
 
-    Timings only test whether the model suits a kernel; the model is made from counts. `counters`: a
-    second run reads hardware counters.
+    Timings only test the models, which are made from counts. `counters`: read hardware counters.
     """
     build = GpuBuild.of(analyzer, program, plan, device, workspace)
     swept = list(sweep_on_gpu(build))
@@ -150,10 +149,7 @@ def sweep(
     workspace: Workspace,
     cache: str = RESTORED,
 ) -> RecordedSweep:
-    """Time every configuration of every tunable launch of some programs, each run on its own.
-
-    `cache`: what lies in the caches when a launch begins, one of `CACHES`.
-    """
+    """Time every configuration of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in map(analyzer.with_checked_variants, programs):
         build = GpuBuild.of(analyzer, program, plan, device, workspace)

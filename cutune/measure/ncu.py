@@ -60,11 +60,7 @@ class ProfiledLaunch:
 
 
 def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[ProfiledLaunch]:
-    """Run a command under ncu; its launches in order.
-
-    Raises:
-        CutuneError: CT429 when ncu is missing or refuses.
-    """
+    """Run a command under ncu; its launches in order. Raises CT429 when it cannot be."""
     path = shutil.which("ncu")
     if path is None:
         raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
@@ -97,11 +93,7 @@ def explanation(said: str) -> str | None:
 
 
 def parse(text: str) -> list[ProfiledLaunch]:
-    """The launches in ncu's output, among what the program printed; columns are found by name.
-
-    Raises:
-        CutuneError: CT429 where its table is another one than expected.
-    """
+    """The launches in ncu's output, among what the program printed. Raises CT429."""
     rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
     header: list[str] = []
     found = []

@@ -55,10 +55,8 @@ _SHELL = re.compile(r"[|&;<>()$`*?\n]|(?:^|\s)~|^\s*\w+=")
 class RunPlan:
     """The runs that are asked for, and what is measured in them.
 
-    Attributes:
-        run: template of its command lines, with the names of `vary` in braces.
-        training: are kernels replayed at the sizes of the published method, too?
-        launches_only, statuses: see `Run`.
+    `run`: template of the command lines, with names of `vary` in braces. `training`: replay kernels
+    at the sizes of the published method, too. `launches_only`, `statuses`: see `Run`.
     """
 
     run: str
@@ -134,11 +132,8 @@ def plan_runs(
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
-    `program`: `Path()` where the template names another, as that of a project.
-
-    Raises:
-        CutuneError: CT410 when the template names something that is not varied, or leaves out
-            something that is, or the program.
+    `program`: `Path()` where the template names another, as that of a project. Raises CT410 where
+    names of the template are not varied, or it lacks some that are, or the program.
     """
     if unused := _unused(template, vary, program):
         raise _bad_run(template, unused)
@@ -218,10 +213,7 @@ def check_end(
 
 
 def failed_kernel(said: str) -> str:
-    """The message of the emulated device about a kernel that failed; empty if there is none.
-
-    A program may go on after it, and end well.
-    """
+    """The emulated device's message about a failed kernel, or empty: a program may go on."""
     found = _FAILED_KERNEL.search(said)
     return found[0].removeprefix("cutune: ") if found is not None else ""
 

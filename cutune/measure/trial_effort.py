@@ -44,10 +44,7 @@ def affordable(
 
 
 def effort(subjects: Iterable[Subject], made: RecordedRun, unknown: int = 0) -> int:
-    """Warp instructions to try every candidate in the launches of one run.
-
-    `unknown`: the cost of a kernel whose launches were not executed.
-    """
+    """Warp instructions to try every candidate in one run; `unknown` for a kernel not executed."""
     return sum(
         experiments([subject], made, LAUNCHES) * one_of_each(subject, made) or unknown
         for subject in subjects

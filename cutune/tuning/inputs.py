@@ -171,12 +171,8 @@ _INCLUDED_BYTES = ".incbin"
 class Request:
     """A request, with all that its answer may depend on.
 
-    Attributes:
-        options: as they were parsed, without those that only change what is shown meanwhile.
-        sources: those of the program.
-        toolchain: its flags hold no files of options.
-        devices: that it is made for.
-        named: further files that options name.
+    `options`: as parsed, without those that only change what is shown. `toolchain`: its flags hold
+    no files of options. `named`: further files that options name.
     """
 
     options: Mapping[str, object]
@@ -229,12 +225,7 @@ UNKNOWN = (CutuneError, OSError, UnknownInput)
 
 
 def inputs_of(request: Request) -> Inputs:
-    """Digest all inputs of a request.
-
-    Raises:
-        CutuneError: where nvcc cannot read a source.
-        UnknownInput: where it cannot be said what is read.
-    """
+    """Digest all inputs. Raises CutuneError, or UnknownInput where they cannot be known."""
     toolchain = request.toolchain
     words = [p for f in toolchain.flags for p in (f, *f.split("=")[1:], *f.split(","))]
     # Files that options name: objects, profiles, response files.
@@ -320,10 +311,7 @@ _CLOCK_NANOSECONDS = 20_000_000
 
 @dataclass(frozen=True)
 class Keeper:
-    """A request that is being answered, while its inputs are watched.
-
-    `started`: when, by the clock of files.
-    """
+    """A request that is being answered. `started`: when, by the clock of files."""
 
     request: Request
     inputs: Future[Inputs]

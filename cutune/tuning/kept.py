@@ -56,11 +56,7 @@ T = TypeVar("T")
 
 
 def found_in(kind: str, name: str, form: type[T]) -> T | None:
-    """Read a kept document; None without one.
-
-    Raises:
-        CutuneError: it cannot be read, or was kept by another version.
-    """
+    """Read a kept document; None without one. Raises CutuneError for one of another version."""
     path = _place(kind, name)
     return read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
 

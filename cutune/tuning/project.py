@@ -63,10 +63,7 @@ def is_make(command: str) -> bool:
 
 
 def compiler_variable(command: str, folder: Path = Path()) -> str | None:
-    """The variable by which make is given another nvcc; None: its rules say nvcc themselves.
-
-    `folder`: where the command is run.
-    """
+    """The variable by which make, run in `folder`, gets another nvcc; None: its rules say nvcc."""
     text = _text(_words(command), folder)
     named = (str(one[1]) for one in _ASSIGNED.finditer(text) if _NVCC.fullmatch(one[2]))
     used = [name for name in dict.fromkeys(named) if _is_used(name, text)]
@@ -79,10 +76,7 @@ def compiler_variable(command: str, folder: Path = Path()) -> str | None:
 
 
 def kept_tuned(command: str, stand_in: str) -> str:
-    """The command that leaves a project tuned from now on.
-
-    `stand_in`: the relative path of the folder with an nvcc that is cutune.
-    """
+    """The command that leaves a project tuned. `stand_in`: a folder whose nvcc is cutune."""
     name = compiler_variable(command)
     if name is None:
         return f'PATH="$PWD/{stand_in}:$PATH" {command}'
@@ -127,10 +121,7 @@ _CMAKE_CACHE = "CMakeCache.txt"
 
 @dataclass(frozen=True)
 class ProjectBuild:
-    """How a project is built and run, seen from the current folder.
-
-    `make`: builds it. `clean`: run before each build, if it is not empty.
-    """
+    """How a project is built and run. `clean`: run before each build, unless it is empty."""
 
     make: str
     plan: RunPlan
@@ -142,8 +133,7 @@ def tune_project(
 ) -> list[FittedModel]:
     """Build, measure, and build again; the project is left in its tuned build.
 
-    Raises:
-        CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
+    Raises CT706 when a build fails, CT707 when it compiled nothing through cutune.
     """
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()

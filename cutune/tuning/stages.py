@@ -44,10 +44,9 @@ def collect(
     device: DeviceProfile,
     workspace: Workspace,
 ) -> tuple[list[Collected], InstrumentedProgram]:
-    """Instrument, compile, run on the emulated device, replay; append to the workspace.
+    """Instrument, compile, run, replay; append to the workspace. Raises CT415.
 
     `programs`: the sources of one program. Gives what was measured, and the program that was run.
-    Raises CT415 where no launch may be tuned.
     """
     programs = [analyzer.with_checked_variants(program) for program in programs]
     if not any(program.tunable_launches for program in programs):

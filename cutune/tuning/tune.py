@@ -54,7 +54,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class TunedProgram:
-    """A program that was tuned. `targets`: where it was written to. `said`: the messages."""
+    """A program that was tuned, the files it was written to, and the messages."""
 
     programs: Sequence[Program]
     launches: Sequence[SeenLaunch]
@@ -112,11 +112,8 @@ class NothingTuned(CutuneError):
 def tune(request: Request, tuning: Tuning, reporter: Reporter) -> TunedProgram | Kept:
     """Collect, fit, emit the sources of one program; or write what an earlier call has made.
 
-    The first device is the one that is modelled.
-
-    Raises:
-        NothingTuned: CT415 where no launch may be tuned, CT503 where nothing could be modelled.
-        CutuneError: what the stages raise, CT002.
+    The first device is the one that is modelled. Raises NothingTuned (CT415 where no launch may be
+    tuned, CT503 where nothing could be modelled), CT002, and what the stages raise.
     """
     kept = None if tuning.is_anew else kept_for(request)
     if kept is not None:

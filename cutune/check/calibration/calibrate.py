@@ -49,10 +49,7 @@ LONG_LOOP, WINDOWS = 64, 4
 
 
 def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> FittedModel:
-    """Emulate a few blocks of a case with each of its thread blocks.
-
-    `registers`: per thread, as the compiler of the real GPU says.
-    """
+    """Emulate a few blocks of a case with each thread block. `registers`: per thread on the GPU."""
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
     replayer = Replayer(module, code, _record(code, case), kernel)

@@ -47,10 +47,9 @@ SOLID = tuple(
 
 @dataclass(frozen=True)
 class MicroBenchmark:
-    """One micro-kernel at one size.
+    """One micro-kernel at one size, with arguments `n`, `p`, `q`.
 
-    `extents`: threads per dimension; the grid covers them. `n`, `p`, `q`: its arguments.
-    `blocks`: those that are timed.
+    `extents`: threads per dimension; the grid covers them. `blocks`: those that are timed.
     """
 
     kernel: str

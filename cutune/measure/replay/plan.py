@@ -78,10 +78,8 @@ WINDOWS = 4
 class Replay:
     """One launch to be replayed, with a value for each variable of the kernel.
 
-    Attributes:
-        purpose: see `Measurement`.
-        trace_every: one window of 8 executions out of so many is traced.
-        is_spread: blocks all over the grid, where the work of a thread depends on its place.
+    `trace_every`: one window of 8 executions out of so many is traced. `is_spread`: look at blocks
+    all over the grid, where the work of a thread depends on its place.
     """
 
     purpose: str
@@ -111,10 +109,7 @@ def count_block(kernel: MeasuredKernel) -> Block:
 
 
 def fits_launches(kernel: MeasuredKernel, block: Block, covered: Iterable[Extents]) -> bool:
-    """Can launches with these extents be made with this block?
-
-    Without a known guard, the block must divide the threads.
-    """
+    """Can these launches have this block? Without a guard, it must divide the threads."""
     axes = zip(kernel.free, kernel.variable_extents, kernel.grid_kept, strict=True)
     divided = [free and varies and not kept for free, varies, kept in axes]
     return all(

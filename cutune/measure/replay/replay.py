@@ -177,16 +177,13 @@ class Replayer:
         trace_every: int = 0,
         is_sampled: bool = False,
     ) -> Measurement:
-        """Count one launch.
+        """Count one launch. Raises CT4xx when it fails or takes too many instructions.
 
         Args:
             sizes: a value for every variable of the kernel.
             blocks: linear indices of the blocks to run; all when None.
             trace_every: look at the addresses of one window out of this many; 0: of none.
             is_sampled: count some blocks, which stand for all.
-
-        Raises:
-            CutuneError: CT4xx when the launch fails or takes too many instructions.
         """
         grid = self._grid(block, sizes)
         parameters = self._parameters(sizes)

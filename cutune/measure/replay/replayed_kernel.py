@@ -244,10 +244,7 @@ def _counted(subject: Subject, known: Sequence[Measurement], progress: Progress)
 def collect_kernel(
     counted: CountedKernel, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
-    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
-
-    `training`: also at those of the published method.
-    """
+    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated."""
     subject, counts = counted.subject, counted.functions
     assert counts is not None
     kernel = subject.kernel

@@ -109,8 +109,7 @@ FEW_REGISTERS = 32
 class Subject:
     """A kernel that is going to be measured: its code, a recorded launch, its description.
 
-    `made`: launches of all kernels of its module. `numbers`: what the instrumented program calls
-    launch sites.
+    `made`: launches of all kernels of its module.
     """
 
     module: LoadedModule

@@ -356,11 +356,7 @@ class Usage(Exception):
 
 
 def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """The `--cutune-` options, wherever they stand, and the other words.
-
-    Raises:
-        Usage: an option, or a value of one, that does not exist.
-    """
+    """The `--cutune-` options, wherever they stand, and the other words. Raises Usage."""
     words: list[str] = []
     found: dict[str, str] = {}
     for word in arguments:

@@ -238,10 +238,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
 
 @dataclass(frozen=True)
 class _Rewriter:
-    """Makes of one unit what the mode asks for; None where that is the original.
-
-    `toolchain`: without the unit's own flags.
-    """
+    """Makes of one unit what the mode asks for. `toolchain`: without the unit's own flags."""
 
     unit: CompiledSource
     workspace: Workspace

@@ -173,10 +173,7 @@ def registered(workspace: Workspace) -> list[CompiledSource]:
 
 
 def forget(workspace: Workspace, with_lending: bool = False) -> None:
-    """Forget the sources before a new build, which may compile fewer. Models stay.
-
-    `with_lending`: forget who lends to whom, too.
-    """
+    """Forget the sources before a new build, which may compile fewer; models stay."""
     names = (_UNIT, _LAUNCHES, *((_SEEN, _LENDERS, LENDS) if with_lending else ()))
     for path in (path for name in names for path in _notes(workspace, name)):
         path.unlink(missing_ok=True)
@@ -213,8 +210,7 @@ def instances_of(models: Sequence[FittedModel]) -> list[str]:
 def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
     """The one model of a kernel, by its name in the source, with template arguments, or in PTX.
 
-    Raises:
-        CutuneError: CT510 where there is none, CT514 where there are several.
+    Raises CT510 where there is none, CT514 where there are several.
     """
     if file is not None:
         path = str(Path(file).resolve())
@@ -243,10 +239,7 @@ class _Lenders:
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Note the kernels that a source of an instrumented build has, and those that it lacks.
-
-    Raises CT002.
-    """
+    """Note the kernels that a source has, and those that it lacks. Raises CT002."""
     has = sorted({kernel.name for kernel in program.definitions})
     missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
     borrowed = {kernel.name for kernel in program.kernels if kernel.elsewhere is not None}
