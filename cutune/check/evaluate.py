@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,33 +67,24 @@ def by_occupancy(device: DeviceProfile) -> Strategy:
     return choose
 
 
-def reused(launches: Sequence[SweptLaunch], train: int | None) -> Strategy:
+def reused(launches: Sequence[SweptLaunch], train: int | None, launch: SweptLaunch) -> Answer:
     """The fastest at the training size; without one, at the smallest size of the kernel."""
-
-    def choose(launch: SweptLaunch) -> Answer:
-        known = _other_sizes(launches, launch)
-        if train is None:
-            smaller = [other for other in known if _size(other) < _size(launch)]
-            at = min(smaller, key=_size, default=None)
-        else:
-            at = next((other for other in known if other.size == train), None)
+    known = _other_sizes(launches, launch)
+    if train is not None:
+        at = next((other for other in known if other.size == train), None)
         return _fastest_at(at, launch)
+    smaller = [other for other in known if _size(other) < _size(launch)]
+    return _fastest_at(min(smaller, key=_size, default=None), launch)
 
-    return choose
 
-
-def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
+def nearest(launches: Sequence[SweptLaunch], launch: SweptLaunch) -> Answer:
     """The fastest at the nearest other size, by ratio; of two the smaller."""
 
-    def choose(launch: SweptLaunch) -> Answer:
-        known = _other_sizes(launches, launch)
+    def distance(other: SweptLaunch) -> tuple[float, int]:
+        return abs(math.log(_size(other) / max(1, _size(launch)))), _size(other)
 
-        def distance(other: SweptLaunch) -> tuple[float, int]:
-            return abs(math.log(_size(other) / max(1, _size(launch)))), _size(other)
-
-        return _fastest_at(min(known, key=distance, default=None), launch)
-
-    return choose
+    known = _other_sizes(launches, launch)
+    return _fastest_at(min(known, key=distance, default=None), launch)
 
 
 def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
@@ -107,10 +99,7 @@ def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
                 key=lambda chosen: sum(math.log1p(one.regret(chosen)) for one in alike),
             )
 
-    def choose(launch: SweptLaunch) -> Answer:
-        return best.get(_dimensions(launch))
-
-    return choose
+    return lambda launch: best.get(_dimensions(launch))
 
 
 def _other_sizes(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
@@ -248,8 +237,8 @@ def evaluate_sweep(
     strategies: dict[str, Strategy] = {
         OWN: own,
         OCCUPANCY: by_occupancy(device),
-        REUSED: reused(launches, train),
-        NEAREST: nearest(held_out),
+        REUSED: partial(reused, launches, train),
+        NEAREST: partial(nearest, held_out),
         FIXED: fixed(held_out),
     }
     for name in sorted(MODELS, key=lambda name: name == judged):

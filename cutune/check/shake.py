@@ -24,7 +24,6 @@ from cutune.emulator.program_builds import build_units
 from cutune.measure.program_runs import Run
 from cutune.model.emit.programs import random_program
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.proof.known_code import KnownCode
 from cutune.source.launch_sites import numbers_of
 from cutune.source.program import Program
 from cutune.source.rewrite.output import ShadowTree, Target
@@ -180,9 +179,11 @@ def build_both(
         for number, program in enumerate(numbered, 1)
     ]
     unchanged = [_unit(analyzer.toolchain, program) for program in programs]
-    known = [_code(analyzer.code, *unit) for unit in unchanged] if target is None else []
-    toolchain = analyzer.toolchain
+    toolchain, known = analyzer.toolchain, list[BuiltCode | None]()
     if target is None:
+        # The device code that the analysis of the sources has compiled.
+        codes = [analyzer.code.original(str(path), flags) for path, flags in unchanged]
+        known = [code.built() if code is not None else None for code in codes]
         runtime_library(toolchain.nvcc, analyzer.reporter.progress)
     with ThreadPoolExecutor(2) as pool:
         first, second = (
@@ -201,11 +202,6 @@ def build_both(
 def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:
     path = program.source.path
     return Path(path), toolchain.compile_flags(path)
-
-
-def _code(code: KnownCode, path: Path, flags: Sequence[str]) -> BuiltCode | None:
-    known = code.original(str(path), flags)
-    return known.built() if known is not None else None
 
 
 def _shaken_unit(analyzer: Analyzer, program: Program, folder: Path, write: Writer) -> SourceFlags:

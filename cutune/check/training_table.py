@@ -69,8 +69,7 @@ def training_rows(
         fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
         best, chosen = _least(true), _least(fitted)
         yield TrainingRow(
-            *(model.kernel.name, size, best, true[best]),
-            *(chosen, fitted[chosen], true[chosen]),
+            *(model.kernel.name, size, best, true[best]), *(chosen, fitted[chosen], true[chosen])
         )
 
 

@@ -198,13 +198,13 @@ class _Measuring:
 
     def _counted(self, subject: Subject) -> CountedKernel:
         """Count a kernel; one that fails with large values of loop bounds, with small ones."""
+        about = self.known, self.reporter.progress
         try:
-            return counted_kernel(subject, self.known, self.reporter.progress)
+            return counted_kernel(subject, *about)
         except CutuneError:
-            held = with_bounds_fixed(subject.kernel)
-            if held is None:
+            if (held := with_bounds_fixed(subject.kernel)) is None:
                 raise
-        return counted_kernel(replace(subject, kernel=held), self.known, self.reporter.progress)
+            return counted_kernel(replace(subject, kernel=held), *about)
 
     def _on_data(self, subject: Subject, reason: str) -> Subject:
         kernel = subject.kernel

@@ -6,7 +6,7 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -199,15 +199,11 @@ def _sampled(recorded: Sequence[RecordedRun], subjects: Sequence[Subject]) -> It
     for number, made, kernels in launching[:1] + launching[1:][-1:]:
         sweep = Sweep(BUDGET, experiments(kernels, made, 1), CUT_SECONDS)
         executed = replace(made.run, launches_only=False)
-        threads = _sampled_threads(r for s in kernels for r in s.launches_in(made.launches))
+        # Of a launch that took too long even once there is much to do.
+        late = [r for s in kernels for r in s.launches_in(made.launches) if not r.is_executed]
+        share = max((prod(r.grid) * prod(r.block) // SAMPLED_CANDIDATES for r in late), default=0)
+        threads = max(FEWEST_THREADS, min(SAMPLED_THREADS, share)) if late else SAMPLED_THREADS
         yield CountedRun(number, executed, kernels, 1, sweep=sweep, sampled_threads=threads)
-
-
-def _sampled_threads(launches: Iterable[LaunchRecord]) -> int:
-    """The number of threads that are counted of a launch: fewer where it has many."""
-    threads = (prod(r.grid) * prod(r.block) for r in launches if not r.is_executed)
-    share = max(threads, default=SAMPLED_CANDIDATES * SAMPLED_THREADS) // SAMPLED_CANDIDATES
-    return max(FEWEST_THREADS, min(SAMPLED_THREADS, share))
 
 
 def _larger(counting: _Counting) -> CountedRun | None:
@@ -266,7 +262,7 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]], is_run: 
         for one in of_run:
             size = one.asked.grid, recorded_sizes(subject, one.asked)
             works.setdefault(size, []).append(one.work)
-        if not all(_is_told_by_size(same) for same in works.values()):
+        if not all(map(_is_told_by_size, works.values())):
             factor = f"more than {LARGEST_SPREAD} times"
             return f"launches of the same size differ in their work by {factor}"
     return ""

@@ -19,13 +19,7 @@ from cutune.core.processes import ProgramResult
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.emulator.findings import Finding, read_findings
-from cutune.emulator.launch_log import (
-    LaunchRecord,
-    LoggedBlock,
-    LoggedSite,
-    is_cut,
-    read_launches,
-)
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, LoggedSite, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.measure.candidate_trials import Attempt, CandidateTrial, TrialRun, with_larger
 from cutune.measure.other_runs import try_smaller

@@ -235,10 +235,12 @@ def inputs_of(request: Request) -> Inputs:
         hosts = [pool.submit(toolchain.preprocessed, one) for one in request.sources]
         flags, first = toolchain.compile_flags(request.sources[0]), request.sources[0]
         compiler = pool.submit(compiler_digest, toolchain.nvcc, flags, first)
+        folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+        packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
         variables = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
         digests = {
             "request": request.name,
-            "cutune": digest(_python(), files_digest(own)),
+            "cutune": digest(digest(sys.version, *packages), files_digest(own)),
             "environment": digest(*(f"{name}={value}" for name, value in variables)),
             "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
             "devices": digest(*map(repr, request.devices)),
@@ -288,13 +290,6 @@ def _device_pass(toolchain: Toolchain, source: str, architecture: str) -> str:
         if text is not None:
             return text
     return device_pass(toolchain.nvcc, source, flags, architecture)
-
-
-def _python() -> str:
-    """The interpreter, and the packages that it computes with."""
-    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
-    return digest(sys.version, *packages)
 
 
 def _processor() -> str:

@@ -57,11 +57,7 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [
         replayer.run(
-            FEATURES,
-            {},
-            block,
-            blocks=interior_blocks(kernel, grid, block),
-            trace_every=every,
+            FEATURES, {}, block, blocks=interior_blocks(kernel, grid, block), trace_every=every
         )
         for block, grid in zip(case.blocks, grids, strict=True)
     ]

@@ -173,7 +173,10 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
         sizes[kernel.strided_to] *= FEWEST_ROUNDS
     if kernel.asserted and kernel.parameters:
         for name in set(kernel.extent_words.values()) - kept.keys():
-            sizes[name] = size * _threads_per_size(kernel, "xyz".index(name[-1]))
+            axis = "xyz".index(name[-1])
+            pairs = ((extents[axis], max(own)) for own, extents in kernel.recorded)
+            # By the largest ratio of threads to the greatest size in the recorded launches.
+            sizes[name] = size * max(max(1, t // most) if most > 0 else 1 for t, most in pairs)
     return sizes
 
 
@@ -218,33 +221,24 @@ def _roundest(least: int, most: int) -> int:
     return -(-least // unit) * unit
 
 
-def _threads_per_size(kernel: MeasuredKernel, axis: int) -> int:
-    pairs = ((extents[axis], max(sizes)) for sizes, extents in kernel.recorded)
-    return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
-
-
 def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
-    if not is_looped(kernel):
-        return _loop_free_base(kernel, counts)
+    free = sum(kernel.free)
     bases: Sequence[int] = BASES
-    if kernel.keeps_grid:
+    if not is_looped(kernel):
+        bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, free)]
+    elif kernel.keeps_grid:
         bases = SHARED_BASES
-    elif kernel.asserted and (kernel.extent_words or sum(kernel.free) == 1):
+    elif kernel.asserted and (kernel.extent_words or free == 1):
         bases = SHARED_BASES[1:]
-    for base in bases:
-        if counts.per_thread(counts.instructions, sizes_at(kernel, counts, base)) <= WARP_BUDGET:
-            return base
-    return bases[-1]
 
+    def is_possible(base: int) -> bool:
+        sizes = sizes_at(kernel, counts, base)
+        if not is_looped(kernel):
+            return prod(extents_at(kernel, sizes)) <= LARGEST_LAUNCH
+        return counts.per_thread(counts.instructions, sizes) <= WARP_BUDGET
 
-def _loop_free_base(kernel: MeasuredKernel, counts: CountFunctions) -> int:
-    """The largest size at which a launch that covers products of sizes is possible."""
-    bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(kernel.free))]
-    for base in bases:
-        if prod(extents_at(kernel, sizes_at(kernel, counts, base))) <= LARGEST_LAUNCH:
-            return base
-    return bases[-1]
+    return next(filter(is_possible, bases), bases[-1])
 
 
 def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:

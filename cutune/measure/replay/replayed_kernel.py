@@ -276,11 +276,7 @@ def _own(kernel: MeasuredKernel, known: Sequence[Measurement]) -> Known:
 
 
 def _replayed(
-    subject: Subject,
-    what: str,
-    replays: Sequence[Replay],
-    done: Known,
-    progress: Progress,
+    subject: Subject, what: str, replays: Sequence[Replay], done: Known, progress: Progress
 ) -> Iterator[Measurement]:
     replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.

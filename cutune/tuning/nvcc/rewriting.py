@@ -227,13 +227,9 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
 
 def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
     """The rewritten sources by the path of the original."""
-    found = {}
-    for source in command.sources:
-        rewriter = _Rewriter.of(CompiledSource.of(command, source), settings, nvcc)
-        shadow = rewriter.kept_or_made()
-        if shadow is not None:
-            found[source.value] = shadow
-    return found
+    units = {source.value: CompiledSource.of(command, source) for source in command.sources}
+    made = {p: _Rewriter.of(unit, settings, nvcc).kept_or_made() for p, unit in units.items()}
+    return {path: shadow for path, shadow in made.items() if shadow is not None}
 
 
 @dataclass(frozen=True)

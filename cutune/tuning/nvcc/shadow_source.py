@@ -208,13 +208,10 @@ def _rule(
         target = _unescaped(match[1])
         return line if original_of(target) == target and target not in sources else None
     known = (original_of(file) for file in files)
-    listed = dict.fromkeys(_escaped(file) for file in known if file is not None)
+    paths = (file.replace("$", "$$") for file in known if file is not None)
+    listed = dict.fromkeys(re.sub(r"([ \t#])", r"\\\1", path) for path in paths)
     return f"{match[1]}{match[2]}: " + " \\\n    ".join(listed)
 
 
 def _unescaped(word: str) -> str:
     return re.sub(r"\\([ \t#])", r"\1", word).replace("$$", "$")
-
-
-def _escaped(path: str) -> str:
-    return re.sub(r"([ \t#])", r"\\\1", path.replace("$", "$$"))
