@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.check.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.cli.main import main
+from cutune.measure.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.toolchain.device.profile import (
     BlockResources,
     DeviceProfile,

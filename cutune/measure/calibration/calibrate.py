@@ -15,7 +15,13 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
-from cutune.check.calibration.fit_constants import (
+from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
+from cutune.emulator.assemble import assemble
+from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module_metadata import KernelCode
+from cutune.measure.calibration.fit_constants import (
     FIXED,
     Belief,
     Calibration,
@@ -24,14 +30,8 @@ from cutune.check.calibration.fit_constants import (
     fit_constants,
     prior_constants,
 )
-from cutune.check.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
-from cutune.check.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
-from cutune.core.progress import Progress
-from cutune.core.temporary import temporary_folder
-from cutune.emulator.assemble import assemble
-from cutune.emulator.launch_log import LaunchRecord, Pointer
-from cutune.emulator.machine import LoadedModule, load
-from cutune.emulator.module_metadata import KernelCode
+from cutune.measure.calibration.pycuda_gpu import Gpu, LoadedKernels, TimedLaunch
+from cutune.measure.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
 from cutune.measure.replay.kernel_code import compiled_kernel
 from cutune.measure.replay.replay import Replayer, interior_blocks
 from cutune.model.fit.count_functions import CountFunctions, code_totals, loads_and_stores

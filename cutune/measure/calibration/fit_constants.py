@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from cutune.check.calibration.suite import MicroBenchmark
+from cutune.measure.calibration.suite import MicroBenchmark
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import TIME
 from cutune.model.performance.mechanistic import compose_symbolic

@@ -66,7 +66,9 @@ class MicroBenchmark:
 
 
 def source() -> str:
-    return (resources.files("cutune.check.calibration") / "kernels.cu").read_text(encoding="utf-8")
+    return (resources.files("cutune.measure.calibration") / "kernels.cu").read_text(
+        encoding="utf-8"
+    )
 
 
 def cases() -> tuple[MicroBenchmark, ...]:
