@@ -206,11 +206,9 @@ class Baseline:
         try:
             return self.conditions.agreement.varying(content, again.contents[name])
         except OtherLength as other:
-            code, command = Code.VARYING_LENGTH, self.run.shown
-            first, second = other.first, other.second
-            raise CutuneError.at(
-                code, name=name, command=command, first=first, second=second
-            ) from other
+            command, (first, second) = self.run.shown, other.args
+            about = {"name": name, "command": command, "first": first, "second": second}
+            raise CutuneError.at(Code.VARYING_LENGTH, None, None, **about) from other
 
     def _compared_lines(self) -> int:
         return sum(

@@ -39,9 +39,6 @@ _BEFORE = re.compile(
 #: Characters of a line that messages show.
 _LONGEST = 60
 
-#: A line by its number, counted from 1.
-_Line = tuple[int, bytes]
-
 
 @dataclass(frozen=True)
 class Varying:
@@ -74,11 +71,7 @@ NOTHING = Varying()
 
 
 class OtherLength(Exception):
-    """Two texts differ in their number of lines: they cannot be compared line by line."""
-
-    def __init__(self, first: int, second: int) -> None:
-        super().__init__(first, second)
-        self.first, self.second = first, second
+    """Two texts cannot be compared line by line: the number of lines of each."""
 
 
 @dataclass(frozen=True)
@@ -113,28 +106,22 @@ class Agreement:
         one, other = list(self.lines(first)), list(self.lines(second))
         if len(one) != len(other):
             raise OtherLength(len(one), len(other))
-        pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
-        return Varying(
-            {
-                number: self._varying_numbers(a, b)
-                for number, a, b in pairs
-                if self._differ(a, b, frozenset())
-            }
-        )
-
-    def _varying_numbers(self, a: bytes, b: bytes) -> frozenset[int] | None:
-        """The numbers that vary, and the times beside them, which rounding may have made equal."""
-        found = _numbers_without_agreement(self, a, b)
-        # If no number varies, only blanks do: then the line is left out.
-        return found | frozenset(times(a)) if found else None
+        varying: dict[int, frozenset[int] | None] = {}
+        for (number, a), (_, b) in zip(one, other, strict=True):
+            if self._differ(a, b, frozenset()):
+                found = _numbers_without_agreement(self, a, b)
+                # Times beside numbers that vary may be equal by rounding. If no number varies,
+                # only blanks do: then the line is left out.
+                varying[number] = found | frozenset(times(a)) if found else None
+        return Varying(varying)
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
         """The number of lines with a part that does not vary."""
         numbers = varying.numbers
         return sum(_has_constant(line, numbers.get(n, frozenset())) for n, line in self.lines(text))
 
-    def lines(self, text: bytes) -> Iterator[_Line]:
-        """Each line that is compared, with its number."""
+    def lines(self, text: bytes) -> Iterator[tuple[int, bytes]]:
+        """Each line that is compared, with its number, counted from 1."""
         pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
         for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
             if pattern is None or not pattern.search(line):

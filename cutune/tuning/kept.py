@@ -95,11 +95,6 @@ class KeptMeasurements:
     content: str
     about: list[str]
 
-    @staticmethod
-    def of(workspace: Workspace, about: Iterable[str]) -> KeptMeasurements:
-        data = workspace.measurements.read_bytes()
-        return KeptMeasurements(len(data), digest(data), sorted({*about}))
-
     def hold(self, workspace: Workspace) -> bool:
         """Were only measurements of other kernels added?"""
         try:
@@ -135,9 +130,8 @@ class Kept:
     shown: Json
 
     def holds(self, request: Request) -> bool:
-        places_are_free = not any(map(os.path.isdir, self.tuned))
         return (
-            places_are_free
+            not any(map(os.path.isdir, self.tuned))
             and self.measured.hold(request.workspace)
             and self.models == model_digests(request.workspace, request.sources)
             and self.inputs == inputs_of(request).digests
@@ -330,12 +324,13 @@ def keep(keeper: Keeper, answer: Answer) -> None:
         if not is_untouched_since(further, keeper.started):
             return
         workspace, program = keeper.request.workspace, str(answer.instrumented.binary)
+        measured = workspace.measurements.read_bytes()
         kept = Kept(
             inputs.digests,
             digests_of(further),
             program,
             libraries_of(program),
-            KeptMeasurements.of(workspace, answer.kernels),
+            KeptMeasurements(len(measured), digest(measured), sorted({*answer.kernels})),
             model_digests(workspace, keeper.request.sources),
             {str(path): text_of(path) for path in answer.tuned},
             [diagnostic.render() for diagnostic in answer.said],

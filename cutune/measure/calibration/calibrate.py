@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -52,18 +53,14 @@ def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> Fi
     """Emulate a few blocks of a case with each thread block. `registers`: per thread on the GPU."""
     code = module.kernel(case.kernel)
     kernel = _kernel(code, case, registers)
-    replayer = Replayer(module, code, _record(code, case), kernel)
+    run = partial(Replayer(module, code, _record(code, case), kernel).run, FEATURES, {})
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [
-        replayer.run(
-            FEATURES, {}, block, blocks=interior_blocks(kernel, grid, block), trace_every=every
-        )
+        run(block, blocks=interior_blocks(kernel, grid, block), trace_every=every)
         for block, grid in zip(case.blocks, grids, strict=True)
     ]
-    ends = replayer.run(
-        FEATURES, {}, case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1
-    )
+    ends = run(case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1)
     counts = _counts(kernel, case, measured[0], ends)
     return model_of(kernel, counts, (), case.blocks, measured)
 
@@ -261,16 +258,11 @@ def _times(
         for array in model.arrays:
             touched[array.parameter] = int(array.extent_bytes({})) // 4 * 4
         integers = (case.n, case.p, case.q)
-        measured.append(
-            {
-                block: kernels.microseconds(
-                    TimedLaunch(case.kernel, grid_of(block, case.extents), block, integers),
-                    arrays,
-                    saved,
-                    touched,
-                )
-                for block in case.blocks
-            }
-        )
+        launches = {
+            block: TimedLaunch(case.kernel, grid_of(block, case.extents), block, integers)
+            for block in case.blocks
+        }
+        about = arrays, saved, touched
+        measured.append({b: kernels.microseconds(one, *about) for b, one in launches.items()})
     progress("timing", len(pairs), len(pairs))
     return measured

@@ -25,7 +25,7 @@ from cutune.measure.replay.replay import (
     replayable,
     unseen_member,
 )
-from cutune.model.measurement.compiled_kernel import BoundedCopy, CodeBlock
+from cutune.model.measurement.compiled_kernel import BoundedCopy
 from cutune.model.measurement.measurement import MeasuredKernel, Origin
 from cutune.model.measurement.size_relations import Covered, cover
 from cutune.model.performance.constants import SPILLED_SHARE
@@ -221,26 +221,22 @@ def _bounded(
 
     They need fewer registers, and hardly spill more of them.
     """
-    own = static_counters.get(measured.entry)
+    own, blocks = static_counters.get(measured.entry), measured.code_blocks
+    if own is None or measured.coarsen != (1, 1, 1):
+        return
+    # Words whose spilling costs next to nothing; in a loop it is not known how often.
+    has_loop = any(block.loop >= 0 for block in blocks)
+    free = 0 if has_loop else int(SPILLED_SHARE * sum(block.instructions for block in blocks))
     for variant in variants_at(program, site):
-        if own is None or variant.bounds is None:
-            continue
-        if bool(variant.pointers) != bool(measured.variant) or measured.coarsen != (1, 1, 1):
+        if variant.bounds is None or bool(variant.pointers) != bool(measured.variant):
             continue
         entry = renamed_entry(measured.entry, variant.kernel)
         its = static_counters.get(entry)
         if its is None or its.registers >= own.registers:
             continue
-        if its.spilled_bytes - own.spilled_bytes > 4 * _free_spills(measured.code_blocks):
-            continue
-        yield BoundedCopy(variant.name, entry, min(measured.max_threads, variant.bounds[0]), its)
-
-
-def _free_spills(blocks: Sequence[CodeBlock]) -> int:
-    """Words whose spilling costs next to nothing; 0 with a loop, whose rounds are not known."""
-    if any(block.loop >= 0 for block in blocks):
-        return 0
-    return int(SPILLED_SHARE * sum(block.instructions for block in blocks))
+        if its.spilled_bytes - own.spilled_bytes <= 4 * free:
+            threads = min(measured.max_threads, variant.bounds[0])
+            yield BoundedCopy(variant.name, entry, threads, its)
 
 
 def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:

@@ -48,7 +48,6 @@ from cutune.tuning.nvcc.units import (
     lenders_of,
     lends,
     note,
-    note_launches,
     register,
 )
 
@@ -335,7 +334,6 @@ class _Rewriter:
 
         program = self._program(plain)
         note(self.unit, self.workspace, program)
-        note_launches(self.unit, self.workspace, program)
         if not program.tunable_launches:
             return instrument(program) if program.is_lent else None
         program = plain.with_flags(self.unit.flags).with_checked_variants(program)

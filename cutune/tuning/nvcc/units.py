@@ -140,15 +140,6 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     return numbered
 
 
-def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Note how each launch of a source was judged. Raises CT002."""
-    from cutune.proof.analysis.recorded_launches import seen_launches
-
-    if program.launches:
-        launches = [one.to_json() for one in seen_launches([program])]
-        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
-
-
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
     """The launches of all sources that the last instrumented build compiled."""
     from cutune.proof.analysis.recorded_launches import SeenLaunches
@@ -232,7 +223,12 @@ class _Lenders:
 
 
 def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
-    """Note the kernels that a source has, and those that it lacks. Raises CT002."""
+    """Note the kernels that a source has and lacks, and how its launches were judged.
+
+    Raises CT002.
+    """
+    from cutune.proof.analysis.recorded_launches import seen_launches
+
     has = sorted({kernel.name for kernel in program.definitions})
     missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
     borrowed = {kernel.name for kernel in program.kernels if kernel.elsewhere is not None}
@@ -240,6 +236,9 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
     if has or lacks:
         document = {"unit": asdict(unit), "has": has, "lacks": lacks}
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
+    if program.launches:
+        launches = [one.to_json() for one in seen_launches([program])]
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
 
 
 def connect(workspace: Workspace) -> bool:
