@@ -41,10 +41,6 @@ Answer = SweptConfiguration | None
 Strategy = Callable[[SweptLaunch], Answer]
 
 
-def own(launch: SweptLaunch) -> Answer:
-    return SweptConfiguration(launch.own)
-
-
 def by_occupancy(device: DeviceProfile) -> Strategy:
     """Choose as `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the most threads.
 
@@ -235,7 +231,7 @@ def evaluate_sweep(
     launches, models = _with_same_variants(launches, models)
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
     strategies: dict[str, Strategy] = {
-        OWN: own,
+        OWN: lambda launch: SweptConfiguration(launch.own),
         OCCUPANCY: by_occupancy(device),
         REUSED: partial(reused, launches, train),
         NEAREST: partial(nearest, held_out),

@@ -239,12 +239,6 @@ def _bounded(
             yield BoundedCopy(variant.name, entry, threads, its)
 
 
-def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
-    """The pointers that a launch checks: those of the variant, and those that must not meet."""
-    meeting = {pointer for pair in kernel.may_meet for pointer in pair}
-    return {*variant.pointers, *(meeting if variant.coarsen != (1, 1, 1) else ())}
-
-
 def _describe(
     launched: Launched,
     variant: KernelVariant | None,
@@ -286,6 +280,10 @@ def _describe(
         pairs = zip(integers, records, strict=True)
         return cover(sizes, [Covered(own, r.grid[axis], r.block[axis]) for own, r in pairs])
 
+    # The pointers that a launch checks: those of the variant, and those that must not meet.
+    asked = {*variant.pointers} if variant is not None else set()
+    if variant is not None and variant.coarsen != (1, 1, 1):
+        asked |= {pointer for pair in kernel.may_meet for pointer in pair}
     covers = [covered(axis) for axis in range(3)]
     variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
     return MeasuredKernel(
@@ -321,6 +319,6 @@ def _describe(
         required_names=tuple(required),
         signatures=launched.signatures,
         variant=variant.name if variant is not None else "",
-        asked_pointers=len(_asked_pointers(kernel, variant)) if variant is not None else 0,
+        asked_pointers=len(asked),
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
     )
