@@ -75,10 +75,7 @@ class CandidateTrial:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """One run of the instrumented program, in which the candidates of kernels are tried.
-
-    `folder`: holds the list of candidates, and what the run writes.
-    """
+    """A run of the instrumented program that tries candidates; its files lie in `folder`."""
 
     kernels: Sequence[MeasuredKernel]
     numbers: SiteNumbers

@@ -96,10 +96,7 @@ def measure(
     candidate_set: str,
     training: bool = False,
 ) -> list[list[Collected]]:
-    """Run the instrumented program, count its kernels, append to the workspaces of its parts.
-
-    Gives, per part, the kernels that were measured.
-    """
+    """Measure the kernels of an instrumented program; append to its parts, give those of each."""
     recorded = record_launches(runs, device, reporter.progress, reporter.warn)
     collected = []
     for part in parts:

@@ -82,10 +82,7 @@ class TunedProgram:
 
 
 def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Target]:
-    """Where the sources of a tuned program are written to. Raises as `Target.of`.
-
-    `output`: the file or the folder that the user names; None: beside each source.
-    """
+    """Where the tuned sources are written to; `output` None: beside each. Raises as `Target.of`."""
     from cutune.source.rewrite.output import Target
 
     if len(programs) == 1 or output is None:
